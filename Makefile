@@ -1,0 +1,44 @@
+# Every target sets up what it needs on a machine that has only Python 3.11 and pip.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup quickstart test test-fast lint format clean constraints
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+setup: $(READY) ## Create .venv with the pinned dependencies
+
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found; install Python 3.11 or say make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+quickstart: setup ## Write, sit and measure an exam on the Python reference; opens as runs/quickstart/report.html
+	$(BIN)/ragexam run experiments/quickstart/config.yaml
+
+test: setup ## Run all tests
+	$(BIN)/python -m pytest
+
+test-fast: setup ## Run the tests that need no model and take seconds
+	$(BIN)/python -m pytest -m "not slow and not models"
+
+lint: setup ## Check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup ## Mend style and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+constraints: setup ## Write the installed versions to constraints.txt
+	{ head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed -E 's/\+cpu//'; } > constraints.new && mv constraints.new constraints.txt
+
+clean: ## Remove the environment, caches and build output; runs/ stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

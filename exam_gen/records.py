@@ -1,0 +1,99 @@
+"""The records that flow from a corpus to an exam."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text of the corpus; `topic` groups documents in reports."""
+
+    id: str
+    title: str
+    text: str
+    source: str = ""
+    topic: str = ""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Characters `start:end` of a document, with the title and topic it inherits."""
+
+    id: str
+    document_id: str
+    text: str
+    start: int
+    end: int
+    title: str = ""
+    topic: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A multiple-choice question; `choices[key]` is right, `context` is the text it was written from."""
+
+    id: str
+    stem: str
+    choices: tuple[str, ...]
+    key: int
+    document_id: str = ""
+    chunk_id: str = ""
+    topic: str = ""
+    context: str = ""
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> str:
+        """The text of the right choice."""
+        return self.choices[self.key]
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Something that did not become a question: why, and the model text it came from."""
+
+    reason: str
+    raw: str
+    chunk_id: str = ""
+    question: Question | None = None
+
+
+@dataclass(frozen=True)
+class Exam:
+    """An ordered set of questions with unique ids."""
+
+    questions: tuple[Question, ...]
+
+    def __post_init__(self) -> None:
+        ids = [question.id for question in self.questions]
+        if len(set(ids)) != len(ids):
+            twice = next(one for one in ids if ids.count(one) > 1)
+            raise ValueError(f"exam: question id {twice!r} stands twice; wanted unique ids")
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The question ids, in exam order."""
+        return tuple(question.id for question in self.questions)
+
+    @property
+    def hash(self) -> str:
+        """Sixteen hex digits over what an examinee sees: ids, stems, choices, keys and contexts."""
+        seen = [[q.id, q.stem, list(q.choices), q.key, q.context] for q in self.questions]
+        text = json.dumps(seen, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def select(self, ids: Collection[str]) -> Exam:
+        """The exam of the named questions, in this exam's order."""
+        unknown = set(ids) - set(self.ids)
+        if unknown:
+            raise ValueError(f"exam: no question {sorted(unknown)[0]!r}; wanted ids of this exam")
+        wanted = set(ids)
+        return Exam(tuple(q for q in self.questions if q.id in wanted))
