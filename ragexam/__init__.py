@@ -1,1 +1,1 @@
-"""."""
+"""The face of ragexam: command line, run folder, configuration, report."""

@@ -1,0 +1,5 @@
+"""`python -m ragexam` is the `ragexam` command."""
+
+from ragexam.cli import main
+
+main()

@@ -1,0 +1,218 @@
+"""The command line: each command opens what it is given, calls the library, and prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ragexam.errors import is_bad_input, one_line
+from ragexam.progress import Progress
+
+app = typer.Typer(
+    help="Exams for RAG: written from your corpus, sat by your pipelines, measured with item response theory.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. exam.questions=80.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
+Facets = Annotated[
+    str | None, typer.Option(help="Facet columns, comma separated; all extra columns when not given, '' for none.")
+]
+
+
+def main() -> None:
+    """Run the command line; exit status 0 done, 1 failed, 2 bad input, 130 stopped."""
+    try:
+        status = app(standalone_mode=False)
+    except typer.TyperException as error:
+        fail(f"{getattr(error, 'message', '') or error} (ragexam --help lists the commands)")
+    except Exception as error:
+        if os.environ.get("RAGEXAM_TRACE") or not is_bad_input(error):
+            raise
+        fail(one_line(error))
+    if status == 130:
+        print("ragexam: stopped; the same command goes on from here", file=sys.stderr)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def fail(message: str) -> None:
+    """Say what is wrong with the input and end with status 2."""
+    print(f"ragexam: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
+    """Print a result: for a program or for a reader."""
+    print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else lines)
+
+
+@app.command(epilog="Example: ragexam init my-exam && ragexam run my-exam/config.yaml")
+def init(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")]) -> None:
+    """Begin an exam of your own: a commented configuration and a folder for documents."""
+    from ragexam.template import begin
+
+    print(begin(directory))
+
+
+@app.command(epilog="Example: ragexam run experiments/quickstart/config.yaml --set exam.questions=80")
+def run(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml")],
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write, sit, measure, prune and report; stops and resumes anywhere."""
+    from ragexam.config import Config
+    from ragexam.run import run_all
+    from ragexam.settings import read
+    from ragexam.summary import in_words
+
+    settings = read(config, Config, overrides or ())
+    summary = run_all(settings, Progress(quiet=quiet))
+    show(summary, as_json=as_json, lines=in_words(summary, settings.run))
+
+
+@app.command(epilog="Example: ragexam generate documents/ --out runs/mine --questions 60")
+def generate(
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="A folder, a file, hf:NAME or python-docs.")],
+    out: Out,
+    questions: Annotated[int | None, typer.Option(help="Wanted number of surviving questions.")] = None,
+    writer: Annotated[str | None, typer.Option(help="The writing model.")] = None,
+    sample: Annotated[int | None, typer.Option(help="Use so many documents, drawn by the seed.")] = None,
+    seed: Seed = 0,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
+    from ragexam.config import of_generate
+    from ragexam.run import run_exam
+
+    given = {"exam.questions": questions, "exam.writer": writer, "corpus.sample": sample}
+    settings = of_generate(corpus, out, seed, given, overrides or ())
+    result = run_exam(settings, Progress(quiet=quiet))
+    lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
+    show(result, as_json=as_json, lines=f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}")
+
+
+@app.command(epilog="Example: ragexam sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine")
+def sit(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    pipelines: Annotated[Path, typer.Option("--pipelines", metavar="GRID.yaml", help="llms, retrievers, shots.")],
+    out: Out,
+    engine: Annotated[str, typer.Option(help="Where pipelines run: local.")] = "local",
+    seed: Seed = 0,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
+    from ragexam.config import Grid
+    from ragexam.run import run_sitting
+    from ragexam.settings import read
+
+    grid = read(pipelines, Grid, overrides or ())
+    result = run_sitting(exam, grid, out, engine, seed, Progress(quiet=quiet))
+    rows = "\n".join(f"{accuracy:.3f}  {name}" for name, accuracy in result["accuracy"].items())
+    show(result, as_json=as_json, lines=f"{rows}\n{out}/responses.csv")
+
+
+@app.command(epilog="Example: ragexam fit responses.csv --model 2pl --method nuts --facets llm,retriever,icl --out fit")
+def fit(
+    responses: Annotated[Path, typer.Argument(metavar="RESPONSES", help="responses.csv or .parquet, long or wide.")],
+    out: Out,
+    model: Annotated[str, typer.Option(help="1pl, 2pl, 3pl, 4pl or auto.")] = "2pl",
+    method: Annotated[str, typer.Option(help="map or nuts.")] = "nuts",
+    backend: Annotated[str, typer.Option(help="numpyro.")] = "numpyro",
+    facets: Facets = None,
+    interval: Annotated[float, typer.Option(help="Share of the central intervals.")] = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit an item response model: items.csv, abilities.csv, components.csv, posterior.nc, fit.json."""
+    from ragexam.measure import fit_table
+
+    result = fit_table(responses, out, model, method, backend, facets, interval, seed, Progress(quiet=quiet))
+    lines = [f"warning: {warning}" for warning in result["warnings"]]
+    verdict = "converged" if result["converged"] else "NOT converged"
+    lines.append(f"{out}: {result['model']} by {result['method']}, {verdict}")
+    show(result, as_json=as_json, lines="\n".join(lines))
+
+
+@app.command(epilog="Example: ragexam prune runs/quickstart/responses.csv --keep 0.7 --out pruned")
+def prune(
+    responses: Annotated[Path, typer.Argument(metavar="RESPONSES", help="responses.csv or .parquet.")],
+    out: Out,
+    keep: Annotated[float, typer.Option(help="Share of the questions to keep.")] = 0.7,
+    holdout: Annotated[float, typer.Option(help="Share of the pipelines that only judge.")] = 0.3,
+    model: Annotated[str, typer.Option(help="1pl, 2pl, 3pl or 4pl.")] = "2pl",
+    facets: Facets = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Drop the questions that measure little, judged on held-out pipelines: prune.json."""
+    from ragexam.measure import prune_table
+
+    result = prune_table(responses, out, keep, holdout, model, facets, seed, Progress(quiet=quiet))
+    gain = result["heldout_gain"]
+    line = f"kept {len(result['kept'])}, dropped {len(result['dropped'])}; held-out gain {gain['estimate']:+.1%}"
+    show(result, as_json=as_json, lines=f"{line} ({gain['low']:+.1%} to {gain['high']:+.1%})")
+
+
+@app.command(epilog="Example: ragexam report runs/quickstart")
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write report.html and figures/ from the files of a run folder."""
+    from ragexam.report import write_report
+    from ragexam.report.summary import summarize
+
+    page = write_report(run)
+    show(summarize(run) if as_json else {}, as_json=as_json, lines=str(page))
+
+
+@app.command(epilog="Example: ragexam doctor")
+def doctor(as_json: AsJson = False) -> None:
+    """Say what this machine has: versions, processors, memory, disk, models at hand."""
+    from ragexam.doctor import examine, in_words
+
+    findings = examine()
+    show(findings, as_json=as_json, lines=in_words(findings))
+    raise typer.Exit(0 if findings["healthy"] else 1)
+
+
+@app.command(epilog="Example: ragexam estimate experiments/quickstart/config.yaml")
+def estimate(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml")],
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Tokens, time and download size of a run, before running it."""
+    from ragexam.config import Config
+    from ragexam.estimate import foresee, in_words
+    from ragexam.settings import read
+
+    foreseen = foresee(read(config, Config, overrides or ()), Progress(quiet=quiet))
+    show(foreseen, as_json=as_json, lines=in_words(foreseen))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Progress with remaining time on standard error: a moving bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+PLAIN_SECONDS = 10.0
+"""Without a terminal, one line in so many seconds."""
+
+
+Report = Callable[[int, int], None]
+"""Told how much of a step is done: done units, all units."""
+
+
+class Progress:
+    """Names the steps of a command as they begin and end."""
+
+    def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
+        self.stream = stream or sys.stderr
+        self.quiet = quiet
+
+    def say(self, line: str) -> None:
+        """One line of news."""
+        if not self.quiet:
+            print(line, file=self.stream, flush=True)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Report]:
+        """Run a step; the callback it yields draws the bar."""
+        if self.quiet:
+            yield _silent
+        elif self.stream.isatty():
+            with _bar(name, self.stream) as report:
+                yield report
+        else:
+            self.say(f"{name} ...")
+            yield _Lines(name, self.stream)
+
+
+def _silent(_done: int, _total: int) -> None:
+    """Progress that nobody asked for."""
+
+
+@contextmanager
+def _bar(name: str, stream: TextIO) -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = [
+        TextColumn("{task.description:<10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    ]
+    with Bars(*columns, console=Console(file=stream)) as bars:
+        task = bars.add_task(name, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
+class _Lines:
+    """Plain progress lines, at most one in `PLAIN_SECONDS`."""
+
+    def __init__(self, name: str, stream: TextIO) -> None:
+        self.name = name
+        self.stream = stream
+        self.started = self.last = time.monotonic()
+        self.first: int | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if self.first is None:
+            self.first = done
+        if now - self.last < PLAIN_SECONDS and done < total:
+            return
+        self.last = now
+        rest = remaining(done - self.first, total - done, now - self.started)
+        print(f"{self.name} {done}/{total}{rest}", file=self.stream, flush=True)
+
+
+def remaining(done: int, left: int, seconds: float) -> str:
+    """`, about 3 min left` from the pace so far; empty before the first unit and after the last."""
+    if done <= 0 or left <= 0:
+        return ""
+    return f", about {in_words(seconds / done * left)} left"
+
+
+def in_words(seconds: float) -> str:
+    """A duration for a reader: `40 s`, `3 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,99 @@
+"""Reading a YAML configuration into checked settings, with the file and line of every mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+Settings = TypeVar("Settings", bound=BaseModel)
+Lines = Mapping[tuple[str | int, ...], int]
+"""Where each key stands in its file."""
+
+
+def read(path: Path, kind: type[Settings], overrides: Sequence[str] = ()) -> Settings:
+    """Read and check a configuration file; `overrides` are `a.b=value` with YAML values.
+
+    Raises `ValueError` naming file, line, what was found and what was wanted.
+    """
+    text = _text(path)
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(_yaml_fault(path, error)) from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}:1: {type(content).__name__}; wanted a mapping of settings")
+    lines = _lines(node)
+    for override in overrides:
+        _override(content, override)
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise ValueError(_fault(path, lines, error)) from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path}: no such file; wanted a YAML configuration (ragexam init writes one)"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start} is not UTF-8; wanted a YAML configuration") from None
+
+
+def _yaml_fault(path: Path, error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "cannot be read"
+    return f"{path}:{mark.line + 1 if mark else 1}: {problem}; wanted YAML"
+
+
+def _lines(node: yaml.Node | None, at: tuple[str | int, ...] = ()) -> dict[tuple[str | int, ...], int]:
+    """The line, from 1, of every key and list element below a node."""
+    found: dict[tuple[str | int, ...], int] = {}
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            found[(*at, str(key.value))] = key.start_mark.line + 1
+            found.update(_lines(value, (*at, str(key.value))))
+    elif isinstance(node, yaml.SequenceNode):
+        for place, value in enumerate(node.value):
+            found[(*at, place)] = value.start_mark.line + 1
+            found.update(_lines(value, (*at, place)))
+    return found
+
+
+def _override(content: dict[str, Any], override: str) -> None:
+    name, equals, value = override.partition("=")
+    if not equals or not name.strip():
+        raise ValueError(f"--set {override}: no '='; wanted name=value, such as exam.questions=80")
+    *parents, last = name.strip().split(".")
+    place = content
+    for parent in parents:
+        place = place.setdefault(parent, {})
+        if not isinstance(place, dict):
+            raise ValueError(f"--set {override}: {parent!r} is not a group of settings; wanted group.name=value")
+    try:
+        place[last] = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ValueError(f"--set {override}: {value!r} is not YAML; quote it") from None
+
+
+def _fault(path: Path, lines: Lines, error: ValidationError) -> str:
+    """The first mistake, placed at the nearest line that stands in the file."""
+    first = error.errors()[0]
+    where = tuple(first["loc"])
+    known = next((where[:n] for n in range(len(where), 0, -1) if where[:n] in lines), ())
+    line = lines.get(known, 1)
+    name = ".".join(str(part) for part in where)
+    if first["type"] == "extra_forbidden":
+        return f"{path}:{line}: unknown setting {name!r}; see the names that `ragexam init` writes"
+    if first["type"] == "missing":
+        return f"{path}:{line}: no setting {name!r}; wanted a value for it"
+    message = first["msg"].removeprefix("Value error, ")
+    found = repr(first["input"]) if not isinstance(first["input"], dict) else "a group"
+    return f"{path}:{line}: {name}: {found}; {message[:1].lower() + message[1:]}"
