@@ -5,15 +5,27 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PACKAGES = (
-    "torch transformers sentence-transformers bm25s faiss-cpu datasets numpy scipy pandas jax numpyro pymc arviz matplotlib"
-).split()
+PACKAGES = [
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "bm25s",
+    "faiss-cpu",
+    "datasets",
+    "numpy",
+    "scipy",
+    "pandas",
+    "jax",
+    "numpyro",
+    "pymc",
+    "arviz",
+    "matplotlib",
+]
 MEMORY_GB = 6.0
 """The 1.5-billion-parameter writer takes 3 GB in bfloat16, its loading as much again."""
 DISK_GB = 5.0
@@ -27,8 +39,6 @@ def examine() -> dict[str, Any]:
     memory = psutil.virtual_memory().available / 1e9
     disk = shutil.disk_usage(Path.cwd()).free / 1e9
     problems = [f"{name} is not installed; run make setup" for name, found in packages.items() if found is None]
-    if sys.version_info < (3, 11):
-        problems.append(f"Python {platform.python_version()}; wanted 3.11 or newer")
     if memory < MEMORY_GB:
         problems.append(f"{memory:.1f} GB of memory available; the quickstart wants {MEMORY_GB:.0f}")
     if disk < DISK_GB:

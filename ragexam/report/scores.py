@@ -1,0 +1,147 @@
+"""How often pipelines are right, and how sure that is: averages over questions with 95 % intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+FLOOR = "closed book"
+CEILING = "oracle"
+Bound = Literal["closed book", "oracle"]
+_BOUNDS: Mapping[str, Bound] = {"closedbook": FLOOR, "closedb": FLOOR, "oracle": CEILING}
+_NOT_FACETS = frozenset({"student", "item", "score", "trials"})
+_SORT_LAST = 9
+
+
+class Interval(NamedTuple):
+    """An estimate between two limits; NaN where it cannot be said."""
+
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def excludes_zero(self) -> bool:
+        """True when the whole interval lies on one side of zero."""
+        return self.low > 0 or self.high < 0
+
+
+NOTHING = Interval(math.nan, math.nan, math.nan)
+
+
+def read_scores(path: Path) -> pd.DataFrame:
+    """The long response table of a run: `student, item, score` (0 to 1, NaN when not asked) and text facet columns.
+
+    `trials`, where present, divides the score. Raises `ValueError` in one line when a column is missing or a score
+    is not a number.
+    """
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}; wanted a table student,item,score") from None
+    lacking = [name for name in ("student", "item", "score") if name not in table.columns]
+    if lacking:
+        raise ValueError(f"{path}:1: no column {lacking[0]!r}; wanted student,item,score and facet columns")
+    scores = pd.to_numeric(table["score"], errors="coerce")
+    wrong = scores.isna() & (table["score"].str.strip() != "")
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"{path}:{row + 2}: score {table['score'].iloc[row]!r}; wanted a number or nothing")
+    if "trials" in table.columns:
+        scores = scores / pd.to_numeric(table["trials"], errors="coerce")
+    return table.assign(score=scores.astype(float))
+
+
+def facets_of(scores: pd.DataFrame) -> tuple[str, ...]:
+    """The facet columns of a response table, in its order."""
+    return tuple(str(name) for name in scores.columns if name not in _NOT_FACETS)
+
+
+def bound_of(level: str) -> Bound | None:
+    """Which bound a retriever is: no passage at all, or the passage the question was written from; else None."""
+    return _BOUNDS.get("".join(letter for letter in level.lower() if letter.isalpha()))
+
+
+def levels_of(scores: pd.DataFrame, facet: str) -> list[str]:
+    """The levels of a facet as they first appear, the floor first and the ceiling last."""
+    levels = [str(level) for level in scores[facet].unique()]
+    return sorted(levels, key=lambda level: {FLOOR: -1, CEILING: _SORT_LAST}.get(bound_of(level) or "", 0))
+
+
+def choices_of(scores: pd.DataFrame, facet: str) -> list[str]:
+    """The levels one could choose: all but the bounds."""
+    return [level for level in levels_of(scores, facet) if bound_of(level) is None]
+
+
+def question_means(scores: pd.DataFrame) -> NDArray[np.float64]:
+    """Mean score of each question over the rows given, unanswered questions left out."""
+    return scores.dropna(subset=["score"]).groupby("item", sort=False)["score"].mean().to_numpy(float)
+
+
+def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> Interval:
+    """Mean of values in 0..1 over independent questions, with Wilson's interval at the effective sample size.
+
+    A value may itself be a mean over pipelines that answered the same question: the variance between questions
+    then tells how many independent 0/1 answers the average is worth (Korn and Graubard 1998). For 0/1 values it is
+    Wilson's interval.
+    """
+    n = len(values)
+    if n == 0:
+        return NOTHING
+    p = float(values.mean())
+    spread = float(values.var())
+    worth = n * p * (1 - p) / spread if spread > 0 else float(n)
+    z = _normal_quantile(level)
+    centre = (p + z**2 / (2 * worth)) / (1 + z**2 / worth)
+    half = z / (1 + z**2 / worth) * math.sqrt(p * (1 - p) / worth + z**2 / (4 * worth**2))
+    return Interval(p, max(0.0, centre - half), min(1.0, centre + half))
+
+
+def accuracy(scores: pd.DataFrame) -> Interval:
+    """Accuracy of the rows given, over questions."""
+    return mean_interval(question_means(scores))
+
+
+def paired_difference(
+    scores: pd.DataFrame, facet: str, first: str, second: str, *, level: float = 0.95, seed: int = 0
+) -> Interval:
+    """Accuracy of `first` minus `second`, paired over questions and over the pipelines that differ in nothing else.
+
+    Percentile bootstrap over questions, 10,000 draws.
+    """
+    others = [name for name in facets_of(scores) if name != facet]
+    both = scores[scores[facet].isin([first, second])].dropna(subset=["score"])
+    wide = both.pivot_table(index=["item", *others], columns=facet, values="score", aggfunc="mean")
+    if first not in wide.columns or second not in wide.columns:
+        return NOTHING
+    gaps = (wide[first] - wide[second]).dropna().groupby("item").mean().to_numpy(float)
+    return bootstrap_mean(gaps, level=level, seed=seed)
+
+
+def bootstrap_mean(values: NDArray[np.float64], *, level: float = 0.95, seed: int = 0, draws: int = 10_000) -> Interval:
+    """Mean with the percentile interval of its bootstrap over questions."""
+    if len(values) == 0:
+        return NOTHING
+    counts = np.random.default_rng(seed).multinomial(len(values), np.full(len(values), 1 / len(values)), size=draws)
+    means = counts @ values / len(values)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(values.mean()), float(low), float(high))
+
+
+def joined(names: Sequence[str], word: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(names) <= 1:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def _normal_quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))

@@ -1,0 +1,34 @@
+import io
+
+import pytest
+
+from ragexam.progress import Progress, in_words, remaining
+
+
+def test_the_remaining_time_follows_the_pace() -> None:
+    assert remaining(10, 30, 20.0) == ", about 60 s left"
+    assert remaining(0, 30, 20.0) == ""
+    assert remaining(10, 0, 20.0) == ""
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(40, "40 s"), (200, "3 min"), (9000, "2.5 h")])
+def test_durations_read_well(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words
+
+
+def test_without_a_terminal_progress_is_plain_lines() -> None:
+    stream = io.StringIO()
+    with Progress(stream).step("sitting") as report:
+        report(0, 4)
+        report(1, 4)
+        report(4, 4)
+    assert stream.getvalue().splitlines() == ["sitting ...", "sitting 4/4"]
+
+
+def test_quiet_progress_says_nothing() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, quiet=True)
+    with progress.step("sitting") as report:
+        report(1, 1)
+    progress.say("hello")
+    assert stream.getvalue() == ""

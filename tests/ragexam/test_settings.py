@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from ragexam.settings import read
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    size: int = 3
+
+
+class Outer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    inner: Inner = Inner()
+    names: list[str] = []
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "config.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_value_of_the_wrong_type_is_placed_at_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "name: x\ninner:\n  size: many\n")
+    with pytest.raises(ValueError, match=r"config\.yaml:3: inner\.size: 'many'; input should be a valid integer"):
+        read(path, Outer)
+
+
+def test_an_unknown_setting_is_placed_at_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "name: x\ninner:\n  sise: 3\n")
+    with pytest.raises(ValueError, match=r"config\.yaml:3: unknown setting 'inner\.sise'"):
+        read(path, Outer)
+
+
+def test_a_missing_setting_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"config\.yaml:1: no setting 'name'"):
+        read(write(tmp_path, "names: [a]\n"), Outer)
+
+
+def test_a_list_element_is_placed_at_its_line(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"config\.yaml:4: names\.1"):
+        read(write(tmp_path, "name: x\nnames:\n  - a\n  - [b]\n"), Outer)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [\n", r"config\.yaml:\d: .*wanted YAML"),
+        ("- a\n- b\n", r"config\.yaml:1: list; wanted a mapping"),
+        ("", r"config\.yaml:1: NoneType; wanted a mapping"),
+    ],
+)
+def test_what_is_not_a_mapping_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read(write(tmp_path, text), Outer)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none\.yaml: no such file"):
+        read(tmp_path / "none.yaml", Outer)
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"name: \xff\n")
+    with pytest.raises(ValueError, match=r"byte 6 is not UTF-8"):
+        read(path, Outer)
+
+
+def test_overrides_reach_nested_settings_with_their_types(tmp_path: Path) -> None:
+    path = write(tmp_path, "name: x\n")
+    settings = read(path, Outer, ["inner.size=7", "names=[a, b]", "name=y"])
+    assert (settings.inner.size, settings.names, settings.name) == (7, ["a", "b"], "y")
+
+
+@pytest.mark.parametrize("override", ["size", "=3", "name.part=3"])
+def test_an_override_that_is_not_name_equals_value_is_refused(tmp_path: Path, override: str) -> None:
+    with pytest.raises(ValueError, match=f"--set {override}"):
+        read(write(tmp_path, "name: x\n"), Outer, [override])
