@@ -1,0 +1,284 @@
+"""From a model's name to a language model: hub name, folder, GGUF file, embedded weights or your own factory."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import io
+import os
+import re
+import shutil
+import socket
+import tempfile
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from exam_gen.model import LanguageModel
+from rag.weights import Progress, cache_folder, is_embedded, locate
+
+if TYPE_CHECKING:
+    from rag.local_model import LocalModel
+
+PYTHON = "python:"
+
+
+class Source(NamedTuple):
+    """Where weights are read from: a folder or hub name, and a GGUF file inside it or none."""
+
+    place: str
+    gguf: str = ""
+
+    @property
+    def hub(self) -> bool:
+        """Whether the place is a name on the model hub rather than a folder."""
+        return not Path(self.place).is_dir()
+
+
+def load_model(
+    name: str,
+    dtype: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> LanguageModel:
+    """Load a language model.
+
+    `name` is a hub name (`org/model`), a local folder in the hub's layout, a `.gguf` file, `embedded:NAME` (see
+    `rag.weights`) or `python:package.module:factory`, where the factory is called without arguments. `dtype` is
+    `auto` (bfloat16 where the processor computes in it: 2.4 times as fast for 135M parameters, more for larger models;
+    else float32), `float32`, `bfloat16` or `float16`; `device` is `auto`, `cpu`, `cuda`, `mps` or what torch accepts.
+    `progress` follows a download in bytes. Raises ValueError or OSError with one line saying what was tried.
+    """
+    if name.startswith(PYTHON):
+        return _from_factory(name)
+    source = _source(name, progress)
+    return _load_local(_short_name(name), source, dtype, device, threads)
+
+
+def _from_factory(name: str) -> LanguageModel:
+    module_name, _, attribute = name.removeprefix(PYTHON).partition(":")
+    if not module_name or not attribute:
+        raise ValueError(f"model {name}: wanted python:package.module:factory")
+    try:
+        factory = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"model {name}: {error}; wanted an importable factory") from error
+    model = factory()
+    lacking = [wanted for wanted in ("name", "generate", "log_likelihoods") if not hasattr(model, wanted)]
+    if lacking:
+        raise ValueError(f"model {name}: {type(model).__name__} has no {lacking[0]!r}; wanted a LanguageModel")
+    return cast(LanguageModel, model)
+
+
+def _source(name: str, progress: Progress | None) -> Source:
+    if is_embedded(name):
+        path = locate(name, progress)
+        if path.suffix != ".gguf":
+            raise ValueError(f"model {name}: is an encoder; wanted a language model")
+        return Source(str(path.parent), path.name)
+    path = Path(name).expanduser()
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise FileNotFoundError(f"model {name}: no such GGUF file")
+        return Source(str(path.resolve().parent), path.resolve().name)
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise FileNotFoundError(
+                f"model {name}: the folder holds no config.json; wanted a model in the hub's layout"
+            )
+        return Source(str(path))
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
+        raise FileNotFoundError(
+            f"model {name}: no such folder; wanted a folder, a .gguf file, a hub name or embedded:NAME"
+        )
+    return Source(name)
+
+
+def _short_name(name: str) -> str:
+    if is_embedded(name):
+        return name.partition(":")[2]
+    path = Path(name).expanduser()
+    return path.resolve().name.removesuffix(".gguf") if path.exists() else name
+
+
+def _load_local(name: str, source: Source, dtype: str, device: str, threads: int | None) -> LocalModel:
+    import torch
+
+    from rag.local_model import LocalModel
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    place = _device(device)
+    number = _dtype(dtype, place)
+    with quiet():
+        model, tokenizer = _dense(source, number) if source.gguf else _pretrained(source, number)
+    settings = {"dtype": str(number).removeprefix("torch."), "device": place.type}
+    return LocalModel(model.to(place), tokenizer, name=name, settings=settings)
+
+
+def _device(device: str) -> Any:
+    import torch
+
+    if device != "auto":
+        try:
+            return torch.device(device)
+        except RuntimeError as error:
+            raise ValueError(
+                f"device {device!r}: {str(error).splitlines()[0]}; wanted auto, cpu, cuda or mps"
+            ) from error
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def _dtype(dtype: str, device: Any) -> Any:
+    import torch
+
+    named = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    if dtype in named:
+        return named[dtype]
+    if dtype != "auto":
+        raise ValueError(f"dtype {dtype!r}: unknown; wanted auto, {', '.join(named)}")
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return torch.bfloat16 if device.type == "cpu" and _fast_bfloat16() else torch.float32
+
+
+def _fast_bfloat16() -> bool:
+    """Whether this processor multiplies bfloat16 matrices natively (AVX-512 BF16 or AMX)."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return "avx512_bf16" in text or "amx_bf16" in text
+
+
+def _pretrained(source: Source, dtype: Any) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    local = _offline(source)
+    tokenizer = _tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, local_files_only=local), source)
+    model = _explained(
+        lambda: AutoModelForCausalLM.from_pretrained(source.place, dtype=dtype, local_files_only=local), source
+    )
+    return model, tokenizer
+
+
+def _dense(source: Source, dtype: Any) -> tuple[Any, Any]:
+    """A GGUF file unpacked to `dtype`; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
+    copy = cache_folder() / "dense" / _dense_key(source, dtype)
+    if not copy.is_dir():
+        model, tokenizer = _unpack(source, dtype)
+        if not _keep(copy, model, tokenizer):
+            return model, tokenizer
+    # Even the first time the copy is read, so that the first and every later run compute with the same layout.
+    return _pretrained(Source(str(copy)), dtype)
+
+
+def _dense_key(source: Source, dtype: Any) -> str:
+    import transformers
+
+    path = (Path(source.place) / source.gguf).resolve()
+    stat = path.stat()
+    facts = f"{path}|{stat.st_size}|{stat.st_mtime_ns}|{dtype}|{transformers.__version__}"
+    return f"{path.stem}-{str(dtype).removeprefix('torch.')}-{hashlib.sha256(facts.encode()).hexdigest()[:12]}"
+
+
+def _unpack(source: Source, dtype: Any) -> tuple[Any, Any]:
+    import transformers
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    # transformers before 5.20 always unpacks and knows no such option.
+    packing = getattr(transformers, "GgufConfig", None)
+    options = {"quantization_config": packing(dequantize=True)} if packing else {}
+    path = {"pretrained_model_name_or_path": source.place, "gguf_file": source.gguf}
+    tokenizer = _tokenizer(lambda: AutoTokenizer.from_pretrained(**path), source)
+    model = _explained(lambda: AutoModelForCausalLM.from_pretrained(**path, dtype=dtype, **options), source)
+    return model, tokenizer
+
+
+def _keep(copy: Path, model: Any, tokenizer: Any) -> bool:
+    """Save the unpacked model in one step; False when the disk has no room for it."""
+    size = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(copy.parent).free < 2 * size:
+            return False
+        with tempfile.TemporaryDirectory(dir=copy.parent) as scratch:
+            whole = Path(scratch) / "whole"
+            model.save_pretrained(whole)
+            tokenizer.save_pretrained(whole)
+            if not copy.exists():
+                whole.replace(copy)
+    except OSError:
+        return False
+    return True
+
+
+def _tokenizer(load: Any, source: Source) -> Any:
+    try:
+        tokenizer = load()
+    except (OSError, ValueError, KeyError, TypeError, ImportError, AttributeError) as error:
+        raise ValueError(f"model {_shown(source)}: no tokenizer could be read: {_first_line(error)}") from error
+    if tokenizer is None or not tokenizer.get_vocab():
+        raise ValueError(f"model {_shown(source)}: no tokenizer found; wanted tokenizer files beside the weights")
+    return tokenizer
+
+
+def _explained(load: Any, source: Source) -> Any:
+    try:
+        return load()
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        where = "in the local hub cache, the hub being out of reach" if _offline(source) else "as given"
+        raise OSError(f"model {_shown(source)}: cannot be loaded {where}: {_first_line(error)}") from error
+
+
+def _shown(source: Source) -> str:
+    return str(Path(source.place) / source.gguf) if source.gguf else source.place
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+_reachable: dict[str, bool] = {}
+
+
+def _offline(source: Source) -> bool:
+    """Whether to look at local files only: told so, a folder, or no hub within five seconds."""
+    if not source.hub or os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
+        return True
+    endpoint = urllib.parse.urlparse(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    host = endpoint.hostname or "huggingface.co"
+    if urllib.request.getproxies().get(endpoint.scheme):
+        return False
+    if host not in _reachable:
+        port = endpoint.port or (443 if endpoint.scheme == "https" else 80)
+        try:
+            socket.create_connection((host, port), timeout=5).close()
+            _reachable[host] = True
+        except OSError:
+            _reachable[host] = False
+    return not _reachable[host]
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' loading bars and notices off standard error."""
+    from transformers.utils import logging
+
+    # One bar of transformers' GGUF reader is plain tqdm and heeds no setting: its stream is taken away.
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

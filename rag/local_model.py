@@ -1,0 +1,280 @@
+"""A transformers model on this machine, as a language model that writes and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+
+from exam_gen.model import Likelihoods, Prompt
+from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, fork, shareable
+
+Allowed = Callable[[int, Sequence[int]], Sequence[int]]
+"""From a prompt's index and the tokens written so far to the tokens that may come next (empty: any)."""
+
+MAX_LOGITS = 1 << 26
+"""Logits held at once while continuations are scored (256 MB in float32)."""
+
+NO_LIMIT = 1 << 24
+"""Context lengths from here on are a tokenizer's way of saying that it knows none."""
+
+
+class Joint(NamedTuple):
+    """Continuations encoded together with their prompt: shared tokens, and each continuation's own."""
+
+    prompt: tuple[int, ...]
+    own: tuple[tuple[int, ...], ...]
+
+
+class LocalModel:
+    """Writes with `model.generate` and scores continuations against one shared encoding of the prompt.
+
+    `settings` says what decides the numbers (source, dtype, device type) and is stored with answers.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        name: str,
+        settings: Mapping[str, object] | None = None,
+        block: int = BLOCK,
+    ) -> None:
+        self._model = model.eval()
+        self.tokenizer = tokenizer
+        self._name = name
+        self._eos = _end_tokens(model, tokenizer)
+        # Published generation defaults (sampling, penalties) must not leak into greedy writing.
+        model.generation_config = GenerationConfig()
+        self._prefixes = PrefixCache(model, block=block)
+        self.settings: Mapping[str, object] = {"model": name, **(settings or {}), "block": block}
+
+    @property
+    def name(self) -> str:
+        """The name that answers and questions are stored under."""
+        return self._name
+
+    @property
+    def context_tokens(self) -> int:
+        """The longest prompt and reply together, in tokens."""
+        config = self._model.config.get_text_config()
+        limits = [getattr(config, "max_position_embeddings", None), getattr(self.tokenizer, "model_max_length", None)]
+        return min(int(limit) for limit in (*limits, NO_LIMIT) if limit)
+
+    def count_tokens(self, text: str) -> int:
+        """The number of tokens of a text, without special ones."""
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def render(self, prompt: Prompt) -> str:
+        """The text the model reads: through its chat template when it has one, else system, user and reply in turn."""
+        if not self.tokenizer.chat_template:
+            above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
+            return f"{above}\n{prompt.reply}"
+        return str(self._chat(prompt)) + prompt.reply
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+        allowed: Allowed | None = None,
+    ) -> list[str]:
+        """One reply per prompt, as one batch; `reply` is not repeated, a stop string ends and is cut.
+
+        Greedy at temperature 0, else sampled from `seed`; the same batch always gives the same replies. `allowed`
+        restricts the next token. Raises ValueError when a prompt and `max_tokens` exceed the context.
+        """
+        if not prompts:
+            return []
+        rows = [self._encode(prompt, self.render(prompt)) for prompt in prompts]
+        width = max(map(len, rows))
+        self._check_length(width + max_tokens, f"a prompt of {width} tokens and {max_tokens} to write")
+        pad = self._eos[0] if self._eos else 0
+        device = self._model.device
+        ids = torch.tensor([[pad] * (width - len(row)) + row for row in rows], device=device)
+        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device)
+        config = GenerationConfig(
+            max_new_tokens=max_tokens,
+            do_sample=temperature > 0,
+            temperature=temperature if temperature > 0 else None,
+            top_k=0 if temperature > 0 else None,
+            eos_token_id=list(self._eos) or None,
+            pad_token_id=pad,
+        )
+        with torch.inference_mode(), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            written = self._model.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                generation_config=config,
+                stopping_criteria=StoppingCriteriaList([_Stops(self._text, width, stop)] if stop else []),
+                logits_processor=LogitsProcessorList([_Only(allowed, width)] if allowed else []),
+            )
+        return [_cut(self._text(row), stop) for row in written[:, width:].tolist()]
+
+    def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
+        """Log-likelihood of each continuation right after the prompt, the prompt encoded once.
+
+        Prompt and continuation are tokenised together; scoring starts where the first of the joint encodings leaves
+        the encoding of the prompt alone, for every continuation at the same place. Raises ValueError for an empty
+        continuation, a prompt longer than the context, or a model that returns NaN.
+        """
+        text = self.render(prompt)
+        joint = self._joint(prompt, text, continuations)
+        longest = len(joint.prompt) + max(map(len, joint.own), default=0)
+        self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
+        with torch.inference_mode():
+            sums = self._score(joint)
+        if any(value != value for value in sums):
+            raise ValueError(f"model {self._name}: log-likelihood is NaN; wanted a number (try dtype float32)")
+        return Likelihoods(tuple(sums), tuple(map(len, joint.own)), len(joint.prompt))
+
+    def _chat(self, prompt: Prompt) -> str:
+        user = {"role": "user", "content": prompt.user}
+        if prompt.system:
+            try:
+                return self._template([{"role": "system", "content": prompt.system}, user])
+            except Exception as error:  # templates refuse a role with an exception of jinja's own
+                if "TemplateError" not in {kind.__name__ for kind in type(error).__mro__}:
+                    raise
+                user = {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}
+        return self._template([user])
+
+    def _template(self, messages: list[dict[str, str]]) -> str:
+        return str(
+            self.tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+            )
+        )
+
+    def _encode(self, prompt: Prompt, text: str) -> list[int]:
+        """Tokens of rendered text; a chat template writes its own special tokens, plain text gets the opening one."""
+        ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        bos = self.tokenizer.bos_token_id
+        if not self.tokenizer.chat_template and bos is not None:
+            opened = self.tokenizer("a")["input_ids"][:1] == [bos]
+            ids = [bos, *ids] if opened else ids
+        if not ids:
+            raise ValueError(f"model {self._name}: the prompt {prompt.user[:40]!r} has no tokens; wanted some text")
+        return ids
+
+    def _joint(self, prompt: Prompt, text: str, continuations: Sequence[str]) -> Joint:
+        alone = self._encode(prompt, text)
+        together = [self._encode(prompt, text + continuation) for continuation in continuations]
+        start = min((common_prefix(alone, ids) for ids in together), default=len(alone))
+        for continuation, ids in zip(continuations, together, strict=True):
+            if len(ids) <= start or not continuation:
+                raise ValueError(f"model {self._name}: continuation {continuation!r} has no tokens; wanted some text")
+        if start == 0:
+            raise ValueError(f"model {self._name}: nothing precedes the continuations; wanted a prompt")
+        return Joint(tuple(alone[:start]), tuple(tuple(ids[start:]) for ids in together))
+
+    def _check_length(self, tokens: int, what: str) -> None:
+        if tokens > self.context_tokens:
+            raise ValueError(f"model {self._name}: {what} are {tokens} tokens; wanted at most {self.context_tokens}")
+
+    def _score(self, joint: Joint) -> list[float]:
+        if not joint.own:
+            return []
+        encoded = self._prefixes.encode(joint.prompt)
+        first = torch.log_softmax(encoded.logits, dim=-1)
+        sums = [float(first[own[0]]) for own in joint.own]
+        if not shareable(encoded.cache):
+            return [self._score_alone(joint.prompt, own) for own in joint.own]
+        vocabulary = encoded.logits.shape[-1]
+        for batch in _batches(joint.own, MAX_LOGITS // vocabulary):
+            rows = [joint.own[index][:-1] for index in batch]
+            width = max(map(len, rows))
+            # Padding stands to the right of all real tokens, which therefore never attend to it: no mask is needed.
+            ids = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], device=self._model.device)
+            output = self._model(input_ids=ids, past_key_values=fork(encoded.cache, len(rows)), use_cache=True)
+            for row, index in enumerate(batch):
+                sums[index] += _sum_targets(output.logits[row], joint.own[index][1:])
+        return sums
+
+    def _score_alone(self, prompt: tuple[int, ...], own: tuple[int, ...]) -> float:
+        """The plain way, for models whose state is more than keys and values."""
+        ids = torch.tensor([[*prompt, *own[:-1]]], device=self._model.device)
+        logits = self._model(input_ids=ids, use_cache=False).logits[0, len(prompt) - 1 :]
+        return _sum_targets(logits, own)
+
+    def _text(self, ids: Sequence[int]) -> str:
+        ends = [position for position, token in enumerate(ids) if token in self._eos]
+        kept = ids[: ends[0]] if ends else ids
+        return str(self.tokenizer.decode(kept, skip_special_tokens=True))
+
+
+class _Stops(StoppingCriteria):  # type: ignore[misc]
+    """Ends a row once its new text holds a stop string."""
+
+    def __init__(self, text: Callable[[Sequence[int]], str], start: int, stop: Sequence[str]) -> None:
+        self._text, self._start, self._stop = text, start, tuple(stop)
+
+    def __call__(self, input_ids: Any, *_: Any, **__: Any) -> Any:
+        rows = input_ids[:, self._start :].tolist()
+        done = [any(stop in text for stop in self._stop) for text in map(self._text, rows)]
+        return torch.tensor(done, dtype=torch.bool, device=input_ids.device)
+
+
+class _Only(LogitsProcessor):  # type: ignore[misc]
+    """Forbids every token but the allowed ones."""
+
+    def __init__(self, allowed: Allowed, start: int) -> None:
+        self._allowed, self._start = allowed, start
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        for row, ids in enumerate(input_ids[:, self._start :].tolist()):
+            tokens = list(self._allowed(row, ids))
+            if tokens:
+                kept = scores[row, tokens]
+                scores[row] = float("-inf")
+                scores[row, tokens] = kept
+        return scores
+
+
+def _sum_targets(logits: torch.Tensor, targets: Sequence[int]) -> float:
+    """Sum of the log-probabilities of `targets` `[n]` under the first n rows of `logits` `[>= n, vocabulary]`."""
+    count = len(targets)
+    if not count:
+        return 0.0
+    logs = torch.log_softmax(logits[:count].float(), dim=-1)
+    picked = logs.gather(-1, torch.tensor(targets, device=logs.device)[:, None])
+    return float(picked.double().sum())
+
+
+def _batches(own: Sequence[Sequence[int]], positions: int) -> Iterator[list[int]]:
+    """Indices of the continuations longer than one token, in groups of at most `positions` padded positions."""
+    batch: list[int] = []
+    width = 0
+    for index, tokens in enumerate(own):
+        if len(tokens) < 2:
+            continue
+        wider = max(width, len(tokens) - 1)
+        if batch and wider * (len(batch) + 1) > positions:
+            yield batch
+            batch, wider = [], len(tokens) - 1
+        batch.append(index)
+        width = wider
+    if batch:
+        yield batch
+
+
+def _cut(text: str, stop: Sequence[str]) -> str:
+    ends = [position for position in (text.find(one) for one in stop) if position >= 0]
+    return text[: min(ends)] if ends else text
+
+
+def _end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    """Every token that ends a reply: the tokenizer's, the published generation settings', the chat markers'."""
+    published = getattr(model.generation_config, "eos_token_id", None)
+    ids = [tokenizer.eos_token_id, *(published if isinstance(published, list) else [published])]
+    markers = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|endoftext|>", "</s>")
+    vocabulary = tokenizer.get_vocab()
+    ids += [vocabulary[marker] for marker in markers if marker in vocabulary]
+    return tuple(dict.fromkeys(int(token) for token in ids if token is not None))
