@@ -1,0 +1,288 @@
+"""The JSON-lines files of a run: `corpus.jsonl`, `chunks.jsonl`, `exam.jsonl` and `dropped.jsonl`.
+
+Every line is one object and carries `format`, the version it was written in; a line without it is read as the
+current one. Files are written whole or not at all: beside the target first, then moved over it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from exam_gen.lines import Record, json_lines, kind
+from exam_gen.records import Chunk, Document, Dropped, Exam, Question
+
+FORMAT = 1
+"""The version these writers write and the newest these readers understand."""
+
+_Object = dict[str, object]
+_Identified = TypeVar("_Identified", Document, Chunk, Question)
+
+
+def write_documents(path: str | Path, documents: Iterable[Document]) -> None:
+    """Write `corpus.jsonl`: `id, title, text, source, topic` per line."""
+    write_lines(path, (_fields(one, "id title text source topic") for one in documents))
+
+
+def read_documents(path: str | Path) -> list[Document]:
+    """Read `corpus.jsonl`; `ValueError` (file:line, found, wanted) for bad lines and ids that stand twice."""
+    return _unique(
+        (
+            record.place,
+            Document(
+                id=_string(record, "id"),
+                title=_string(record, "title", ""),
+                text=_string(record, "text"),
+                source=_string(record, "source", ""),
+                topic=_string(record, "topic", ""),
+            ),
+        )
+        for record in read_records(path)
+    )
+
+
+def write_chunks(path: str | Path, chunks: Iterable[Chunk]) -> None:
+    """Write `chunks.jsonl`: `id, document_id, text, start, end, title, topic` per line."""
+    write_lines(path, (_fields(one, "id document_id text start end title topic") for one in chunks))
+
+
+def read_chunks(path: str | Path) -> list[Chunk]:
+    """Read `chunks.jsonl`; `ValueError` (file:line, found, wanted) for bad lines and ids that stand twice."""
+    return _unique((record.place, _chunk(record)) for record in read_records(path))
+
+
+def write_exam(path: str | Path, exam: Exam | Iterable[Question]) -> None:
+    """Write `exam.jsonl`: `id, question, choices, answer` (index), where from, context, labels, metadata per line."""
+    questions = exam.questions if isinstance(exam, Exam) else exam
+    write_lines(path, map(question_fields, questions))
+
+
+def read_exam(path: str | Path) -> Exam:
+    """Read `exam.jsonl` as one exam.
+
+    Raises `ValueError` (file:line, found, wanted) for malformed JSON, a missing or wrong field, fewer than two or equal
+    choices, an answer outside the choices, an id that stands twice and an exam without questions.
+    """
+    questions = _unique((record.place, _checked(record)) for record in read_records(path))
+    if not questions:
+        raise ValueError(f"{path}: the exam is empty; wanted at least one question")
+    return Exam(tuple(questions))
+
+
+def write_dropped(path: str | Path, dropped: Iterable[Dropped]) -> None:
+    """Write `dropped.jsonl`: the fields of `exam.jsonl` as far as known, plus `reason` and `raw`."""
+    write_lines(path, map(_dropped_fields, dropped))
+
+
+def read_dropped(path: str | Path) -> list[Dropped]:
+    """Read `dropped.jsonl`; a dropped question may have equal choices or any other fault of content."""
+    return [
+        Dropped(
+            reason=_string(record, "reason"),
+            raw=_string(record, "raw", ""),
+            chunk_id=_string(record, "chunk_id", ""),
+            question=None if record.fields.get("question") is None else question_of(record),
+        )
+        for record in read_records(path)
+    ]
+
+
+def question_fields(question: Question) -> _Object:
+    """The fields of an `exam.jsonl` line."""
+    return {
+        "id": question.id,
+        "question": question.stem,
+        "choices": list(question.choices),
+        "answer": question.key,
+        **_fields(question, "document_id chunk_id topic context labels metadata"),
+    }
+
+
+def question_of(record: Record) -> Question:
+    """The question of an `exam.jsonl` line; checks types and the answer's range, not the choices' content."""
+    choices = _strings(record.fields.get("choices"), record, "choices")
+    key = record.fields.get("answer")
+    if isinstance(key, bool) or not isinstance(key, int):
+        raise ValueError(f"{record.place}: answer is {_shown(key)}; wanted the index of a choice")
+    if not 0 <= key < len(choices):
+        raise ValueError(f"{record.place}: answer is {key}; wanted an index from 0 to {len(choices) - 1}")
+    labels = _mapping(record, "labels")
+    return Question(
+        id=_string(record, "id"),
+        stem=_string(record, "question"),
+        choices=choices,
+        key=key,
+        document_id=_string(record, "document_id", ""),
+        chunk_id=_string(record, "chunk_id", ""),
+        topic=_string(record, "topic", ""),
+        context=_string(record, "context", ""),
+        labels={name: _strings(value, record, f"labels.{name}") for name, value in labels.items()},
+        metadata=_mapping(record, "metadata"),
+    )
+
+
+def write_lines(path: str | Path, objects: Iterable[Mapping[str, object]]) -> None:
+    """Write one JSON object per line, whole or not at all; on failure the earlier file stays.
+
+    NaN and infinite numbers become null, numpy values plain ones.
+    """
+    write_text(path, (_line({"format": FORMAT, **fields}) for fields in objects))
+
+
+def write_text(path: str | Path, parts: Iterable[str]) -> None:
+    """Write a UTF-8 file whole or not at all; `OSError` names the path (a full disk, a read-only folder)."""
+    target = Path(path)
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            # A lone surrogate has no UTF-8 form; as a JSON escape it comes back as it was.
+            file.writelines(part.encode("utf-8", "backslashreplace") for part in parts)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except OSError as error:
+        raise OSError(
+            error.errno, f"cannot be written ({error.strerror}); wanted room and rights", str(target)
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def read_records(path: str | Path) -> Iterator[Record]:
+    """The objects of a JSON-lines file of a version these readers understand."""
+    for record in json_lines(Path(path)):
+        version = record.fields.get("format", FORMAT)
+        if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FORMAT:
+            raise ValueError(
+                f"{record.place}: format is {_shown(version)}; wanted at most {FORMAT} (a newer release wrote this file?)"
+            )
+        yield record
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _fields(record: object, names: str) -> _Object:
+    return {name: getattr(record, name) for name in names.split()}
+
+
+def _line(fields: _Object) -> str:
+    return json.dumps(_plain(fields), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: object) -> object:
+    """The value in JSON's types; numpy arrays and numbers know their plain form (`tolist`)."""
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, Sequence | set | frozenset):
+        return [_plain(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    convert: Callable[[], object] | None = getattr(value, "tolist", None)
+    if convert is None:
+        raise ValueError(f"metadata: found a {type(value).__name__}; wanted strings, numbers, lists and mappings")
+    return _plain(convert())
+
+
+def _dropped_fields(dropped: Dropped) -> _Object:
+    question = dropped.question
+    fields = question_fields(question) if question else dict.fromkeys(("id", "question", "choices", "answer"))
+    chunk_id = dropped.chunk_id or (question.chunk_id if question else "")
+    return {**fields, "chunk_id": chunk_id, "reason": dropped.reason, "raw": dropped.raw}
+
+
+def _unique(placed: Iterable[tuple[str, _Identified]]) -> list[_Identified]:
+    places: dict[str, str] = {}
+    found: list[_Identified] = []
+    for place, one in placed:
+        if one.id in places:
+            raise ValueError(f"{place}: id {one.id!r} already stands at {places[one.id]}; wanted unique ids")
+        places[one.id] = place
+        found.append(one)
+    return found
+
+
+def _chunk(record: Record) -> Chunk:
+    start, end = (_integer(record, name) for name in ("start", "end"))
+    text = _string(record, "text")
+    if start < 0 or end - start != len(text):
+        raise ValueError(
+            f"{record.place}: start {start} and end {end} span {end - start}; wanted {len(text)} characters"
+        )
+    return Chunk(
+        id=_string(record, "id"),
+        document_id=_string(record, "document_id"),
+        text=text,
+        start=start,
+        end=end,
+        title=_string(record, "title", ""),
+        topic=_string(record, "topic", ""),
+    )
+
+
+def _checked(record: Record) -> Question:
+    question = question_of(record)
+    if len(question.choices) < 2:
+        raise ValueError(f"{record.place}: choices are {len(question.choices)}; wanted at least 2")
+    for number, choice in enumerate(question.choices):
+        if not choice.strip():
+            raise ValueError(f"{record.place}: choice {number} is blank; wanted some text")
+        if choice in question.choices[:number]:
+            raise ValueError(f"{record.place}: choice {_shown(choice)} stands twice; wanted distinct choices")
+    return question
+
+
+def _string(record: Record, name: str, default: str | None = None) -> str:
+    value = record.fields.get(name)
+    if value is None and default is not None:
+        return default
+    if name not in record.fields:
+        raise ValueError(f"{record.place}: no field {name!r}; wanted {name!r}")
+    if not isinstance(value, str) or (default is None and not value):
+        raise ValueError(f"{record.place}: {name} is {_shown(value)}; wanted a string that is not empty")
+    return value
+
+
+def _integer(record: Record, name: str) -> int:
+    value = record.fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{record.place}: {name} is {_shown(value)}; wanted a whole number")
+    return value
+
+
+def _strings(value: object, record: Record, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError(f"{record.place}: {name} is {_shown(value)}; wanted a list of strings")
+    return tuple(value)
+
+
+def _mapping(record: Record, name: str) -> dict[str, object]:
+    value = record.fields.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError(f"{record.place}: {name} is {_shown(value)}; wanted an object")
+    return value
+
+
+def _shown(value: object) -> str:
+    """A value short enough for an error line."""
+    if isinstance(value, list | dict):
+        return f"a {kind(value)}"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,84 @@
+"""Bytes and lines of input files, with errors that name file, line and finding."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Record(NamedTuple):
+    """One record of a file: `place` is `file:line` (or `file: record n`), for error messages."""
+
+    place: str
+    fields: dict[str, object]
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, unpacked when its name ends in `.gz`.
+
+    Raises `FileNotFoundError` for a missing file and `ValueError` for a damaged archive.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file; wanted an existing file")
+    if path.is_dir():
+        raise ValueError(f"{path}: is a folder; wanted a file")
+    data = path.read_bytes()
+    if path.suffix.lower() != ".gz":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: damaged gzip data ({error}); wanted a complete .gz file") from None
+
+
+def decode(data: bytes, name: object) -> str:
+    """UTF-8 text (a byte order mark is dropped); `ValueError` names line, byte and offset of the first bad byte."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The codec counts offsets after a byte order mark; the reader's editor counts from the file's first byte.
+        start = error.start + len(data) - len(error.object)
+        line = data.count(b"\n", 0, start) + 1
+        raise ValueError(
+            f"{name}:{line}: byte 0x{data[start]:02x} at offset {start} is not UTF-8; wanted UTF-8 text"
+        ) from None
+
+
+def read_text(path: Path) -> str:
+    """The UTF-8 text of a (possibly gzipped) file."""
+    return decode(read_bytes(path), path)
+
+
+def json_lines(path: Path) -> Iterator[Record]:
+    """The JSON objects of a JSON-lines file, blank lines skipped.
+
+    Only the newline ends a line: JSON strings may hold other line separators unescaped.
+    """
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            place = f"{path}:{number}"
+            yield Record(place, json_object(line, place))
+
+
+def json_object(line: str, place: str) -> dict[str, object]:
+    """The object of one JSON line; `ValueError` names the place and what stood there."""
+    try:
+        value = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        problem = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else "too deep"
+        raise ValueError(f"{place}: malformed JSON ({problem}); wanted one JSON object per line") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{place}: found JSON {kind(value)}; wanted an object")
+    return value
+
+
+def kind(value: object) -> str:
+    """The JSON name of a value's type."""
+    if value is None:
+        return "null"
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "list", dict: "object"}
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,169 @@
+"""Tables of documents: JSON lists, JSON lines, CSV and Parquet files, and the fields they may carry."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from exam_gen.formats import markdown_title, suffix, tidy
+from exam_gen.lines import Record, decode, json_lines, kind, read_bytes
+from exam_gen.records import Document
+
+TABLE_SUFFIXES = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"}
+"""File name endings that are read as one document per record (also with `.gz` after them)."""
+
+ID_FIELDS = ("id", "docs_id", "doc_id", "_id")
+TEXT_FIELDS = ("text", "contents", "content")
+TOPIC_FIELDS = ("topic", "section", "category")
+SOURCE_FIELDS = ("source", "url")
+"""Field names in order of preference; the second ones are auto-rag-eval's `docs_id` and `section`."""
+
+_NOTHING = {"", "N/A"}
+"""auto-rag-eval writes `N/A` into fields that a corpus does not have."""
+
+
+def read_table(path: Path) -> list[Record]:
+    """The records of a table file, each with its place."""
+    ending = suffix(path)
+    if ending in {".jsonl", ".ndjson"}:
+        return list(json_lines(path))
+    if ending == ".json":
+        return _json_list(path)
+    if ending == ".parquet":
+        return _parquet(path)
+    return _csv(path, "\t" if ending == ".tsv" else ",")
+
+
+def documents(records: Iterable[Record]) -> Iterator[tuple[str, Document]]:
+    """The document of each record, with the record's place.
+
+    Fields: `text` (required, not blank), `id` (default: the record's number from 1), `title` (default: the first
+    heading or line of the text), `source`, `topic`; see `ID_FIELDS` and the others for the accepted names.
+    auto-rag-eval's `start_character` goes into the id, as several of its records share a `docs_id`.
+    """
+    for number, record in enumerate(records, start=1):
+        yield record.place, document(record, number)
+
+
+def document(record: Record, number: int) -> Document:
+    """One record as a document; `ValueError` names the place, the field and what stood there."""
+    text = _text(record)
+    title = _string(record, ("title",)) or markdown_title(text) or first_line(text)
+    return Document(
+        id=_id(record, number),
+        title=title,
+        text=text,
+        source=_string(record, SOURCE_FIELDS),
+        topic=_string(record, TOPIC_FIELDS),
+    )
+
+
+def first_line(text: str, limit: int = 100) -> str:
+    """The first line that is not blank, cut at a word when longer than `limit` characters."""
+    line = " ".join(next((line for line in text.split("\n") if line.strip()), "").split())
+    if len(line) <= limit:
+        return line
+    return line[:limit].rsplit(" ", 1)[0] + "…"
+
+
+def _text(record: Record) -> str:
+    name = next((name for name in TEXT_FIELDS if record.fields.get(name) is not None), None)
+    if name is None:
+        found = ", ".join(sorted(map(str, record.fields))) or "no field"
+        raise ValueError(f"{record.place}: no text field (found {found}); wanted 'text'")
+    value = record.fields[name]
+    if not isinstance(value, str):
+        raise ValueError(f"{record.place}: {name} is a {kind(value)}; wanted a string")
+    text = tidy(value)
+    if not text.strip():
+        raise ValueError(f"{record.place}: {name} is blank; wanted some text")
+    return text
+
+
+def _id(record: Record, number: int) -> str:
+    name = next((name for name in ID_FIELDS if record.fields.get(name) not in {None, ""}), None)
+    if name is None:
+        return str(number)
+    value = record.fields[name]
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"{record.place}: {name} is a {kind(value)}; wanted a string or a whole number")
+    start = record.fields.get("start_character")
+    part = f":{start}" if name == "docs_id" and isinstance(start, int | str) and start not in _NOTHING else ""
+    return tidy(str(value)).strip() + part
+
+
+def _string(record: Record, names: tuple[str, ...]) -> str:
+    """The first given field as a string; of a list of strings (tags, addresses) the first."""
+    for name in names:
+        value = record.fields.get(name)
+        if isinstance(value, list) and all(isinstance(one, str) for one in value):
+            value = value[0] if value else None
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise ValueError(f"{record.place}: {name} is a {kind(value)}; wanted a string")
+        if value.strip() not in _NOTHING:
+            return " ".join(tidy(value).split())
+    return ""
+
+
+def _json_list(path: Path) -> list[Record]:
+    text = decode(read_bytes(path), path)
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}:{error.lineno}: malformed JSON ({error.msg} at column {error.colno}); wanted a list of objects"
+        ) from None
+    except RecursionError:
+        raise ValueError(f"{path}:1: malformed JSON (too deep); wanted a list of objects") from None
+    if not isinstance(value, list):
+        raise ValueError(f"{path}:1: found JSON {kind(value)}; wanted a list of objects (JSON lines end in .jsonl)")
+    records = [Record(f"{path}: record {number}", one) for number, one in enumerate(value, start=1)]
+    for record in records:
+        if not isinstance(record.fields, dict):
+            raise ValueError(f"{record.place}: found JSON {kind(record.fields)}; wanted an object")
+    return records
+
+
+def _csv(path: Path, delimiter: str) -> list[Record]:
+    text = decode(read_bytes(path), path)
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    records = []
+    line = 1
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        names = reader.fieldnames or []
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{path}:1: column {twice!r} stands twice; wanted distinct column names")
+        line = reader.line_num + 1
+        for row in reader:
+            place = f"{path}:{line}"
+            line = reader.line_num + 1
+            if None in row or None in row.values():
+                cells = sum(len(cell) if isinstance(cell, list) else cell is not None for cell in row.values())
+                raise ValueError(f"{place}: found {cells} cells; wanted {len(names)}")
+            records.append(Record(place, dict(row)))
+    except csv.Error as error:
+        raise ValueError(f"{path}:{line}: malformed CSV ({error}); wanted quoted comma-separated cells") from None
+    finally:
+        csv.field_size_limit(limit)
+    return records
+
+
+def _parquet(path: Path) -> list[Record]:
+    import pyarrow
+    import pyarrow.parquet
+
+    data = read_bytes(path)
+    try:
+        rows = pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0]
+        raise ValueError(f"{path}: cannot read the table ({reason}); wanted a Parquet file") from None
+    return [Record(f"{path}: record {number}", row) for number, row in enumerate(rows, start=1)]
