@@ -150,9 +150,9 @@ def write_text(path: str | Path, parts: Iterable[str]) -> None:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
     except OSError as error:
-        raise OSError(
-            error.errno, f"cannot be written ({error.strerror}); wanted room and rights", str(target)
-        ) from error
+        failure = OSError(f"{target}: cannot be written ({error.strerror}); wanted room and the right to write")
+        failure.errno = error.errno
+        raise failure from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -164,7 +164,7 @@ def read_records(path: str | Path) -> Iterator[Record]:
         version = record.fields.get("format", FORMAT)
         if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FORMAT:
             raise ValueError(
-                f"{record.place}: format is {_shown(version)}; wanted at most {FORMAT} (a newer release wrote this file?)"
+                f"{record.place}: format is {_shown(version)}; wanted at most {FORMAT}, written by this release"
             )
         yield record
 
