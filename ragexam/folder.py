@@ -5,12 +5,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from exam_gen.files import write_text
 
 FORMAT = 1
 """Version of `run.json`; a reader refuses a newer one."""
@@ -154,21 +155,7 @@ class Record:
 
     def save(self) -> None:
         """Write the record, whole or not at all."""
-        write_text(self.folder.record, json.dumps(self.content, indent=2, ensure_ascii=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replace a file in one step, so that a reader or a crash never meets half of it."""
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+        write_text(self.folder.record, [json.dumps(self.content, indent=2, ensure_ascii=False), "\n"])
 
 
 def fingerprint(parts: Mapping[str, object]) -> str:

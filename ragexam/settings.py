@@ -90,7 +90,7 @@ def _fault(path: Path, lines: Lines, error: ValidationError) -> str:
     known = next((where[:n] for n in range(len(where), 0, -1) if where[:n] in lines), ())
     line = lines.get(known, 1)
     name = ".".join(str(part) for part in where)
-    if first["type"] == "extra_forbidden":
+    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"{path}:{line}: unknown setting {name!r}; see the names that `ragexam init` writes"
     if first["type"] == "missing":
         return f"{path}:{line}: no setting {name!r}; wanted a value for it"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragexam.folder import Record, RunFolder, fingerprint, write_text
+from ragexam.folder import Record, RunFolder, fingerprint
 
 
 def test_a_fingerprint_depends_on_values_and_not_on_order() -> None:
@@ -46,14 +46,6 @@ def test_a_record_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(ValueError, match=r"run\.json"):
         Record.open(RunFolder(tmp_path))
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    write_text(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_text(path, "\ud800")
-    assert path.read_text() == "old"
 
 
 def test_a_folder_is_held_by_one_process_and_freed_by_its_death(tmp_path: Path) -> None:
