@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 FLOOR = "closed book"
 CEILING = "oracle"
-Bound = Literal["closed book", "oracle"]
-_BOUNDS: Mapping[str, Bound] = {"closedbook": FLOOR, "closedb": FLOOR, "oracle": CEILING}
+_BOUNDS: Mapping[str, str] = {"closedbook": FLOOR, "closedb": FLOOR, "oracle": CEILING}
 _NOT_FACETS = frozenset({"student", "item", "score", "trials"})
 _SORT_LAST = 9
 
@@ -49,12 +48,12 @@ def read_scores(path: Path) -> pd.DataFrame:
     if lacking:
         raise ValueError(f"{path}:1: no column {lacking[0]!r}; wanted student,item,score and facet columns")
     scores = pd.to_numeric(table["score"], errors="coerce")
-    wrong = scores.isna() & (table["score"].str.strip() != "")
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"{path}:{row + 2}: score {table['score'].iloc[row]!r}; wanted a number or nothing")
     if "trials" in table.columns:
         scores = scores / pd.to_numeric(table["trials"], errors="coerce")
+    wrong = ~scores.between(0, 1) & (table["score"].str.strip() != "")
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"{path}:{row + 2}: score {table['score'].iloc[row]!r}; wanted 0, 1 or nothing")
     return table.assign(score=scores.astype(float))
 
 
@@ -63,7 +62,7 @@ def facets_of(scores: pd.DataFrame) -> tuple[str, ...]:
     return tuple(str(name) for name in scores.columns if name not in _NOT_FACETS)
 
 
-def bound_of(level: str) -> Bound | None:
+def bound_of(level: str) -> str | None:
     """Which bound a retriever is: no passage at all, or the passage the question was written from; else None."""
     return _BOUNDS.get("".join(letter for letter in level.lower() if letter.isalpha()))
 
@@ -132,13 +131,6 @@ def bootstrap_mean(values: NDArray[np.float64], *, level: float = 0.95, seed: in
     means = counts @ values / len(values)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(values.mean()), float(low), float(high))
-
-
-def joined(names: Sequence[str], word: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    if len(names) <= 1:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
 def _normal_quantile(level: float) -> float:

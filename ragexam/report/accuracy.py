@@ -1,0 +1,177 @@
+"""The accuracy part of the page: heat maps of two facets, and the list of pipelines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ragexam.report.scores import CEILING, FLOOR, Interval, accuracy, bound_of, facets_of, levels_of
+from ragexam.report.words import facet_name, level_name, percent, percent_range, plain, signed
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a heat map; `share` is the accuracy in percent, None where nobody answered."""
+
+    share: int | None
+    text: str
+    range: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a heat map."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class HeatTable:
+    """Accuracy by two facets."""
+
+    caption: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def accuracy_table(scores: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
+    """`row, column, accuracy, low, high` over the levels of two facets, averaged over all others (95 %)."""
+    found = []
+    for one in levels_of(scores, row):
+        for other in levels_of(scores, column):
+            part = scores[(scores[row] == one) & (scores[column] == other)]
+            found.append((one, other, *accuracy(part)))
+    return pd.DataFrame(found, columns=["row", "column", "accuracy", "low", "high"])
+
+
+def axes_of(scores: pd.DataFrame) -> tuple[str, str, str | None]:
+    """The facets of the heat map: rows, columns, and the one to split by.
+
+    Rows are language models and columns retrievers where the table has them, else its first two facets.
+    """
+    facets = facets_of(scores)
+    if {"llm", "retriever"} <= set(facets):
+        third = next((name for name in facets if name not in ("llm", "retriever")), None)
+        return "llm", "retriever", third
+    if len(facets) >= 2:
+        return facets[0], facets[1], facets[2] if len(facets) > 2 else None
+    return (facets[0], facets[0], None) if facets else ("student", "student", None)
+
+
+def accuracy_view(scores: pd.DataFrame, abilities: pd.DataFrame | None) -> Mapping[str, object]:
+    """What the template shows: heat maps averaged and split, bounds in words, pipelines best first."""
+    facets = facets_of(scores)
+    row, column, third = axes_of(scores)
+    tables, details = [], []
+    if len(facets) >= 2:
+        averaged = "" if third is None else f", averaged over {facet_name(third)}s"
+        tables.append(_heat(scores, row, column, f"{_title(row)} by {facet_name(column)}{averaged} (percent correct)"))
+    if third is not None and scores[third].nunique() > 1:
+        tables.append(_heat(scores, third, column, f"{_title(third)} by {facet_name(column)} (percent correct)"))
+        if scores[row].nunique() > 1:
+            for level in levels_of(scores, third):
+                part = scores[scores[third] == level]
+                caption = f"{_title(row)} by {facet_name(column)}, {level_name(third, level)} (percent correct)"
+                details.append(_heat(part, row, column, caption))
+    return {
+        "tables": tables,
+        "details": details,
+        "bounds": _bounds(scores),
+        "facets": [facet_name(name) for name in facets] or ["pipeline"],
+        "pipelines": _pipelines(scores, facets, abilities),
+        "with_ability": abilities is not None,
+        "pipeline_caption": "Each pipeline, the most accurate first",
+    }
+
+
+def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, Interval]:
+    """Accuracy of each pipeline with its 95 % interval, in the order of the response table."""
+    return {str(name): accuracy(part) for name, part in scores.groupby("student", sort=False)}
+
+
+def _heat(scores: pd.DataFrame, row: str, column: str, caption: str) -> HeatTable:
+    table = accuracy_table(scores, row, column)
+    columns = list(dict.fromkeys(table["column"]))
+    rows = tuple(
+        Row(level_name(row, str(name)), tuple(map(_cell, part[["accuracy", "low", "high"]].itertuples(index=False))))
+        for name, part in table.groupby("row", sort=False)
+    )
+    heads = tuple(_bound_marked(column, level) for level in columns)
+    return HeatTable(caption, facet_name(row), heads, rows)
+
+
+def _cell(found: tuple[float, float, float]) -> Cell:
+    estimate, low, high = (100 * value for value in found)
+    if not math.isfinite(estimate):
+        return Cell(None, "–", "")
+    return Cell(round(estimate), f"{estimate:.0f}", f"{low:.0f} to {high:.0f}")
+
+
+def _bound_marked(facet: str, level: str) -> str:
+    bound = bound_of(level)
+    return {FLOOR: f"{FLOOR} (floor)", CEILING: f"{CEILING} (ceiling)"}.get(bound or "", level_name(facet, level))
+
+
+def _bounds(scores: pd.DataFrame) -> str:
+    levels = [level for facet in facets_of(scores) for level in levels_of(scores, facet)]
+    found = {bound_of(level) for level in levels}
+    if {FLOOR, CEILING} <= found:
+        return (
+            "Closed book answers without a passage and oracle is handed the passage the question was written from: "
+            "they are the floor and the ceiling, not choices."
+        )
+    if CEILING in found:
+        return "Oracle is handed the passage the question was written from: a ceiling, not a choice. There is no floor."
+    if FLOOR in found:
+        return "Closed book answers without a passage: a floor, not a choice. There is no oracle to show the ceiling."
+    return "Neither closed book nor oracle took part, so there is no floor or ceiling to compare with."
+
+
+def _pipelines(
+    scores: pd.DataFrame, facets: Sequence[str], abilities: pd.DataFrame | None
+) -> list[Mapping[str, object]]:
+    by_name = None if abilities is None else abilities.set_index("student")
+    rows = []
+    for student, part in scores.groupby("student", sort=False):
+        found = accuracy(part)
+        levels = [level_name(facet, str(part[facet].iloc[0])) for facet in facets] or [str(student)]
+        row: dict[str, object] = {
+            "levels": levels,
+            "accuracy": percent(found.estimate),
+            "accuracy_value": _value(found.estimate),
+            "range": percent_range(found),
+            "low_value": _value(found.low),
+            "order": found.estimate if math.isfinite(found.estimate) else -1.0,
+        }
+        if by_name is not None:
+            row |= _ability(by_name, str(student))
+        rows.append(row)
+    return sorted(rows, key=lambda row: -float(str(row["order"])))
+
+
+def _ability(abilities: pd.DataFrame, student: str) -> dict[str, str]:
+    if student not in abilities.index:
+        return {"ability": "–", "ability_value": "", "ability_range": "–", "ability_low_value": ""}
+    found: Any = abilities.loc[student]
+    theta, low, high = (float(found[name]) for name in ("theta", "theta_low", "theta_high"))
+    return {
+        "ability": signed(theta),
+        "ability_value": _value(theta),
+        "ability_range": f"{plain(low)} to {plain(high)}",
+        "ability_low_value": _value(low),
+    }
+
+
+def _value(number: float) -> str:
+    return f"{number:.4f}" if math.isfinite(number) else ""
+
+
+def _title(facet: str) -> str:
+    name = facet_name(facet)
+    return name[:1].upper() + name[1:]

@@ -1,0 +1,389 @@
+"""The sections of the page in words and tables: from findings to what the template shows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from exam_gen.records import Question
+from ragexam.report.baselines import Baseline
+from ragexam.report.gather import Evidence
+from ragexam.report.measured import Measured
+from ragexam.report.scores import Interval, bound_of, facets_of, levels_of
+from ragexam.report.summary import Findings
+from ragexam.report.verdict import FacetVerdict, describe, sentences
+from ragexam.report.words import (
+    between,
+    chance,
+    clipped,
+    duration,
+    facet_name,
+    joined,
+    level_name,
+    percent,
+    plain,
+    points,
+    signed,
+)
+
+View = Mapping[str, object]
+_TOPICS_SHOWN = 15
+_LARGE_RESIDUAL = 0.5
+
+
+def verdict_view(evidence: Evidence, found: Findings) -> View:
+    """The verdict, the warnings that belong beside it, and a card per component."""
+    scale = "accuracy, resampled over questions" if found.from_accuracy else "the fitted measurement model"
+    bounds = sorted(set(_bounds(evidence.scores)))
+    left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
+    return {
+        "sentences": sentences(found.verdicts) if found.verdicts else ["The answers name no components to compare."],
+        "warnings": verdict_warnings(evidence, found),
+        "cards": [_verdict_card(verdict, found.from_accuracy) for verdict in found.verdicts],
+        "note": f"Probabilities and intervals (90 %) come from {scale}.{left_out}",
+    }
+
+
+def verdict_warnings(evidence: Evidence, found: Findings) -> list[str]:
+    """What a reader must know before trusting the verdict."""
+    lines = []
+    measured = evidence.measured
+    if measured is None:
+        lines.append("No measurement model was fitted: the verdict rests on accuracy alone.")
+    elif measured.converged is False:
+        lines.append(
+            "The measurement model did not converge: treat the verdict and every ability on this page as provisional."
+        )
+    elif found.from_accuracy:
+        lines.append(f"The fit ({measured.method}) gives no uncertainty of components: the verdict rests on accuracy.")
+    lines += _role_warnings(evidence)
+    if math.isfinite(found.value_of_passages.estimate) and not found.value_of_passages.low > 0:
+        lines.append(
+            "Pipelines do not surely answer better with the right passage than without any: "
+            "this exam may not measure retrieval at all."
+        )
+    return lines
+
+
+def _role_warnings(evidence: Evidence) -> Iterator[str]:
+    """A model that wrote or checked questions and also sits the exam is flattered by its own selection."""
+    examinees = {_model(level): level for level in levels_of(evidence.scores, "llm")} if _has_llm(evidence) else {}
+    for role, names in model_roles(evidence).items():
+        for name in sorted(names):
+            if _model(name) in examinees:
+                yield (
+                    f"{examinees[_model(name)]} {role} and also sits the exam: "
+                    "questions were selected on its own answers, which flatters its score."
+                )
+
+
+def model_roles(evidence: Evidence) -> dict[str, set[str]]:
+    """Which models wrote and which checked the questions, as the questions and the configuration tell."""
+    roles: dict[str, set[str]] = {"wrote the questions": set(), "checked the questions": set()}
+    for question in evidence.questions:
+        for key, value in question.metadata.items():
+            role = _role_of(str(key))
+            if role and isinstance(value, str) and value:
+                roles[role].add(value)
+    return roles
+
+
+def _role_of(key: str) -> str | None:
+    key = key.lower()
+    if key in ("model", "writer", "writer_model"):
+        return "wrote the questions"
+    if key.startswith(("verif", "check", "judge")) and not key.endswith(("version", "seed", "prompt")):
+        return "checked the questions"
+    return None
+
+
+def _has_llm(evidence: Evidence) -> bool:
+    return "llm" in facets_of(evidence.scores)
+
+
+def _model(name: str) -> str:
+    """A model's bare name, so that a path or prefix does not hide that two are the same."""
+    bare = name.rsplit("/", 1)[-1].rsplit(":", 1)[-1].lower().removesuffix(".gguf")
+    return "".join(letter for letter in bare if letter.isalnum())
+
+
+def _bounds(scores: pd.DataFrame) -> Iterator[str]:
+    for facet in facets_of(scores):
+        for level in levels_of(scores, facet):
+            bound = bound_of(level)
+            if bound:
+                yield bound
+
+
+def _verdict_card(verdict: FacetVerdict, from_accuracy: bool) -> View:
+    best = level_name(verdict.facet, verdict.best) if verdict.best else "–"
+    if verdict.compared and not verdict.told_apart:
+        answer = joined([level_name(verdict.facet, level) for level in verdict.ties], "or")
+    else:
+        answer = best
+    return {
+        "heading": f"Best {facet_name(verdict.facet)}" if verdict.compared else facet_name(verdict.facet).capitalize(),
+        "answer": answer,
+        "sentence": describe(verdict, "accuracy" if from_accuracy else "ability"),
+        "accuracy": f"In accuracy: {points(verdict.accuracy_gap)}." if verdict.compared and not from_accuracy else "",
+        "chances": [
+            {"name": level_name(verdict.facet, level), "share": round(100 * share), "text": chance(share, short=True)}
+            for level, share in verdict.chances
+        ],
+    }
+
+
+def numbers_view(evidence: Evidence, found: Findings) -> tuple[list[View], list[str]]:
+    """The key numbers and the warnings they call for."""
+    n_documents = "" if evidence.n_documents is None else f" from {evidence.n_documents} documents"
+    numbers: list[View] = [
+        _number("Questions", str(len(evidence.questions)), f"multiple choice, written{n_documents}"),
+        _number("Pipelines", str(len(found.accuracy)), _grid(evidence.scores)),
+        _passages(found.value_of_passages),
+        _baseline("Always the same letter", found.fixed, "the best position in hindsight"),
+        _baseline("Always the longest choice", found.longest, "the choice with the most characters"),
+    ]
+    warnings = []
+    if not found.fixed.is_luck:
+        warnings.append("The right answers stand too often at the same position: answering blindly pays.")
+    if not found.longest.is_luck:
+        warnings.append(
+            "The right answers are too often the longest ones: picking the longest choice pays, so every score here "
+            "is lifted by something that is not knowledge."
+        )
+    return numbers, warnings
+
+
+def _number(heading: str, value: str, sentence: str) -> View:
+    return {"heading": heading, "value": value, "sentence": sentence}
+
+
+def _grid(scores: pd.DataFrame) -> str:
+    parts = []
+    for facet in facets_of(scores):
+        count, name = scores[facet].nunique(), facet_name(facet)
+        parts.append(f"{count} {name}{'s' if count > 1 else ''}")
+    return " × ".join(parts) or "each with its own name"
+
+
+def _passages(gain: Interval) -> View:
+    heading = "The right passage is worth"
+    if not math.isfinite(gain.estimate):
+        return _number(heading, "–", "Needs both oracle and closed book among the retrievers.")
+    limits = f"95 % interval {signed(100 * gain.low, 0)} to {signed(100 * gain.high, 0)}"
+    return _number(heading, f"{signed(100 * gain.estimate, 0)} points", f"oracle minus closed book ({limits})")
+
+
+def _baseline(heading: str, found: Baseline, how: str) -> View:
+    verdict = "within sampling error" if found.is_luck else "more than luck"
+    luck = f"luck alone gives {percent(found.expected)}, up to {percent(found.limit)} in 95 of 100 such exams"
+    return _number(heading, percent(found.accuracy), f"{how}: {verdict} ({luck})")
+
+
+def components_view(measured: Measured | None, figure: object | None) -> View:
+    """Contrasts between levels and whether the additive story holds."""
+    if measured is None:
+        return {"sentences": ["Needs a fitted measurement model."], "warnings": [], "rows": [], "figure": None}
+    if measured.components.empty:
+        return {
+            "sentences": ["The model was fitted without components."],
+            "warnings": [],
+            "rows": [],
+            "figure": None,
+        }
+    lines = [
+        "Effects are in units of ability and add up to zero within a component; only differences between levels of the "
+        "same component mean anything.",
+        *_spread(measured.components),
+    ]
+    warnings = []
+    if measured.residual is not None:
+        scale = measured.residual
+        lines.append(
+            f"What the components do not explain has a scale of {plain(scale.estimate)} "
+            f"(90 % interval {plain(scale.low)} to {plain(scale.high)})."
+        )
+        typical = float(measured.components["effect"].std(ddof=0))
+        if scale.estimate > _LARGE_RESIDUAL * typical:
+            warnings.append(
+                "The additive story fails here: what a component is worth depends on what it is combined with. "
+                "Compare whole pipelines, not components."
+            )
+    rows = [
+        {
+            "facet": facet_name(str(row["facet"])),
+            "level": level_name(str(row["facet"]), str(row["level"])),
+            "effect": signed(row["effect"]),
+            "range": between(Interval(row["effect"], row["low"], row["high"])),
+        }
+        for row in measured.components.to_dict("records")
+    ]
+    return {"sentences": lines, "warnings": warnings, "rows": rows, "figure": figure}
+
+
+def _spread(components: pd.DataFrame) -> Iterator[str]:
+    """Which component matters most: the distance between its best and its worst level, bounds left out."""
+    spans = {}
+    for facet, rows in components.groupby("facet", sort=False):
+        effects = [row["effect"] for row in rows.to_dict("records") if bound_of(str(row["level"])) is None]
+        if len(effects) > 1:
+            spans[facet_name(str(facet))] = max(effects) - min(effects)
+    if len(spans) > 1:
+        ordered = sorted(spans.items(), key=lambda pair: -pair[1])
+        told = joined([f"{name} {plain(span)}" for name, span in ordered])
+        yield f"Between the best and the worst choice lie: {told}. The first is where a change moves most."
+
+
+def information_view(measured: Measured | None, curve: pd.DataFrame | None, figure: object | None) -> View:
+    """Where on the ability scale the exam measures, and whether the pipelines are there."""
+    if measured is None or curve is None:
+        return {"sentences": ["Needs a fitted measurement model."], "figure": None}
+    theta, information = curve["theta"].to_numpy(float), curve["information"].to_numpy(float)
+    peak = int(np.nanargmax(information))
+    abilities = measured.abilities["theta"].to_numpy(float)
+    at_pipelines = np.interp(abilities, theta, information)
+    errors = 1 / np.sqrt(np.maximum(at_pipelines, 1e-9))
+    lines = [
+        f"The exam measures most sharply at ability {signed(float(theta[peak]), 1)}, with a standard error of "
+        f"{plain(1 / math.sqrt(max(float(information[peak]), 1e-9)))}. The pipelines lie between "
+        f"{signed(float(abilities.min()), 1)} and {signed(float(abilities.max()), 1)}, where the standard error is "
+        f"{plain(float(errors.min()))} to {plain(float(errors.max()))}.",
+        _placement(float(theta[peak]), abilities),
+    ]
+    return {"sentences": lines, "figure": figure}
+
+
+def _placement(peak: float, abilities: np.ndarray) -> str:
+    above = float((abilities > peak).mean())
+    if above >= 0.75:
+        return "Most pipelines are abler than that: harder questions would tell the good ones apart better."
+    if above <= 0.25:
+        return "Most pipelines are less able than that: easier questions would tell the weak ones apart better."
+    return "That is where the pipelines are: the exam fits them."
+
+
+def kinds_view(figures: Sequence[Any], counts: Mapping[str, Mapping[str, int]]) -> View:
+    """Information by Bloom level and by question word."""
+    if not figures:
+        return {"sentences": ["Needs a fitted measurement model."], "figures": []}
+    lines = [
+        "A higher curve means that one question of that kind tells more about a pipeline of that ability. "
+        "Few questions of a kind make a wide band: read those with care."
+    ]
+    for kind, found in counts.items():
+        rare = [name for name, n in found.items() if n < 5]
+        if rare:
+            lines.append(f"Fewer than five questions: {joined([clipped(name, 40) for name in rare])} ({kind}).")
+    return {"sentences": lines, "figures": figures}
+
+
+def exam_view(evidence: Evidence) -> View:
+    """What was generated, dropped and kept, how long questions are, and the topics."""
+    questions, dropped = evidence.questions, evidence.dropped
+    kept, lost = len(questions), len(dropped)
+    lines = []
+    if lost:
+        share = kept / (kept + lost)
+        lines.append(f"Of {kept + lost} attempts {kept} became questions of this exam ({percent(share)}).")
+    if evidence.n_documents is not None and evidence.n_chunks is not None:
+        lines.append(f"The corpus has {evidence.n_documents:,} documents in {evidence.n_chunks:,} passages.")
+    tables = [_lengths(questions)]
+    if dropped:
+        reasons = Counter(clipped(one.reason, 200) for one in dropped).most_common()
+        rows = [[reason, f"{count}", percent(count / (kept + lost))] for reason, count in reasons]
+        tables.append({"caption": "Why attempts were dropped", "heads": ["reason", "number", "share"], "rows": rows})
+    tables += _topics(evidence)
+    return {"sentences": lines, "tables": tables}
+
+
+def _lengths(questions: Sequence[Question]) -> View:
+    distractors = [choice for q in questions for place, choice in enumerate(q.choices) if place != q.key]
+    parts = {
+        "question": [q.stem for q in questions],
+        "right answer": [q.answer for q in questions],
+        "wrong answer": distractors,
+        "passage": [q.context for q in questions if q.context],
+    }
+    rows = []
+    for name, texts in parts.items():
+        lengths = [len(text) for text in texts]
+        if lengths:
+            words = [len(text.split()) for text in texts]
+            rows.append([name, f"{np.mean(words):.1f}", f"{np.mean(lengths):.0f}", f"{np.std(lengths):.0f}"])
+    heads = ["mean length of", "words", "characters", "sd of characters"]
+    return {"caption": "Lengths", "heads": heads, "rows": rows}
+
+
+def _topics(evidence: Evidence) -> list[View]:
+    topic_of = {question.id: question.topic for question in evidence.questions}
+    counts = Counter(topic_of.values())
+    if len(counts) < 2:
+        return []
+    by_topic = evidence.scores["score"].groupby(evidence.scores["item"].map(topic_of)).mean()
+    rows = [
+        [clipped(topic, 60) or "no topic", f"{count}", percent(float(by_topic.get(topic, math.nan)))]
+        for topic, count in counts.most_common(_TOPICS_SHOWN)
+    ]
+    more = f", the {_TOPICS_SHOWN} largest of {len(counts)}" if len(counts) > _TOPICS_SHOWN else ""
+    return [{"caption": f"Topics{more}", "heads": ["topic", "questions", "accuracy"], "rows": rows}]
+
+
+def diagnostics_view(evidence: Evidence) -> View:
+    """Convergence, the fit's own warnings, and what is absent."""
+    measured = evidence.measured
+    lines = list(evidence.missing)
+    if measured is None:
+        return {"sentences": lines, "warnings": [], "facts": []}
+    state = {True: "converged", False: "did not converge", None: "was not checked for convergence"}[measured.converged]
+    lines.insert(0, f"The {measured.model} model was fitted by {measured.method} and {state}.")
+    unanswered = int(evidence.scores["score"].isna().sum())
+    if unanswered:
+        lines.append(
+            f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
+        )
+    facts = [(name.replace("_", " "), _shown(value)) for name, value in flattened(measured.diagnostics)]
+    return {"sentences": lines, "warnings": list(measured.warnings), "facts": facts}
+
+
+def making_view(evidence: Evidence) -> list[View]:
+    """Configuration, versions, models and time per step."""
+    parts: list[View] = []
+    record = evidence.record
+    roles = [(role, joined(sorted(names))) for role, names in model_roles(evidence).items() if names]
+    if roles:
+        parts.append({"title": "Models", "facts": roles})
+    for title, key in (("Configuration", "config"), ("Versions", "versions"), ("Input", "inputs")):
+        value = record.get(key)
+        if isinstance(value, Mapping):
+            parts.append({"title": title, "facts": [(name, _shown(one)) for name, one in flattened(value)]})
+    if evidence.seconds:
+        facts = [(name, duration(seconds)) for name, seconds in evidence.seconds.items()]
+        facts.append(("in all", duration(sum(evidence.seconds.values()))))
+        parts.append({"title": "Time", "facts": facts})
+    return parts or [{"title": "Record", "facts": [("run.json", "absent")]}]
+
+
+def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of nested mappings, named `a.b`."""
+    for name, one in value.items():
+        if isinstance(one, Mapping):
+            yield from flattened(one, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", one
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}".replace("-", "−")
+    if isinstance(value, list | tuple):
+        return clipped(", ".join(_shown(one) if not isinstance(one, Mapping) else _inline(one) for one in value), 600)
+    return "–" if value is None else clipped(str(value), 600)
+
+
+def _inline(value: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={_shown(one)}" for name, one in flattened(value))

@@ -1,0 +1,105 @@
+"""The numbers that a run is judged by, computed in one place for the page, the command line and `run.json`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from ragexam.report.accuracy import pipeline_accuracy
+from ragexam.report.baselines import Baseline, fixed_answer, longest_answer
+from ragexam.report.gather import Evidence, gather
+from ragexam.report.scores import (
+    CEILING,
+    FLOOR,
+    NOTHING,
+    Interval,
+    bound_of,
+    facets_of,
+    levels_of,
+    paired_difference,
+)
+from ragexam.report.verdict import FacetVerdict, accuracy_draws, can_judge, describe, judge_all
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the numbers of a run say, before they are put into words."""
+
+    accuracy: Mapping[str, Interval]
+    value_of_passages: Interval
+    fixed: Baseline
+    longest: Baseline
+    verdicts: tuple[FacetVerdict, ...]
+    from_accuracy: bool
+
+
+def find(evidence: Evidence) -> Findings:
+    """Compute what the page and the summary both say; without a fit the verdict comes from accuracies alone."""
+    scores, measured = evidence.scores, evidence.measured
+    draws = () if measured is None else measured.draws
+    from_accuracy = not draws or not can_judge(scores, draws)
+    if from_accuracy:
+        draws = accuracy_draws(scores)
+    return Findings(
+        accuracy=pipeline_accuracy(scores),
+        value_of_passages=value_of_passages(scores),
+        fixed=fixed_answer(evidence.questions),
+        longest=longest_answer(evidence.questions),
+        verdicts=judge_all(scores, draws),
+        from_accuracy=from_accuracy,
+    )
+
+
+def summarize(run: Path) -> dict[str, object]:
+    """The `summary` of `run.json`: JSON types only, numbers that cannot be said are null."""
+    evidence = gather(Path(run))
+    return summary_of(evidence, find(evidence))
+
+
+def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
+    """The summary of what was already gathered and found."""
+    return {
+        "n_questions": len(evidence.questions),
+        "n_pipelines": len(found.accuracy),
+        "accuracy": {name: _interval(interval) for name, interval in found.accuracy.items()},
+        "oracle_minus_closed_book": _interval(found.value_of_passages),
+        "fixed_answer_baseline": _number(found.fixed.accuracy),
+        "longest_answer_baseline": _number(found.longest.accuracy),
+        "baselines_within_sampling_error": {"fixed": found.fixed.is_luck, "longest": found.longest.is_luck},
+        "best": {verdict.facet: _best(verdict, found.from_accuracy) for verdict in found.verdicts},
+        "converged": None if evidence.measured is None else evidence.measured.converged,
+        "seconds": dict(evidence.seconds),
+    }
+
+
+def value_of_passages(scores: pd.DataFrame) -> Interval:
+    """Accuracy with the oracle passage minus closed book, 95 %, paired over questions; NaN when either is absent."""
+    for facet in facets_of(scores):
+        bounds = {bound_of(level): level for level in levels_of(scores, facet)}
+        if FLOOR in bounds and CEILING in bounds:
+            return paired_difference(scores, facet, bounds[CEILING], bounds[FLOOR])
+    return NOTHING
+
+
+def _best(verdict: FacetVerdict, from_accuracy: bool) -> dict[str, object]:
+    return {
+        "level": verdict.best or None,
+        "probability": _number(verdict.probability),
+        "runner_up": verdict.runner_up,
+        "gap": _interval(verdict.gap) if verdict.compared else None,
+        "told_apart": verdict.told_apart,
+        "scale": "accuracy" if from_accuracy else "ability",
+        "note": describe(verdict, "accuracy" if from_accuracy else "ability"),
+    }
+
+
+def _interval(interval: Interval) -> dict[str, float | None]:
+    return {"estimate": _number(interval.estimate), "low": _number(interval.low), "high": _number(interval.high)}
+
+
+def _number(value: float) -> float | None:
+    return round(value, 6) if math.isfinite(value) else None

@@ -1,0 +1,108 @@
+"""Numbers and names as a reader meets them on the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ragexam.report.scores import Interval, bound_of
+
+FACET_NAMES: Mapping[str, str] = {
+    "llm": "language model",
+    "retriever": "retriever",
+    "icl": "prompting mode",
+    "shots": "prompting mode",
+}
+_PLURALS: Mapping[str, str] = {"retriever": "retrievers", "language model": "language models"}
+
+
+def facet_name(facet: str) -> str:
+    """What a facet is called in a sentence."""
+    return FACET_NAMES.get(facet, facet)
+
+
+def facet_plural(facet: str) -> str:
+    """The plural of a facet's name."""
+    name = facet_name(facet)
+    return _PLURALS.get(name, f"{name}s")
+
+
+def level_name(facet: str, level: str) -> str:
+    """What a level is called: `2` shots are `2 examples`, a bound says that it is one, others keep their name."""
+    if facet_name(facet) == "prompting mode" and level.isdigit():
+        return "no examples" if level == "0" else "1 example" if level == "1" else f"{level} examples"
+    return bound_of(level) or level
+
+
+def percent(value: float, digits: int = 0) -> str:
+    """`0.785` as `78 %` (the space does not break), a dash when there is none."""
+    return "–" if not math.isfinite(value) else f"{100 * value:.{digits}f}\u00a0%"
+
+
+def chance(probability: float, *, short: bool = False) -> str:
+    """A probability in percent that never claims certainty."""
+    if not math.isfinite(probability):
+        return "–"
+    over, under = (">", "<") if short else ("over", "under")
+    return (
+        f"{over} 99\u00a0%"
+        if probability > 0.995
+        else f"{under} 1\u00a0%"
+        if probability < 0.005
+        else percent(probability)
+    )
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number with its sign, the minus as a minus."""
+    if not math.isfinite(value):
+        return "–"
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
+
+
+def plain(value: float, digits: int = 2) -> str:
+    """A number, the minus as a minus, a dash when there is none."""
+    return "–" if not math.isfinite(value) else f"{value:.{digits}f}".replace("-", "−")
+
+
+def between(interval: Interval, digits: int = 2) -> str:
+    """`low to high` with signs."""
+    return f"{signed(interval.low, digits)} to {signed(interval.high, digits)}"
+
+
+def percent_range(interval: Interval) -> str:
+    """`72 to 84 %`."""
+    if not math.isfinite(interval.low):
+        return "–"
+    return f"{100 * interval.low:.0f} to {100 * interval.high:.0f}\u00a0%"
+
+
+def points(interval: Interval) -> str:
+    """A difference of accuracies in percentage points, with its interval."""
+    low, high = signed(100 * interval.low, 0), signed(100 * interval.high, 0)
+    return f"{signed(100 * interval.estimate, 0)} points ({low} to {high})"
+
+
+def duration(seconds: float) -> str:
+    """`3.2 s`, `4 min 10 s`, `2 h 5 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def clipped(text: str, longest: int) -> str:
+    """The text, its end replaced by its length when it is very long."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest].rstrip()} … ({len(text):,} characters in all)"
+
+
+def joined(names: Sequence[str], word: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(names) <= 1:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"

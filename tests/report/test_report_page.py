@@ -1,0 +1,268 @@
+"""The page: escaped, self-contained, honest about what is absent, readable at every width."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from tests.report.chromium import PROGRAM, Chromium
+from tests.report.run_folder import HOSTILE, write_run
+
+from ragexam.report import summarize, write_report
+
+needs_chromium = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
+
+
+class Seen(HTMLParser):
+    """Elements and text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(one == tag for one, _ in self.elements)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was sat but neither fitted nor pruned."""
+    return write_run(tmp_path_factory.mktemp("bare"))
+
+
+@pytest.fixture
+def copy(bare: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    shutil.copytree(bare, folder, ignore=shutil.ignore_patterns("figures", "report.html"))
+    return folder
+
+
+def test_page_without_fit_and_pruning_says_so(bare: Path) -> None:
+    seen = Seen(write_report(bare).read_text(encoding="utf-8"))
+    assert "No measurement model was fitted: the verdict rests on accuracy alone." in seen.text
+    assert "The exam was not pruned" in seen.text
+    assert "Needs a fitted measurement model." in seen.text
+
+
+def test_hostile_question_text_is_text(bare: Path) -> None:
+    page = write_report(bare).read_text(encoding="utf-8")
+    seen = Seen(page)
+    assert seen.count("script") == 1
+    assert seen.count("img") == 0
+    assert seen.count("h1") == 1
+    assert "<script>document.title" not in page
+    assert HOSTILE[0][:60] in seen.text
+    assert "{{ 7 * 7 }} $x_2$" in seen.text
+
+
+def test_page_names_no_address_outside(bare: Path) -> None:
+    seen = Seen(write_report(bare).read_text(encoding="utf-8"))
+    links = [value for _, attrs in seen.elements for name, value in attrs.items() if name in ("src", "href")]
+    assert links
+    assert all(str(link).startswith(("#", "figures/")) for link in links)
+    policy = next(attrs for tag, attrs in seen.elements if attrs.get("http-equiv") == "Content-Security-Policy")
+    assert str(policy["content"]).startswith("default-src 'none'")
+
+
+def test_every_link_of_the_page_leads_somewhere(bare: Path) -> None:
+    seen = Seen(write_report(bare).read_text(encoding="utf-8"))
+    ids = [str(attrs["id"]) for _, attrs in seen.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    for _, attrs in seen.elements:
+        link = str(attrs.get("href", ""))
+        if link.startswith("#"):
+            assert link[1:] in ids
+        elif link.startswith("figures/"):
+            assert (bare / link).is_file()
+
+
+def test_summary_holds_json_types_and_agrees_with_the_page(bare: Path) -> None:
+    summary = json.loads(json.dumps(summarize(bare), allow_nan=False))
+    text = Seen(write_report(bare).read_text(encoding="utf-8")).text
+    assert summary["n_questions"] == 50
+    assert summary["n_pipelines"] == len(summary["accuracy"]) == 30
+    gain = summary["oracle_minus_closed_book"]
+    assert gain["low"] < gain["estimate"] < gain["high"]
+    assert f"+{100 * gain['estimate']:.0f} points" in text
+    assert summary["best"]["retriever"]["level"] not in ("oracle", "closed-book")
+    assert summary["best"]["retriever"]["note"] in text
+    assert summary["seconds"]["write"] == 311.2
+
+
+def test_one_language_model_is_not_compared(tmp_path: Path) -> None:
+    run = write_run(tmp_path, llms={"smollm2-135m-instruct": 0.0}, hostile=False)
+    best = summarize(run)["best"]
+    assert isinstance(best, dict)
+    assert best["llm"]["probability"] is None
+    assert best["llm"]["note"] == "Not compared: smollm2-135m-instruct is the only language model tried."
+    assert "is the only language model tried" in Seen(write_report(run).read_text(encoding="utf-8")).text
+
+
+def test_without_closed_book_the_value_of_passages_is_not_claimed(tmp_path: Path) -> None:
+    run = write_run(tmp_path, retrievers={"bm25": 0.0, "oracle": 1.0}, hostile=False)
+    gain = summarize(run)["oracle_minus_closed_book"]
+    assert gain == {"estimate": None, "low": None, "high": None}
+    text = Seen(write_report(run).read_text(encoding="utf-8")).text
+    assert "Needs both oracle and closed book among the retrievers." in text
+    assert "bm25 is the only retriever tried" in text
+
+
+def test_a_writer_that_also_sits_the_exam_is_pointed_out(tmp_path: Path) -> None:
+    run = write_run(tmp_path, llms={"Qwen2.5-Coder-1.5B-Instruct": 0.0, "gemma-3-270m": 0.1}, hostile=False)
+    text = Seen(write_report(run).read_text(encoding="utf-8")).text
+    assert "Qwen2.5-Coder-1.5B-Instruct wrote the questions and also sits the exam" in text
+    other = write_run(tmp_path / "other", hostile=False)
+    assert "also sits the exam" not in Seen(write_report(other).read_text(encoding="utf-8")).text
+
+
+def test_a_passage_that_helps_nobody_is_pointed_out(tmp_path: Path) -> None:
+    run = write_run(tmp_path, retrievers={"closed-book": 0.0, "bm25": 0.0, "oracle": 0.0}, hostile=False)
+    text = Seen(write_report(run).read_text(encoding="utf-8")).text
+    assert "this exam may not measure retrieval at all" in text
+
+
+def test_longest_keys_are_pointed_out(copy: Path) -> None:
+    lines = [json.loads(line) for line in (copy / "exam.jsonl").read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line["choices"][line["answer"]] += " and this makes it the longest of them by far"
+    (copy / "exam.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert summarize(copy)["longest_answer_baseline"] == 1.0
+    text = Seen(write_report(copy).read_text(encoding="utf-8")).text
+    assert "picking the longest choice pays" in text
+
+
+def test_a_retriever_renamed_by_the_grid_is_still_a_bound(copy: Path) -> None:
+    table = (copy / "responses.csv").read_text().replace("oracle", "gold-passage")
+    (copy / "responses.csv").write_text(table)
+    record = json.loads((copy / "run.json").read_text())
+    record["config"]["pipelines"]["retrievers"] = ["bm25", {"name": "gold-passage", "kind": "oracle"}]
+    (copy / "run.json").write_text(json.dumps(record))
+    summary = summarize(copy)
+    assert summary["best"]["retriever"]["level"] != "gold-passage"  # type: ignore[index]
+    assert summary["oracle_minus_closed_book"]["estimate"] > 0.2  # type: ignore[index]
+
+
+def test_missing_answers_are_left_out_and_counted(copy: Path) -> None:
+    lines = (copy / "responses.csv").read_text().splitlines()
+    lines[1] = re.sub(r",[01],", ",,", lines[1])
+    (copy / "responses.csv").write_text("\n".join(lines) + "\n")
+    write_report(copy)
+    with (copy / "figures" / "accuracy.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 10
+
+
+@pytest.mark.parametrize("name", ["exam.jsonl", "responses.csv"])
+def test_a_folder_that_is_no_run_is_refused_in_one_line(copy: Path, name: str) -> None:
+    (copy / name).unlink()
+    with pytest.raises(ValueError, match=rf"no {name}; wanted a run folder") as caught:
+        write_report(copy)
+    assert "\n" not in str(caught.value)
+    assert not (copy / "report.html").exists()
+
+
+def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no such folder; wanted a run folder"):
+        summarize(tmp_path / "nowhere")
+
+
+def test_answers_of_another_exam_are_refused(copy: Path) -> None:
+    table = (copy / "responses.csv").read_text().replace("q007", "z007")
+    (copy / "responses.csv").write_text(table)
+    with pytest.raises(ValueError, match=r"responses.csv:9: item 'z007' is no question of exam.jsonl"):
+        write_report(copy)
+
+
+def test_damaged_run_json_is_refused_by_name(copy: Path) -> None:
+    (copy / "run.json").write_text("{")
+    with pytest.raises(ValueError, match=r"run.json: .*; wanted JSON"):
+        write_report(copy)
+
+
+def test_a_page_without_run_json_still_stands(copy: Path) -> None:
+    (copy / "run.json").unlink()
+    assert "how the run was made is not known" in Seen(write_report(copy).read_text(encoding="utf-8")).text
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with Chromium() as tab:
+        yield tab
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_page_never_scrolls_sideways(bare: Path, browser: Chromium, width: int) -> None:
+    browser.open(write_report(bare), width=width)
+    browser.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    assert browser.evaluate("document.title").startswith("Which retrieval and prompting")
+
+
+@needs_chromium
+def test_page_asks_for_nothing_but_itself(bare: Path, browser: Chromium) -> None:
+    page = write_report(bare)
+    browser.open(page, width=1280)
+    assert browser.requests == [page.resolve().as_uri()]
+    faults = [event for event in browser.events if event["method"] in ("Log.entryAdded", "Runtime.exceptionThrown")]
+    assert faults == []
+
+
+@needs_chromium
+def test_pipelines_sort_by_a_click(bare: Path, browser: Chromium) -> None:
+    browser.open(write_report(bare), width=1280)
+    column = (
+        "[...document.querySelector('#accuracy table.sortable').tBodies[0].rows].map(r => +r.cells[3].dataset.value)"
+    )
+    head = "document.querySelectorAll('#accuracy table.sortable th button')[3].click()"
+    browser.evaluate(head)
+    values = browser.evaluate(column)
+    assert values == sorted(values)
+    browser.evaluate(head)
+    assert browser.evaluate(column) == sorted(values, reverse=True)
+
+
+@needs_chromium
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_stands_out_from_its_ground(bare: Path, browser: Chromium, dark: bool) -> None:
+    browser.open(write_report(bare), width=1280, dark=dark)
+    body = browser.evaluate("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
+    assert _contrast(*body) >= 7
+    soft = browser.evaluate("getComputedStyle(document.querySelector('.soft')).color")
+    assert _contrast(soft, body[1]) >= 4.5
+
+
+@needs_chromium
+def test_page_prints(bare: Path, browser: Chromium, tmp_path: Path) -> None:
+    browser.open(write_report(bare), width=1280)
+    browser.print(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def _contrast(one: str, other: str) -> float:
+    """Contrast ratio of WCAG 2.1 between two `rgb(...)` colours."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,173 @@
+"""Averages, intervals, baselines: closed forms and coverage."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from exam_gen.records import Question
+from ragexam.report.accuracy import accuracy_table, accuracy_view
+from ragexam.report.baselines import fixed_answer, longest_answer
+from ragexam.report.scores import (
+    bootstrap_mean,
+    bound_of,
+    choices_of,
+    facets_of,
+    levels_of,
+    mean_interval,
+    paired_difference,
+    read_scores,
+)
+
+
+def table(rows: list[tuple[str, str, float, str, str]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["student", "item", "score", "llm", "retriever"])
+
+
+def question(name: str, key: int, choices: tuple[str, ...] = ("aa", "bb", "cc", "dd")) -> Question:
+    return Question(name, "Which?", choices, key)
+
+
+def test_interval_of_single_answers_is_wilsons() -> None:
+    found = mean_interval(np.array([1.0] * 8 + [0.0] * 2))
+    # Wilson (1927) for 8 of 10: .4902 to .9433.
+    assert found.estimate == pytest.approx(0.8)
+    assert (found.low, found.high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+
+
+def test_interval_of_all_right_does_not_claim_certainty() -> None:
+    found = mean_interval(np.ones(20))
+    assert found.high == pytest.approx(1.0)
+    assert found.low == pytest.approx(20 / (20 + 1.959964**2), abs=1e-6)
+
+
+def test_interval_does_not_shrink_when_the_same_answers_are_counted_three_times() -> None:
+    answers = np.random.default_rng(0).random(60) < 0.7
+    one = table([("p", f"q{n}", float(right), "m", "bm25") for n, right in enumerate(answers)])
+    three = pd.concat([one.assign(student=f"p{copy}") for copy in range(3)])
+    from ragexam.report.scores import accuracy
+
+    assert accuracy(three) == pytest.approx(accuracy(one))
+
+
+def test_interval_covers_the_truth_when_pipelines_share_questions() -> None:
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(400):
+        ease = rng.beta(4, 2, size=(1, 60))
+        found = mean_interval((rng.random((3, 60)) < ease).mean(axis=0))
+        covered += found.low <= 4 / 6 <= found.high
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_bootstrap_interval_agrees_with_the_normal_one() -> None:
+    values = np.random.default_rng(2).normal(0.3, 1.0, 400)
+    found = bootstrap_mean(values)
+    half = 1.96 * values.std() / math.sqrt(400)
+    assert found.low == pytest.approx(values.mean() - half, abs=0.012)
+    assert found.high == pytest.approx(values.mean() + half, abs=0.012)
+
+
+def test_difference_is_paired_over_questions_and_other_facets() -> None:
+    rows = []
+    for n in range(40):
+        right = float(n % 2)
+        rows += [("a", f"q{n}", right, "m", "bm25"), ("b", f"q{n}", right, "m", "dense")]
+        rows += [("c", f"q{n}", 0.0, "other", "dense")]
+    found = paired_difference(table(rows), "retriever", "bm25", "dense")
+    assert found == pytest.approx((0.0, 0.0, 0.0))
+
+
+def test_difference_with_an_absent_level_is_nan() -> None:
+    found = paired_difference(table([("a", "q1", 1.0, "m", "bm25")]), "retriever", "bm25", "oracle")
+    assert math.isnan(found.estimate)
+
+
+@pytest.mark.parametrize("name", ["closed_book", "ClosedBook", "closed-book", "ClosedB"])
+def test_every_spelling_of_closed_book_is_the_floor(name: str) -> None:
+    assert bound_of(name) == "closed book"
+
+
+def test_bounds_are_no_choices_and_stand_at_the_ends() -> None:
+    rows = [("x", "q1", 1.0, "m", name) for name in ("oracle", "dense", "closed_book", "bm25")]
+    assert levels_of(table(rows), "retriever") == ["closed_book", "dense", "bm25", "oracle"]
+    assert choices_of(table(rows), "retriever") == ["dense", "bm25"]
+
+
+def test_empty_scores_are_missing_and_trials_divide(tmp_path: Path) -> None:
+    path = tmp_path / "responses.csv"
+    path.write_text("student,item,score,trials,llm\np,q1,,1,m\np,q2,3,4,m\n")
+    scores = read_scores(path)
+    assert math.isnan(scores["score"][0])
+    assert scores["score"][1] == pytest.approx(0.75)
+    assert facets_of(scores) == ("llm",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("student,item,score\np,q1,x\n", r"responses.csv:2: score 'x'; wanted"),
+        ("student,score\np,1\n", r"responses.csv:1: no column 'item'"),
+        ("", r"wanted a table student,item,score"),
+        ("student,item,score\np,q1,3\n", r"responses.csv:2: score '3'; wanted"),
+    ],
+)
+def test_damaged_response_tables_are_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "responses.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_scores(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_random_keys_are_luck_and_constant_keys_are_not() -> None:
+    rng = np.random.default_rng(3)
+    fair = [question(f"q{n}", int(rng.integers(4))) for n in range(80)]
+    assert fixed_answer(fair).is_luck
+    constant = [question(f"q{n}", 1) for n in range(80)]
+    assert fixed_answer(constant).accuracy == 1.0
+    assert not fixed_answer(constant).is_luck
+
+
+def test_limit_of_the_fixed_answer_knows_that_the_best_of_four_was_picked() -> None:
+    found = fixed_answer([question(f"q{n}", n % 4) for n in range(40)])
+    assert found.accuracy == pytest.approx(0.25)
+    assert found.expected > 0.28
+    assert found.limit > 0.36
+
+
+def test_fixed_answer_is_called_more_than_luck_in_about_one_of_twenty_fair_exams() -> None:
+    rng = np.random.default_rng(4)
+    wrong = sum(
+        not fixed_answer([question(f"q{n}", int(k)) for n, k in enumerate(rng.integers(4, size=48))]).is_luck
+        for _ in range(200)
+    )
+    assert 0 < wrong <= 20
+
+
+def test_longest_answer_shares_ties() -> None:
+    long_key = [question(f"q{n}", 0, ("longer", "b", "c", "d")) for n in range(40)]
+    assert longest_answer(long_key).accuracy == 1.0
+    assert not longest_answer(long_key).is_luck
+    tied = longest_answer([question(f"q{n}", n % 4) for n in range(40)])
+    assert tied.accuracy == pytest.approx(0.25)
+    assert tied.is_luck
+
+
+def test_accuracy_table_averages_over_the_other_facets() -> None:
+    rows = [("a", f"q{n}", float(n < 5), "m", "bm25") for n in range(10)]
+    rows += [("b", f"q{n}", 1.0, "m", "oracle") for n in range(10)]
+    found = accuracy_table(table(rows), "llm", "retriever").set_index("column")
+    assert found["accuracy"].to_dict() == pytest.approx({"bm25": 0.5, "oracle": 1.0})
+
+
+def test_pipelines_are_listed_best_first() -> None:
+    rows = [("a", f"q{n}", float(n < 5), "m", "bm25") for n in range(10)]
+    rows += [("b", f"q{n}", 1.0, "m", "oracle") for n in range(10)]
+    listed = accuracy_view(table(rows), None)["pipelines"]
+    assert isinstance(listed, list)
+    assert [row["levels"] for row in listed] == [["m", "oracle"], ["m", "bm25"]]
