@@ -1,0 +1,195 @@
+"""How ability is built from facets: zero-sum blocks, a residual, and whether the table can tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt.responses import Floats, ResponseMatrix, levels
+
+SEPARATOR = " x "
+
+
+@dataclass(frozen=True)
+class Term:
+    """One block of ability: a facet, or an interaction of facets.
+
+    `levels` are its `L` labels, `level_of` `[S]` says which one each student has, `centring` `[L, L]` projects any
+    vector of effects onto the zero-sum ones (doubly zero-sum for an interaction).
+    """
+
+    name: str
+    facets: tuple[str, ...]
+    levels: tuple[str, ...]
+    level_of: NDArray[np.int64]
+    centring: Floats
+
+    @property
+    def matrix(self) -> Floats:
+        """`[S, L]`: unit-scale effects to their contribution to ability."""
+        rows: Floats = self.centring[self.level_of]
+        return rows
+
+    @property
+    def freedom(self) -> int:
+        """Number of independent contrasts."""
+        return round(float(np.trace(self.centring)))
+
+
+@dataclass(frozen=True)
+class Design:
+    """The terms of ability and whether a subject residual is left to estimate. Without terms, ability is free."""
+
+    students: int
+    terms: tuple[Term, ...]
+    residual: bool
+    notes: tuple[str, ...] = ()
+
+    def term(self, name: str) -> Term:
+        """The term of this name; ValueError lists those that exist."""
+        for term in self.terms:
+            if term.name == name:
+                return term
+        known = ", ".join(f"'{term.name}'" for term in self.terms) or "none"
+        raise ValueError(f"unknown facet '{name}'; the fit has {known}")
+
+
+def build_design(
+    data: ResponseMatrix, facets: Sequence[str] = (), interactions: Sequence[Sequence[str]] = ()
+) -> Design:
+    """The checked design of these facets; one ValueError names what cannot be estimated.
+
+    Refused: a facet with one level, two facets that are the same up to names, levels never seen together with the rest
+    (contrasts between unconnected components), and any other rank deficiency.
+    """
+    if len(set(facets)) < len(facets):
+        raise ValueError(f"facets {list(facets)} name a facet twice")
+    mains = tuple(_main(data, facet) for facet in facets)
+    for term in mains:
+        if len(term.levels) < 2:
+            raise ValueError(
+                f"facet '{term.name}' has one level, '{term.levels[0]}'; at least 2 are wanted (leave it out, "
+                "see irt.constant_facets)"
+            )
+    _require_connected(mains)
+    crossed = tuple(_interaction(mains, names) for names in interactions)
+    terms = mains + crossed
+    _require_rank(terms)
+    students = len(data.students)
+    used = 1 + sum(term.freedom for term in terms)
+    notes = []
+    if terms and used >= students:
+        notes.append(
+            f"The facets have as many free effects as there are students ({students}); no subject residual can be "
+            "estimated and intervals leave it out."
+        )
+    return Design(students, terms, not terms or used < students, tuple(notes))
+
+
+def connected_students(data: ResponseMatrix, facets: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Students grouped by connected component of the facet graph, the largest first.
+
+    Two levels are joined when a student has both; contrasts exist only within a component.
+    """
+    groups = _components(tuple(_main(data, facet) for facet in facets))
+    return tuple(tuple(data.students[index] for index in group) for group in groups)
+
+
+def _main(data: ResponseMatrix, facet: str) -> Term:
+    names = levels(data, facet)
+    where = {name: position for position, name in enumerate(names)}
+    assert data.facets is not None
+    level_of = np.array([where[value] for value in data.facets[facet]], dtype=np.int64)
+    return Term(facet, (facet,), names, level_of, _zero_sum(len(names)))
+
+
+def _interaction(mains: Sequence[Term], names: Sequence[str]) -> Term:
+    by_name = {term.name: term for term in mains}
+    for name in names:
+        if name not in by_name:
+            raise ValueError(f"interaction {tuple(names)} names '{name}', which is not among the facets of the fit")
+    if len(set(names)) < 2 or len(set(names)) < len(names):
+        raise ValueError(f"interaction {tuple(names)} needs at least two different facets")
+    parts = [by_name[name] for name in names]
+    labels = reduce(lambda left, right: [f"{a}{SEPARATOR}{b}" for a in left for b in right], [t.levels for t in parts])
+    level_of = np.zeros_like(parts[0].level_of)
+    for part in parts:
+        level_of = level_of * len(part.levels) + part.level_of
+    centring = reduce(np.kron, [part.centring for part in parts])
+    return Term(":".join(names), tuple(names), tuple(labels), level_of, centring)
+
+
+def _zero_sum(size: int) -> Floats:
+    return np.eye(size) - 1.0 / size
+
+
+def _components(terms: Sequence[Term]) -> list[list[int]]:
+    """Student indices per connected component, largest first, ties by first student."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    students = len(terms[0].level_of)
+    offsets = np.cumsum([students, *(len(term.levels) for term in terms)])
+    rows = np.tile(np.arange(students), len(terms))
+    columns = np.concatenate([offset + term.level_of for offset, term in zip(offsets, terms, strict=False)])
+    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(offsets[-1], offsets[-1]))
+    _, labels = connected_components(graph, directed=False)
+    groups: dict[int, list[int]] = {}
+    for student, label in enumerate(labels[:students]):
+        groups.setdefault(int(label), []).append(student)
+    return sorted(groups.values(), key=lambda group: (-len(group), group[0]))
+
+
+def _require_connected(terms: Sequence[Term]) -> None:
+    if len(terms) < 2:
+        return
+    _require_no_alias(terms)
+    groups = _components(terms)
+    if len(groups) == 1:
+        return
+    inside, outside = (_levels_seen(terms, group) for group in (groups[0], groups[1]))
+    raise ValueError(
+        f"the facets fall into {len(groups)} unconnected components: no student joins {outside} to {inside}; contrasts "
+        "between them cannot be estimated (fit one component, see irt.connected_students)"
+    )
+
+
+def _levels_seen(terms: Sequence[Term], group: Sequence[int]) -> str:
+    parts = []
+    for term in terms:
+        seen = [term.levels[index] for index in dict.fromkeys(term.level_of[list(group)].tolist())]
+        shown = ", ".join(f"'{name}'" for name in seen[:3]) + (", ..." if len(seen) > 3 else "")
+        parts.append(f"{term.name} {shown}")
+    return "; ".join(parts)
+
+
+def _require_no_alias(terms: Sequence[Term]) -> None:
+    for position, first in enumerate(terms):
+        for second in terms[position + 1 :]:
+            pairs = set(zip(first.level_of.tolist(), second.level_of.tolist(), strict=True))
+            for outer, inner in ((first, second), (second, first)):
+                if len(pairs) == len(inner.levels):
+                    raise ValueError(
+                        f"facets '{outer.name}' and '{inner.name}' are confounded: each level of '{inner.name}' is seen "
+                        f"with one level of '{outer.name}' only; leave one of them out"
+                    )
+
+
+def _require_rank(terms: Sequence[Term]) -> None:
+    if not terms:
+        return
+    so_far = np.ones((len(terms[0].level_of), 1))
+    rank = 1
+    for term in terms:
+        so_far = np.hstack([so_far, term.matrix])
+        rank += term.freedom
+        if np.linalg.matrix_rank(so_far) < rank:
+            kind = "interaction" if len(term.facets) > 1 else "facet"
+            raise ValueError(
+                f"{kind} '{term.name}' cannot be estimated: its effects are confounded with those of the facets before "
+                "it (combinations of levels are missing); leave it out"
+            )

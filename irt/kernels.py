@@ -1,0 +1,88 @@
+"""Item response functions of the four-parameter logistic model, in log space; numpy or jax arrays alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irt.responses import Floats
+
+
+def probability(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Any:
+    """P(correct) = c + (d - c) sigmoid(a (theta - b)), broadcast over its arguments (Barton & Lord 1981)."""
+    xp = _namespace(theta, a, b, c, d)
+    return c + (d - c) * xp.exp(_log_sigmoid(xp, a * (theta - b)))
+
+
+def log_probability(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> tuple[Any, Any]:
+    """`(log P, log(1 - P))`, finite wherever the exact values are representable."""
+    xp = _namespace(theta, a, b, c, d)
+    x = a * (theta - b)
+    with np.errstate(divide="ignore"):
+        log_c, log_top, log_range = xp.log(c), xp.log1p(-xp.asarray(d)), xp.log(d - xp.asarray(c))
+    right = xp.logaddexp(log_c, log_range + _log_sigmoid(xp, x))
+    wrong = xp.logaddexp(log_top, log_range + _log_sigmoid(xp, -x))
+    return right, wrong
+
+
+def log_likelihood(successes: Any, trials: Any, theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Any:
+    """Log-likelihood `[S, I]` of `successes` out of `trials` (the binomial coefficient is left out); 0 if no trials.
+
+    `theta` `[S]`, item parameters `[I]`.
+    """
+    xp = _namespace(theta, a, b, c, d)
+    right, wrong = log_probability(theta[:, None], a, b, c, d)
+    failures = trials - successes
+    return xp.where(successes > 0, successes * right, 0.0) + xp.where(failures > 0, failures * wrong, 0.0)
+
+
+def information(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Any:
+    """Fisher information about ability, per unit ability squared, broadcast over its arguments.
+
+    `P'^2 / (P (1 - P))` with `P' = a (d - c) s (1 - s)`; for d = 1 this is Lord's (1980)
+    `a^2 (1 - P)/P ((P - c)/(1 - c))^2`.
+    """
+    xp = _namespace(theta, a, b, c, d)
+    x = a * (theta - b)
+    log_slope = _log_sigmoid(xp, x) + _log_sigmoid(xp, -x)
+    right, wrong = log_probability(theta, a, b, c, d)
+    return (a * (d - c)) ** 2 * xp.exp(2.0 * log_slope - right - wrong)
+
+
+def information_peak(a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Floats:
+    """Ability at which an item informs most.
+
+    For d = 1 this is `b + log((1 + sqrt(1 + 8c))/2)/a` (Birnbaum 1968), above the difficulty when c > 0. With an upper
+    asymptote the stationary point of `2 log(P - c) + 2 log(d - P) - log P - log(1 - P)` is found by bisection.
+    """
+    a, b, c, d = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (a, b, c, d)))
+    low, high = np.zeros(a.shape), np.ones(a.shape)
+    for _ in range(60):
+        share = (low + high) / 2
+        p = c + (d - c) * share
+        slope = 2 / share - 2 / (1 - share) - (d - c) * (1 / p - 1 / (1 - p))
+        low, high = np.where(slope > 0, share, low), np.where(slope > 0, high, share)
+    share = (low + high) / 2
+    numeric = b + np.log(share / (1 - share)) / a
+    exact = b + np.log((1 + np.sqrt(1 + 8 * c)) / 2) / a
+    return np.asarray(np.where(d == 1.0, exact, numeric))
+
+
+def sigmoid(x: Floats) -> Floats:
+    """Logistic function without overflow."""
+    half: Floats = 0.5 * (1.0 + np.tanh(0.5 * x))
+    return half
+
+
+def _log_sigmoid(xp: Any, x: Any) -> Any:
+    return -xp.logaddexp(0.0, -x)
+
+
+def _namespace(*arrays: Any) -> Any:
+    """jax.numpy when any argument is a jax array or tracer, else numpy; jax is not imported otherwise."""
+    if any(type(array).__module__.startswith("jax") for array in arrays):
+        import jax.numpy
+
+        return jax.numpy
+    return np

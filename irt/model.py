@@ -1,0 +1,140 @@
+"""The hierarchical item response model: what is free, and the priors both estimation methods share.
+
+ability (logits)   eta_s = sum over terms scale_t (C_t z_t)[level of s] + residual_scale u_s
+discrimination     log a_i = spread_a (alpha_i)                  (1pl: a_i = 1)
+difficulty         b_i = centre_b + spread_b beta_i
+guessing           c_i ~ Beta centred on 1/options               (3pl, 4pl)
+upper asymptote    d_i = c_i + (1 - c_i) delta_i, delta_i ~ Beta centred on .95   (4pl)
+P(correct)         c_i + (d_i - c_i) sigmoid(a_i (eta_s - b_i))
+
+The geometric mean of the discriminations is held at 1, so the scale lives in the half-normal scales of ability; every
+term sums to zero over its levels, so the location lives in `centre_b`. Results are then put on the reported scale, draw
+by draw: with facets, abilities have mean 0 and standard deviation 1 over the students of the table; without, ability is
+Normal(0, 1) in the population, and the common discrimination is `residual_scale`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt.design import Design
+from irt.responses import Floats, ResponseMatrix
+
+MODELS = ("1pl", "2pl", "3pl", "4pl")
+Options = int | Sequence[int] | Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Scales of the priors, in logits."""
+
+    spread_a: float = 0.5
+    centre_b: float = 2.0
+    spread_b: float = 2.0
+    term_scale: float = 1.0
+    residual_scale: float = 1.0
+    common_a: float = 0.5
+    guessing_weight: float = 20.0
+    upper: float = 0.95
+    upper_weight: float = 20.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything an estimator needs: counts `[S, I]`, the design, the model's name, priors, and 1/options `[I]`."""
+
+    successes: Floats
+    attempts: Floats
+    design: Design
+    model: str
+    chance: Floats
+    priors: Priors = Priors()
+
+    @property
+    def free_a(self) -> bool:
+        """Whether items differ in discrimination."""
+        return self.model != "1pl"
+
+    @property
+    def guessing(self) -> bool:
+        """Whether items have a lower asymptote."""
+        return self.model in ("3pl", "4pl")
+
+    @property
+    def slipping(self) -> bool:
+        """Whether items have an upper asymptote."""
+        return self.model == "4pl"
+
+
+def build_problem(data: ResponseMatrix, design: Design, model: str, options: Options, priors: Priors) -> Problem:
+    """The problem of fitting `model` to `data`."""
+    if model not in MODELS:
+        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
+    return Problem(data.successes, data.attempts, design, model, chance_level(data, options), priors)
+
+
+def chance_level(data: ResponseMatrix, options: Options) -> Floats:
+    """Probability `[I]` of guessing right: 1/options, options being one number, a list, or a mapping of item ids."""
+    counts: NDArray[np.float64]
+    if isinstance(options, Mapping):
+        missing = [item for item in data.items if item not in options]
+        if missing:
+            raise ValueError(f"options are missing for item '{missing[0]}'; one number per item was wanted")
+        counts = np.array([options[item] for item in data.items], dtype=np.float64)
+    else:
+        counts = np.asarray(options, dtype=np.float64)
+        if counts.ndim and len(counts) != len(data.items):
+            raise ValueError(f"{len(counts)} option counts for {len(data.items)} items; one number per item was wanted")
+    if not np.all(counts >= 2):
+        raise ValueError(f"options {counts.min():g} is not a number of choices; at least 2 were wanted")
+    return np.broadcast_to(1.0 / counts, (len(data.items),)).copy()
+
+
+@dataclass(frozen=True)
+class RawDraws:
+    """Draws on the model's own scale: first axis `D`; `effects` per term `[D, L]` in logits."""
+
+    a: Floats
+    b: Floats
+    c: Floats
+    d: Floats
+    theta: Floats
+    effects: tuple[Floats, ...]
+    scales: tuple[Floats, ...]
+    residual_scale: Floats
+    spread_a: Floats
+    spread_b: Floats
+    centre_b: Floats
+
+
+def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
+    """Draws on the reported scale by name: `a b c d` `[D, I]`, `theta` `[D, S]`, `effect.NAME` `[D, L]`, `scale.NAME`,
+    `residual_scale`, `spread_a`, `spread_b`, `centre_b` `[D]`.
+    """
+    if design.terms:
+        centre = raw.theta.mean(axis=1)
+        unit = np.sqrt(np.mean((raw.theta - centre[:, None]) ** 2, axis=1))
+    else:
+        centre, unit = np.zeros(len(raw.theta)), raw.residual_scale
+    unit = np.maximum(unit, 1e-8)
+    column = unit[:, None]
+    draws = {
+        "a": raw.a * column,
+        "b": (raw.b - centre[:, None]) / column,
+        "c": raw.c,
+        "d": raw.d,
+        "theta": (raw.theta - centre[:, None]) / column,
+        "spread_a": raw.spread_a,
+        "spread_b": raw.spread_b / unit,
+        "centre_b": (raw.centre_b - centre) / unit,
+    }
+    for term, effects, scale in zip(design.terms, raw.effects, raw.scales, strict=True):
+        draws[f"effect.{term.name}"] = effects / column
+        draws[f"scale.{term.name}"] = scale / unit
+    if design.residual:
+        draws["residual_scale"] = raw.residual_scale / unit
+    return draws

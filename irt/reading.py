@@ -1,0 +1,294 @@
+"""Response tables on disk: long or wide, CSV or Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from irt.responses import Floats, ResponseMatrix
+
+LONG = ("student", "item", "score")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where a table came from, so that an error can name the line."""
+
+    path: Path
+    first: int
+
+    def at(self, row: int) -> str:
+        return f"{self.path}:{row + self.first}"
+
+
+def read_responses(path: str | Path, facets: Sequence[str] | None = None) -> ResponseMatrix:
+    """Read `.csv` (`.csv.gz`) or `.parquet` answers.
+
+    Long tables have the columns `student,item,score`, optionally `trials`, and facet columns; any other table is wide:
+    the first column holds the student, every further one an item. In a long table `facets=None` takes every further
+    column as a facet, in a wide table facets must be named. An empty score means the item was not asked. Rows that
+    repeat a (student, item) pair with the same score are counted once and noted; rows that disagree are an error.
+    Raises FileNotFoundError or a one-line ValueError `file:line: found; wanted`.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file; a response table (.csv or .parquet) was wanted")
+    table, source = _read_table(path)
+    if {"item", "score"} <= set(table.columns):
+        data = _from_long(table, source, facets)
+    else:
+        data = _from_wide(table, source, tuple(facets or ()))
+    _require_answers(data, path)
+    return data
+
+
+def write_responses(data: ResponseMatrix, path: str | Path) -> None:
+    """Write a long table (`student,item,score[,facets][,trials]`) atomically; the suffix decides CSV or Parquet."""
+    path = Path(path)
+    table = pd.DataFrame(
+        {
+            "student": np.repeat(np.array(data.students, dtype=object), len(data.items)),
+            "item": np.tile(np.array(data.items, dtype=object), len(data.students)),
+            "score": pd.array(data.scores.ravel(), dtype="Float64").astype("Int64"),
+        }
+    )
+    if data.facets is not None:
+        for name in data.facets.columns:
+            table[name] = np.repeat(data.facets[name].to_numpy(dtype=object), len(data.items))
+    if data.trials is not None:
+        table["trials"] = pd.array(np.where(data.asked, data.attempts, 1).ravel(), dtype="Float64").astype("Int64")
+    with replacing(path) as temporary:
+        if path.suffix == ".parquet":
+            table.to_parquet(temporary, index=False)
+        else:
+            table.to_csv(temporary, index=False, compression="gzip" if path.suffix == ".gz" else None)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path` that takes its place when the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read_table(path: Path) -> tuple[pd.DataFrame, _Source]:
+    if path.suffix == ".parquet":
+        try:
+            table = pd.read_parquet(path)
+        except Exception as error:
+            raise ValueError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
+        return _as_text(table), _Source(path, 1)
+    try:
+        table = pd.read_csv(
+            path, dtype=str, keep_default_na=False, na_values=[], encoding="utf-8-sig", skip_blank_lines=False
+        )
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start} is not UTF-8; a UTF-8 CSV was wanted") from error
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise ValueError(f"{path}: not a readable CSV ({_one_line(error)})") from error
+    table.columns = pd.Index([str(name).strip() for name in table.columns])
+    return table.astype(object).where(table.notna(), ""), _Source(path, 2)
+
+
+def _as_text(table: pd.DataFrame) -> pd.DataFrame:
+    text = pd.DataFrame(index=range(len(table)))
+    columns = {}
+    for name in table.columns:
+        column = table[name].to_numpy(dtype=object)
+        columns[str(name)] = ["" if pd.isna(value) else _plain(value) for value in column]
+    return pd.concat([text, pd.DataFrame(columns, dtype=object)], axis=1)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | None) -> ResponseMatrix:
+    if "student" not in table.columns:
+        raise ValueError(f"{source.path}:1: column 'student' is missing; 'student,item,score' were wanted")
+    extra = [str(name) for name in table.columns if name not in (*LONG, "trials")]
+    wanted = extra if facets is None else list(facets)
+    for name in wanted:
+        if name not in extra:
+            raise ValueError(f"{source.path}:1: unknown facet '{name}'; the further columns are {extra}")
+    table = table[~(table == "").all(axis=1)]
+    rows = table.index.to_numpy()
+    if not len(rows):
+        raise ValueError(f"{source.path}: no answers below the header; rows of student,item,score were wanted")
+    for column in ("student", "item"):
+        _require_filled(table[column], rows, column, source)
+    trials = _parse_trials(table["trials"], rows, source) if "trials" in table.columns else None
+    scores = _parse_scores(table["score"].to_numpy(), rows, source, trials)
+    students, student_of = _first_appearance(table["student"])
+    items, item_of = _first_appearance(table["item"])
+    cells, notes = _unique_cells(student_of * len(items) + item_of, scores, trials, rows, source, table)
+    grid = np.full(len(students) * len(items), np.nan)
+    grid[student_of[cells] * len(items) + item_of[cells]] = scores[cells]
+    shape = (len(students), len(items))
+    trial_grid: Floats | None = None
+    if trials is not None:
+        flat = np.full(grid.shape, np.nan)
+        flat[student_of[cells] * len(items) + item_of[cells]] = trials[cells]
+        trial_grid = flat.reshape(shape)
+    facet_table = _facets_of(table, wanted, students, student_of, rows, source) if wanted else None
+    return ResponseMatrix(grid.reshape(shape), students, items, trial_grid, facet_table, notes)
+
+
+def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...]) -> ResponseMatrix:
+    columns = [str(name) for name in table.columns]
+    for name in facets:
+        if name not in columns[1:]:
+            raise ValueError(f"{source.path}:1: unknown facet '{name}'; it is not a column")
+    table = table[~(table == "").all(axis=1)]
+    if not len(table) or len(columns) < 2:
+        raise ValueError(f"{source.path}: no answers; a student column and item columns were wanted")
+    rows = table.index.to_numpy()
+    _require_filled(table[columns[0]], rows, columns[0] or "student", source)
+    students, student_of = _first_appearance(table[columns[0]])
+    if len(students) < len(table):
+        repeated = int(np.argmax(pd.Series(student_of).duplicated().to_numpy()))
+        raise ValueError(f"{source.at(rows[repeated])}: student '{students[student_of[repeated]]}' appears twice")
+    items = [name for name in columns[1:] if name not in facets]
+    cells = table[items].to_numpy(dtype=object)
+    scores = _parse_scores(cells.ravel(), np.repeat(rows, len(items)), source, None).reshape(cells.shape)
+    facet_table = _facets_of(table, list(facets), students, student_of, rows, source) if facets else None
+    return ResponseMatrix(scores, students, tuple(items), None, facet_table)
+
+
+def _require_filled(column: pd.Series, rows: np.ndarray, name: str, source: _Source) -> None:
+    empty = (column.str.strip() == "").to_numpy()
+    if empty.any():
+        raise ValueError(f"{source.at(rows[int(np.argmax(empty))])}: {name} is empty; an id was wanted")
+
+
+def _first_appearance(column: pd.Series) -> tuple[tuple[str, ...], np.ndarray]:
+    codes, values = pd.factorize(column)
+    return tuple(str(value) for value in values), codes
+
+
+def _parse_scores(text: np.ndarray, rows: np.ndarray, source: _Source, trials: Floats | None) -> Floats:
+    stripped = pd.Series(text, dtype=object).str.strip()
+    blank = (stripped == "").to_numpy()
+    values = pd.to_numeric(stripped.where(~blank, "0"), errors="coerce").to_numpy(dtype=np.float64, copy=True)
+    limit = np.ones_like(values) if trials is None else trials
+    bad = ~((values >= 0) & (values <= limit) & (values == np.round(values))) & ~blank
+    if bad.any():
+        row = int(np.argmax(bad))
+        wanted = (
+            "0, 1 or empty" if trials is None else f"a whole number from 0 to its trials ({limit[row]:g}), or empty"
+        )
+        raise ValueError(f"{source.at(rows[row])}: score '{text[row]}' is not {wanted}")
+    values[blank] = np.nan
+    return values
+
+
+def _parse_trials(column: pd.Series, rows: np.ndarray, source: _Source) -> Floats:
+    values = pd.to_numeric(column.str.strip(), errors="coerce").to_numpy(dtype=np.float64)
+    bad = ~((values >= 1) & (values == np.round(values)) & np.isfinite(values))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{source.at(rows[row])}: trials '{column.iloc[row]}' is not a whole number of at least 1")
+    return values
+
+
+def _unique_cells(
+    cells: np.ndarray,
+    scores: Floats,
+    trials: Floats | None,
+    rows: np.ndarray,
+    source: _Source,
+    table: pd.DataFrame,
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Rows to keep, one per (student, item); disagreement is an error, agreement a note."""
+    order = pd.Series(cells)
+    repeated = order.duplicated().to_numpy()
+    if not repeated.any():
+        return np.arange(len(cells)), ()
+    first = pd.Series(np.arange(len(cells))).groupby(cells).transform("min").to_numpy()
+    same = (scores == scores[first]) | (np.isnan(scores) & np.isnan(scores[first]))
+    if trials is not None:
+        same &= trials == trials[first]
+    if not same.all():
+        row = int(np.argmax(~same))
+        raise ValueError(
+            f"{source.at(rows[row])}: student '{table['student'].iloc[row]}', item '{table['item'].iloc[row]}' has score "
+            f"'{table['score'].iloc[row]}', line {rows[first[row]] + source.first} says '{table['score'].iloc[first[row]]}'"
+        )
+    count = int(repeated.sum())
+    return np.flatnonzero(~repeated), (f"{count} repeated (student, item) rows agreed and were counted once.",)
+
+
+def _facets_of(
+    table: pd.DataFrame,
+    names: list[str],
+    students: tuple[str, ...],
+    student_of: np.ndarray,
+    rows: np.ndarray,
+    source: _Source,
+) -> pd.DataFrame:
+    first = pd.Series(np.arange(len(student_of))).groupby(student_of).min().to_numpy()
+    chosen = {}
+    for name in names:
+        values = table[name].to_numpy(dtype=object)
+        empty = np.array([not str(value).strip() for value in values])
+        if empty.any():
+            row = int(np.argmax(empty))
+            raise ValueError(
+                f"{source.at(rows[row])}: student '{students[student_of[row]]}' has no value of facet '{name}'"
+            )
+        differs = values != values[first[student_of]]
+        if differs.any():
+            row = int(np.argmax(differs))
+            raise ValueError(
+                f"{source.at(rows[row])}: student '{students[student_of[row]]}' has {name} '{values[row]}', earlier "
+                f"'{values[first[student_of[row]]]}'; a facet is constant within a student (or name the facets wanted)"
+            )
+        chosen[name] = values[first]
+    return pd.DataFrame(chosen, index=pd.Index(students, name="student"), dtype=str)
+
+
+def _require_answers(data: ResponseMatrix, path: Path) -> None:
+    asked = data.asked
+    if not asked.any(axis=1).all():
+        raise ValueError(f"{path}: student '{data.students[int(np.argmin(asked.any(axis=1)))]}' answered no item")
+    if not asked.any(axis=0).all():
+        raise ValueError(f"{path}: item '{data.items[int(np.argmin(asked.any(axis=0)))]}' was answered by nobody")
+    require_estimable(data, f"{path}: ")
+
+
+def require_estimable(data: ResponseMatrix, prefix: str = "") -> None:
+    """ValueError unless there are two students and two items to compare, each with an answer."""
+    if len(data.students) < 2:
+        raise ValueError(f"{prefix}only {len(data.students)} student; at least 2 are needed to tell students apart")
+    if len(data.items) < 2:
+        raise ValueError(f"{prefix}only {len(data.items)} item; at least 2 are needed to tell items apart")
+    asked = data.asked
+    for kind, names, answered in (
+        ("student", data.students, asked.any(axis=1)),
+        ("item", data.items, asked.any(axis=0)),
+    ):
+        if not answered.all():
+            raise ValueError(f"{prefix}{kind} '{names[int(np.argmin(answered))]}' has no answers")

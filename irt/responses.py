@@ -1,0 +1,165 @@
+"""The table of who answered what: students, items, scores, and the facets that made each student."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ResponseMatrix:
+    """Answers of `S` students to `I` items.
+
+    `scores` `[S, I]` holds 0 or 1 (successes out of `trials` where trials are given), NaN where the item was not asked.
+    `trials` `[S, I]` holds positive whole numbers, or is None when every answer is one trial. `facets` has one row per
+    student (index `students`) and one column per facet; the order of levels is that of first appearance. `notes` are
+    plain sentences about how the table was read. Raises ValueError when ids repeat, shapes disagree or a score is
+    impossible.
+    """
+
+    scores: Floats
+    students: tuple[str, ...]
+    items: tuple[str, ...]
+    trials: Floats | None = None
+    facets: pd.DataFrame | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", np.asarray(self.scores, dtype=np.float64))
+        object.__setattr__(self, "students", tuple(str(student) for student in self.students))
+        object.__setattr__(self, "items", tuple(str(item) for item in self.items))
+        _require_unique("student", self.students)
+        _require_unique("item", self.items)
+        if self.scores.shape != (len(self.students), len(self.items)):
+            wanted = (len(self.students), len(self.items))
+            raise ValueError(f"scores have shape {self.scores.shape}; {wanted} (students x items) was wanted")
+        if self.trials is not None:
+            object.__setattr__(self, "trials", np.asarray(self.trials, dtype=np.float64))
+        _require_scores(self)
+        if self.facets is not None:
+            object.__setattr__(self, "facets", _aligned_facets(self.facets, self.students))
+
+    @property
+    def asked(self) -> NDArray[np.bool_]:
+        """Whether each student was asked each item `[S, I]`."""
+        return ~np.isnan(self.scores)
+
+    @property
+    def successes(self) -> Floats:
+        """Successes `[S, I]`, 0 where not asked."""
+        return np.where(self.asked, np.nan_to_num(self.scores), 0.0)
+
+    @property
+    def attempts(self) -> Floats:
+        """Trials `[S, I]`, 0 where not asked."""
+        trials = np.ones_like(self.scores) if self.trials is None else np.nan_to_num(self.trials)
+        return np.where(self.asked, trials, 0.0)
+
+    @property
+    def proportions(self) -> Floats:
+        """Share of successes `[S, I]`, NaN where not asked."""
+        return self.scores if self.trials is None else self.scores / np.where(self.asked, self.trials, np.nan)
+
+    def select(self, items: Sequence[str]) -> ResponseMatrix:
+        """The table of these items, in this order; ValueError names an item it does not hold."""
+        columns = _positions("item", self.items, items)
+        trials = None if self.trials is None else self.trials[:, columns]
+        return ResponseMatrix(self.scores[:, columns], self.students, tuple(items), trials, self.facets, self.notes)
+
+    def select_students(self, students: Sequence[str]) -> ResponseMatrix:
+        """The table of these students, in this order; ValueError names a student it does not hold."""
+        rows = _positions("student", self.students, students)
+        trials = None if self.trials is None else self.trials[rows]
+        facets = None if self.facets is None else self.facets.iloc[rows]
+        return ResponseMatrix(self.scores[rows], tuple(students), self.items, trials, facets, self.notes)
+
+    def with_facets(self, facets: Sequence[str]) -> ResponseMatrix:
+        """The same answers with only these facet columns; ValueError names a facet it does not hold."""
+        known = () if self.facets is None else tuple(str(name) for name in self.facets.columns)
+        for name in facets:
+            if name not in known:
+                raise ValueError(f"unknown facet '{name}'; the table has {_listed(known)}")
+        kept = None if self.facets is None or not facets else self.facets[list(facets)]
+        return ResponseMatrix(self.scores, self.students, self.items, self.trials, kept, self.notes)
+
+
+def levels(data: ResponseMatrix, facet: str) -> tuple[str, ...]:
+    """Levels of a facet in order of first appearance."""
+    if data.facets is None or facet not in data.facets.columns:
+        raise ValueError(f"unknown facet '{facet}'; the table has {_listed(facet_names(data))}")
+    return tuple(dict.fromkeys(data.facets[facet]))
+
+
+def facet_names(data: ResponseMatrix) -> tuple[str, ...]:
+    """Names of the facets a table carries."""
+    return () if data.facets is None else tuple(str(name) for name in data.facets.columns)
+
+
+def constant_facets(data: ResponseMatrix) -> tuple[str, ...]:
+    """Facets with a single level: they cannot be estimated and are to be left out of a fit."""
+    return tuple(name for name in facet_names(data) if len(levels(data, name)) < 2)
+
+
+def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
+    if len(set(ids)) == len(ids):
+        return
+    seen: set[str] = set()
+    for name in ids:
+        if name in seen:
+            raise ValueError(f"{kind} '{name}' appears twice; ids must be unique")
+        seen.add(name)
+
+
+def _require_scores(data: ResponseMatrix) -> None:
+    if data.trials is not None and data.trials.shape != data.scores.shape:
+        raise ValueError(f"trials have shape {data.trials.shape}; scores have {data.scores.shape}")
+    attempts = data.attempts
+    asked = data.asked
+    whole = np.isfinite(attempts) & (attempts == np.round(attempts)) & (attempts >= 1)
+    scores = np.nan_to_num(data.scores, posinf=-1.0, neginf=-1.0)
+    good = whole & (scores >= 0) & (scores <= attempts) & (scores == np.round(scores))
+    if np.all(good | ~asked):
+        return
+    row, column = np.argwhere(asked & ~good)[0]
+    wanted = (
+        "0, 1 or NaN" if data.trials is None else f"a whole number from 0 to its trials ({attempts[row, column]:g})"
+    )
+    raise ValueError(
+        f"student '{data.students[row]}', item '{data.items[column]}': "
+        f"score {data.scores[row, column]:g} is not {wanted}"
+    )
+
+
+def _aligned_facets(facets: pd.DataFrame, students: tuple[str, ...]) -> pd.DataFrame:
+    if len(facets) != len(students):
+        raise ValueError(f"facets have {len(facets)} rows; {len(students)} students were given")
+    table = facets.copy()
+    table.index = pd.Index([str(student) for student in table.index], name="student")
+    if tuple(table.index) != students:
+        raise ValueError("the facet table's index must be the students, in their order")
+    for name in table.columns:
+        empty = table[name].isna() | (table[name].astype(str).str.strip() == "")
+        if empty.any():
+            raise ValueError(
+                f"student '{table.index[int(np.argmax(empty.to_numpy()))]}' has no value of facet '{name}'"
+            )
+    table.columns = pd.Index([str(name) for name in table.columns])
+    return table.astype(str)
+
+
+def _positions(kind: str, known: tuple[str, ...], wanted: Sequence[str]) -> list[int]:
+    where = {name: position for position, name in enumerate(known)}
+    for name in wanted:
+        if name not in where:
+            raise ValueError(f"unknown {kind} '{name}'")
+    return [where[name] for name in wanted]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) if names else "none"

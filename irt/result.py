@@ -1,0 +1,239 @@
+"""What a fit knows: draws on the reported scale, and every table that is read from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from irt import kernels, tables
+from irt.design import Design
+from irt.responses import Floats, ResponseMatrix
+
+BAND_DRAWS = 400
+
+
+class Estimate(NamedTuple):
+    """A quantity with its posterior standard deviation, interval, and probability of being positive."""
+
+    estimate: float
+    sd: float
+    low: float
+    high: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Information:
+    """Fisher information at `theta` `[T]`: per item `[I, T]` and of all items together `[T]`, mean and band."""
+
+    theta: Floats
+    items: tuple[str, ...]
+    mean: Floats
+    low: Floats
+    high: Floats
+    total: Floats
+    total_low: Floats
+    total_high: Floats
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard error of an ability estimated by all the items, `[T]`."""
+        return np.asarray(1.0 / np.sqrt(np.maximum(self.total, 1e-12)))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model. `draws` maps a quantity's name to draws `[D, ...]`, chains in order along the first axis.
+
+    Abilities, difficulties and effects are on the reported scale: with facets, abilities have mean 0 and standard
+    deviation 1 over the students of the table; without, ability is Normal(0, 1) in the population. `point` holds the
+    posterior means (`nuts`) or the mode (`map`). `warnings` are plain sentences; `converged` is False when the answer
+    should not be used.
+    """
+
+    model: str
+    method: str
+    backend: str
+    data: ResponseMatrix
+    design: Design
+    draws: Mapping[str, Floats]
+    point: Mapping[str, Floats]
+    chance: Floats
+    chains: int
+    interval: float
+    seed: int
+    log_likelihood: float
+    elpd_loo: float | None
+    elpd_loo_se: float | None
+    converged: bool
+    diagnostics: Mapping[str, float | int | str]
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float]
+    model_choice: tuple[Mapping[str, float | int | str], ...] = field(default=())
+
+    @cached_property
+    def items(self) -> pd.DataFrame:
+        """One row per item: `item`, `a b c d` each with `_sd _low _high`, infit, outfit, point_biserial, flags."""
+        columns: dict[str, object] = {"item": list(self.data.items)}
+        for name in "abcd":
+            columns |= self._columns(name, self.draws[name], self.point[name])
+        return pd.DataFrame(columns).join(tables.item_fit(self.data, self.expected, self.chance))
+
+    @cached_property
+    def abilities(self) -> pd.DataFrame:
+        """One row per student: `student,theta,theta_sd,theta_low,theta_high`."""
+        return pd.DataFrame(
+            {"student": list(self.data.students)} | self._columns("theta", self.draws["theta"], self.point["theta"])
+        )
+
+    @cached_property
+    def components(self) -> pd.DataFrame:
+        """One row per level of each facet (and cell of each interaction): `facet,level,effect,sd,low,high`, zero-sum."""
+        frames = [
+            pd.DataFrame(
+                {"facet": term.name, "level": list(term.levels)}
+                | self._columns("effect", self.draws[f"effect.{term.name}"], self.point[f"effect.{term.name}"])
+            )
+            for term in self.design.terms
+        ]
+        names = {"effect_sd": "sd", "effect_low": "low", "effect_high": "high"}
+        empty = pd.DataFrame(columns=["facet", "level", "effect", "sd", "low", "high"])
+        return pd.concat(frames, ignore_index=True).rename(columns=names) if frames else empty
+
+    @cached_property
+    def residual_scale(self) -> Estimate | None:
+        """Standard deviation of what the facets do not explain, on the ability scale; None without facets."""
+        if not self.design.terms or not self.design.residual:
+            return None
+        return self.summary(self.draws["residual_scale"], float(self.point["residual_scale"]))
+
+    @cached_property
+    def expected(self) -> Floats:
+        """Posterior mean probability of a right answer `[S, I]`."""
+        total = np.zeros(self.data.scores.shape)
+        thin = self.thinned(BAND_DRAWS)
+        for theta, a, b, c, d in zip(*(thin[name] for name in ("theta", "a", "b", "c", "d")), strict=True):
+            total += c + (d - c) * kernels.sigmoid(a * (theta[:, None] - b))
+        return total / len(thin["a"])
+
+    def contrast(self, facet: str, level_a: str, level_b: str) -> Estimate:
+        """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level."""
+        term = self.design.term(facet)
+        for level in (level_a, level_b):
+            if level not in term.levels:
+                raise ValueError(f"unknown level '{level}' of facet '{facet}'; it has {', '.join(term.levels)}")
+        first, second = term.levels.index(level_a), term.levels.index(level_b)
+        draws, point = self.draws[f"effect.{facet}"], self.point[f"effect.{facet}"]
+        return self.summary(draws[:, first] - draws[:, second], float(point[first] - point[second]))
+
+    def compare_students(self, student_a: str, student_b: str) -> Estimate:
+        """Ability of one student minus that of another, with correlated uncertainty."""
+        for student in (student_a, student_b):
+            if student not in self.data.students:
+                raise ValueError(f"unknown student '{student}'")
+        first, second = self.data.students.index(student_a), self.data.students.index(student_b)
+        theta, point = self.draws["theta"], self.point["theta"]
+        return self.summary(theta[:, first] - theta[:, second], float(point[first] - point[second]))
+
+    def probability_best(self, facet: str) -> pd.DataFrame:
+        """`level,probability` of having the largest effect of the facet, most probable first."""
+        term = self.design.term(facet)
+        return tables.best(term.levels, self.draws[f"effect.{facet}"], "level")
+
+    def probability_best_student(self) -> pd.DataFrame:
+        """`student,probability` of having the highest ability, most probable first."""
+        return tables.best(self.data.students, self.draws["theta"], "student")
+
+    def information(self, theta: Sequence[float] | Floats, items: Sequence[str] | None = None) -> Information:
+        """Fisher information of `items` (all by default) at `theta`: posterior mean and `interval` band."""
+        grid = np.atleast_1d(np.asarray(theta, dtype=np.float64))
+        names = self.data.items if items is None else tuple(items)
+        where = [self._item(name) for name in names]
+        thin = self.thinned(BAND_DRAWS)
+        mean, low, high = (np.empty((len(names), len(grid))) for _ in range(3))
+        total = np.zeros((len(thin["a"]), len(grid)))
+        for row, index in enumerate(where):
+            a, b, c, d = (thin[name][:, index, None] for name in "abcd")
+            curves = kernels.information(grid, a, b, c, d)
+            mean[row], (low[row], high[row]) = curves.mean(axis=0), np.quantile(curves, self._tails, axis=0)
+            total += curves
+        bounds = np.quantile(total, self._tails, axis=0)
+        return Information(grid, names, mean, low, high, total.mean(axis=0), bounds[0], bounds[1])
+
+    def information_by(self, groups: Mapping[str, Sequence[str]], theta: Sequence[float] | Floats) -> pd.DataFrame:
+        """Long table `group,theta,n_items,total,total_low,total_high,mean,mean_low,mean_high` (mean is per item)."""
+        frames = []
+        for label, ids in groups.items():
+            if not ids:
+                raise ValueError(f"group '{label}' has no items")
+            result = self.information(theta, ids)
+            frame = pd.DataFrame({"group": label, "theta": result.theta, "n_items": len(ids)})
+            for name, values in (("", result.total), ("_low", result.total_low), ("_high", result.total_high)):
+                frame[f"total{name}"] = values
+                frame[f"mean{name}"] = values / len(ids)
+            frames.append(frame)
+        columns = ["group", "theta", "n_items", "total", "total_low", "total_high", "mean", "mean_low", "mean_high"]
+        return pd.concat(frames, ignore_index=True)[columns]
+
+    @property
+    def reliability(self) -> float:
+        """Empirical reliability of the abilities: variance of the estimates over that plus mean squared error."""
+        theta = self.draws["theta"]
+        between = float(np.var(theta.mean(axis=0)))
+        return between / (between + float(np.mean(theta.var(axis=0))))
+
+    @cached_property
+    def accuracy_by_level(self) -> pd.DataFrame:
+        """`facet,level,accuracy,low,high`: expected share right on these items with all else at its average."""
+        return tables.accuracy_by_level(self.thinned(BAND_DRAWS), self.design, self._tails)
+
+    def q3(self) -> pd.DataFrame:
+        """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend on each other beyond ability."""
+        return tables.q3(self.data, self.expected)
+
+    def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
+        """Posterior predictive tables `students` and `items`: observed share, expected, low, high, p_value, surprising."""
+        return tables.predictive_check(
+            self.data, self.thinned(BAND_DRAWS), self._tails, self.seed if seed is None else seed
+        )
+
+    def summary(self, draws: Floats, point: float | None = None) -> Estimate:
+        """Estimate, sd, interval and probability of being positive of scalar draws `[D]`."""
+        low, high = np.quantile(draws, self._tails)
+        centre = float(draws.mean()) if point is None or self.method == "nuts" else point
+        return Estimate(centre, float(draws.std(ddof=1)), float(low), float(high), float(np.mean(draws > 0)))
+
+    def thinned(self, count: int) -> dict[str, Floats]:
+        """At most `count` draws, evenly spaced."""
+        total = len(self.draws["a"])
+        keep = np.unique(np.linspace(0, total - 1, min(count, total)).astype(int))
+        return {name: values[keep] for name, values in self.draws.items()}
+
+    def save(self, folder: str | Path) -> None:
+        """Write `items.csv abilities.csv components.csv posterior.nc fit.json`, each atomically, `fit.json` last."""
+        from irt import storage
+
+        storage.save(self, Path(folder))
+
+    @property
+    def _tails(self) -> tuple[float, float]:
+        return (1 - self.interval) / 2, (1 + self.interval) / 2
+
+    def _item(self, name: str) -> int:
+        if name not in self._item_index:
+            raise ValueError(f"unknown item '{name}'; the fit does not hold it")
+        return self._item_index[name]
+
+    @cached_property
+    def _item_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.data.items)}
+
+    def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
+        low, high = np.quantile(draws, self._tails, axis=0)
+        return {name: point, f"{name}_sd": draws.std(axis=0, ddof=1), f"{name}_low": low, f"{name}_high": high}

@@ -1,0 +1,165 @@
+"""A fit on disk: tables for people, draws for programs, and `fit.json` that says how it was made."""
+
+from __future__ import annotations
+
+import json
+import platform
+import warnings
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from irt.design import build_design
+from irt.reading import replacing
+from irt.responses import ResponseMatrix
+
+if TYPE_CHECKING:
+    from irt.result import Fit
+
+FORMAT = 1
+PACKAGES = ("numpy", "scipy", "jax", "numpyro")
+DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "student"}
+
+
+def save(fit: Fit, folder: Path) -> None:
+    """Write the five files of a fit; `fit.json` comes last, so a folder that has it is complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in (("items", fit.items), ("abilities", fit.abilities), ("components", fit.components)):
+        with replacing(folder / f"{name}.csv") as temporary:
+            table.to_csv(temporary, index=False)
+    with replacing(folder / "posterior.nc") as temporary:
+        _write_posterior(fit, temporary)
+    with replacing(folder / "fit.json") as temporary:
+        temporary.write_text(json.dumps(record(fit), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def record(fit: Fit) -> dict[str, Any]:
+    """The content of `fit.json`."""
+    return {
+        "format": FORMAT,
+        "model": fit.model,
+        "method": fit.method,
+        "backend": fit.backend,
+        "n_students": len(fit.data.students),
+        "n_items": len(fit.data.items),
+        "facets": [term.name for term in fit.design.terms if len(term.facets) == 1],
+        "interactions": [list(term.facets) for term in fit.design.terms if len(term.facets) > 1],
+        "log_likelihood": fit.log_likelihood,
+        "elpd_loo": fit.elpd_loo,
+        "elpd_loo_se": fit.elpd_loo_se,
+        "reliability": fit.reliability,
+        "residual_scale": None if fit.residual_scale is None else fit.residual_scale._asdict(),
+        "interval": fit.interval,
+        "converged": fit.converged,
+        "diagnostics": dict(fit.diagnostics),
+        "warnings": list(fit.warnings),
+        "model_choice": [dict(row) for row in fit.model_choice],
+        "seconds": dict(fit.seconds),
+        "seed": fit.seed,
+        "chains": fit.chains,
+        "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
+    }
+
+
+def load_fit(folder: str | Path) -> Fit:
+    """Restore a saved fit; FileNotFoundError when a file is missing, ValueError for a newer format."""
+    from irt.result import Fit
+
+    folder = Path(folder)
+    for name in ("fit.json", "posterior.nc"):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"{folder / name}: no such file; a folder written by Fit.save was wanted")
+    try:
+        said = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{folder / 'fit.json'}:{error.lineno}: not JSON ({error.msg})") from error
+    found = said.get("format") if isinstance(said, dict) else None
+    if not isinstance(found, int) or found > FORMAT:
+        raise ValueError(
+            f"{folder / 'fit.json'}: format {found!r} is not one this version reads (up to {FORMAT}); upgrade ragexam"
+        )
+    data, draws, point, chance = _read_posterior(folder / "posterior.nc", said)
+    return Fit(
+        model=said["model"],
+        method=said["method"],
+        backend=said["backend"],
+        data=data,
+        design=build_design(data, said["facets"], said["interactions"]),
+        draws=draws,
+        point=point,
+        chance=chance,
+        chains=said["chains"],
+        interval=said["interval"],
+        seed=said["seed"],
+        log_likelihood=said["log_likelihood"],
+        elpd_loo=said["elpd_loo"],
+        elpd_loo_se=said["elpd_loo_se"],
+        converged=said["converged"],
+        diagnostics=said["diagnostics"],
+        warnings=tuple(said["warnings"]),
+        seconds=said["seconds"],
+        model_choice=tuple(said["model_choice"]),
+    )
+
+
+def _write_posterior(fit: Fit, path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import arviz
+
+        coords: dict[str, Any] = {"item": list(fit.data.items), "student": list(fit.data.students)}
+        dims: dict[str, list[str]] = {name: [axis] for name, axis in DIMENSIONS.items()}
+        for term in fit.design.terms:
+            coords[f"level.{term.name}"] = list(term.levels)
+            dims[f"effect.{term.name}"] = [f"level.{term.name}"]
+        grid = ["student", "item"]
+        constants: dict[str, Any] = {"chance": fit.chance}
+        if fit.data.facets is not None:
+            constants |= {f"facet.{name}": fit.data.facets[name].to_numpy(dtype=str) for name in fit.data.facets}
+        constants |= {f"point.{name}": values for name, values in fit.point.items()}
+        dims |= {f"point.{name}": axes for name, axes in list(dims.items())}
+        dims |= {f"facet.{name}": ["student"] for name in (() if fit.data.facets is None else fit.data.facets)}
+        posterior = {
+            name: values.reshape(fit.chains, len(values) // fit.chains, *values.shape[1:])
+            for name, values in fit.draws.items()
+        }
+        inference = arviz.from_dict(
+            posterior=posterior,
+            observed_data={"scores": fit.data.scores, "trials": fit.data.attempts},
+            constant_data=constants,
+            coords=coords,
+            dims=dims | {"scores": grid, "trials": grid, "chance": ["item"]},
+        )
+        inference.to_netcdf(str(path), engine="h5netcdf")
+
+
+def _read_posterior(path: Path, said: dict[str, Any]) -> tuple[ResponseMatrix, dict[str, Any], dict[str, Any], Any]:
+    import xarray
+
+    def group(name: str) -> Any:
+        try:
+            with xarray.open_dataset(path, group=name, engine="h5netcdf") as opened:
+                return opened.load()
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: not a readable posterior ({' '.join(str(error).split())[:120]})") from error
+
+    posterior, observed, constant = group("posterior"), group("observed_data"), group("constant_data")
+    draws = {
+        str(name): np.asarray(values).reshape(-1, *values.shape[2:]) for name, values in posterior.data_vars.items()
+    }
+    students = tuple(str(name) for name in observed["student"].values)
+    items = tuple(str(name) for name in observed["item"].values)
+    columns = {name: constant[f"facet.{name}"].values.astype(str) for name in said["facets"]}
+    facets = pd.DataFrame(columns, index=pd.Index(students, name="student"), dtype=str) if columns else None
+    trials = observed["trials"].values
+    data = ResponseMatrix(observed["scores"].values, students, items, trials if trials.max() > 1 else None, facets)
+    prefix = "point."
+    point = {
+        str(name)[len(prefix) :]: np.asarray(values)
+        for name, values in constant.data_vars.items()
+        if str(name).startswith(prefix)
+    }
+    return data, draws, point, constant["chance"].values
