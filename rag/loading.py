@@ -32,11 +32,6 @@ class Source(NamedTuple):
     place: str
     gguf: str = ""
 
-    @property
-    def hub(self) -> bool:
-        """Whether the place is a name on the model hub rather than a folder."""
-        return not Path(self.place).is_dir()
-
 
 def load_model(
     name: str,
@@ -160,7 +155,7 @@ def _fast_bfloat16() -> bool:
 def _pretrained(source: Source, dtype: Any) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    local = _offline(source)
+    local = offline(source.place)
     tokenizer = _tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, local_files_only=local), source)
     model = _explained(
         lambda: AutoModelForCausalLM.from_pretrained(source.place, dtype=dtype, local_files_only=local), source
@@ -171,12 +166,16 @@ def _pretrained(source: Source, dtype: Any) -> tuple[Any, Any]:
 def _dense(source: Source, dtype: Any) -> tuple[Any, Any]:
     """A GGUF file unpacked to `dtype`; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
     copy = cache_folder() / "dense" / _dense_key(source, dtype)
-    if not copy.is_dir():
-        model, tokenizer = _unpack(source, dtype)
-        if not _keep(copy, model, tokenizer):
-            return model, tokenizer
+    if not copy.is_dir() and (unkept := _unpack_into(copy, source, dtype)) is not None:
+        return unkept
     # Even the first time the copy is read, so that the first and every later run compute with the same layout.
     return _pretrained(Source(str(copy)), dtype)
+
+
+def _unpack_into(copy: Path, source: Source, dtype: Any) -> tuple[Any, Any] | None:
+    """Unpack and save; what could not be saved is returned instead. Nothing else holds on to the unpacked weights."""
+    model, tokenizer = _unpack(source, dtype)
+    return None if _keep(copy, model, tokenizer) else (model, tokenizer)
 
 
 def _dense_key(source: Source, dtype: Any) -> str:
@@ -233,7 +232,7 @@ def _explained(load: Any, source: Source) -> Any:
     try:
         return load()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        where = "in the local hub cache, the hub being out of reach" if _offline(source) else "as given"
+        where = "in the local hub cache, the hub being out of reach" if offline(source.place) else "as given"
         raise OSError(f"model {_shown(source)}: cannot be loaded {where}: {_first_line(error)}") from error
 
 
@@ -248,9 +247,9 @@ def _first_line(error: BaseException) -> str:
 _reachable: dict[str, bool] = {}
 
 
-def _offline(source: Source) -> bool:
+def offline(place: str) -> bool:
     """Whether to look at local files only: told so, a folder, or no hub within five seconds."""
-    if not source.hub or os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
+    if Path(place).is_dir() or os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
         return True
     endpoint = urllib.parse.urlparse(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
     host = endpoint.hostname or "huggingface.co"

@@ -1,0 +1,279 @@
+"""The answer store: one row per exam, pipeline and question, written exactly once.
+
+A run may be stopped at any moment. What is committed stays, and what is missing is what `pending` lists. One process
+writes at a time; a store bound to other questions or other settings refuses rather than mixes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from exam_gen.records import Exam
+from rag.pipelines import FACETS, Pipeline
+
+VERSION = 1
+
+SCHEMA = """
+CREATE TABLE exams (exam TEXT PRIMARY KEY, questions INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE pipelines (
+    pipeline TEXT PRIMARY KEY, llm TEXT NOT NULL, retriever TEXT NOT NULL, icl INTEGER NOT NULL, settings TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE answers (
+    exam TEXT NOT NULL, pipeline TEXT NOT NULL, question TEXT NOT NULL,
+    chosen INTEGER NOT NULL, correct INTEGER NOT NULL, normalization TEXT NOT NULL,
+    log_likelihoods TEXT NOT NULL, choice_tokens TEXT NOT NULL, unconditional TEXT NOT NULL,
+    passages TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, seconds REAL NOT NULL,
+    PRIMARY KEY (exam, pipeline, question)
+) WITHOUT ROWID;
+"""
+
+COLUMNS = (
+    *("exam", "pipeline", "question", "chosen", "correct", "normalization", "log_likelihoods", "choice_tokens"),
+    *("unconditional", "passages", "prompt_tokens", "seconds"),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one pipeline answered to one question.
+
+    `log_likelihoods` are sums over each choice's tokens, `unconditional` the sums after a prompt that asks nothing;
+    `passages` are chunk ids, best first; `seconds` is this answer's share of the time its prompt took.
+    """
+
+    pipeline: str
+    question: str
+    chosen: int
+    correct: bool
+    normalization: str
+    log_likelihoods: tuple[float, ...]
+    choice_tokens: tuple[int, ...]
+    unconditional: tuple[float, ...]
+    passages: tuple[str, ...]
+    prompt_tokens: int
+    seconds: float
+
+
+class AnswerStore:
+    """Answers in one SQLite file. Reading is always possible; writing lies between `begin` and `close`.
+
+    Raises ValueError for a file that is no store or of a newer version, OSError when the disk refuses.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._exam = ""
+        self._lock: sqlite3.Connection | None = None
+        with self._explained():
+            self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+            self._prepare()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def begin(self, exam: Exam, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
+        """Become the one writer of this exam's answers by these pipelines, each sat under these settings.
+
+        Raises ValueError when another process writes, when the store holds another exam's answers, or when a pipeline
+        has answered under settings that differ.
+        """
+        self._acquire()
+        try:
+            with self._explained(), self._transaction():
+                self._bind(exam)
+                for pipeline, chosen in settings.items():
+                    self._register(pipeline, chosen)
+        except BaseException:
+            self._release()
+            raise
+        self._exam = exam.hash
+
+    def settle(self, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
+        """Add settings known only later, such as the loaded model's, under the same rule as `begin`."""
+        self._writing()
+        with self._explained(), self._transaction():
+            for pipeline, chosen in settings.items():
+                self._register(pipeline, chosen)
+
+    def pending(self, exam: Exam, pipelines: Sequence[Pipeline]) -> list[tuple[Pipeline, str]]:
+        """The (pipeline, question id) pairs without an answer, in grid and exam order."""
+        with self._explained():
+            rows = self._db.execute("SELECT pipeline, question FROM answers WHERE exam = ?", (exam.hash,)).fetchall()
+        done = set(rows)
+        return [(one, question) for one in pipelines for question in exam.ids if (one.id, question) not in done]
+
+    def add(self, *answers: Answer) -> None:
+        """Write answers, all or none. Raises ValueError when one is already there or no `begin` came before."""
+        self._writing()
+        marks = ", ".join("?" * len(COLUMNS))
+        rows = [(self._exam, *_row(answer)) for answer in answers]
+        try:
+            with self._explained(), self._transaction():
+                self._db.executemany(f"INSERT INTO answers ({', '.join(COLUMNS)}) VALUES ({marks})", rows)
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"{self.path}: an answer is already there ({error}); wanted each answer once") from None
+
+    def answers(self) -> list[Answer]:
+        """All answers, by pipeline and question id."""
+        with self._explained():
+            rows = self._db.execute(
+                f"SELECT {', '.join(COLUMNS[1:])} FROM answers ORDER BY pipeline, question"
+            ).fetchall()
+        return [_answer(row) for row in rows]
+
+    def settings(self, pipeline: str) -> dict[str, object]:
+        """The settings a pipeline has answered under; empty for one that has not."""
+        with self._explained():
+            row = self._db.execute("SELECT settings FROM pipelines WHERE pipeline = ?", (pipeline,)).fetchone()
+        return dict(json.loads(row[0])) if row else {}
+
+    def to_responses_csv(self, path: Path, exam: Exam, pipelines: Sequence[Pipeline]) -> None:
+        """Write long responses `student,item,score,llm,retriever,icl` in grid and exam order, in one step.
+
+        A question that a pipeline has not answered has an empty score.
+        """
+        with self._explained():
+            rows = self._db.execute("SELECT pipeline, question, correct FROM answers WHERE exam = ?", (exam.hash,))
+            scores = {(pipeline, question): correct for pipeline, question, correct in rows}
+        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as sink:
+                writer = csv.writer(sink, lineterminator="\n")
+                writer.writerow(["student", "item", "score", *FACETS])
+                for one in pipelines:
+                    levels = [one.facets[facet] for facet in FACETS]
+                    writer.writerows([one.id, item, scores.get((one.id, item), ""), *levels] for item in exam.ids)
+            Path(scratch).chmod(0o644)
+            Path(scratch).replace(path)
+        except BaseException:
+            Path(scratch).unlink(missing_ok=True)
+            raise
+
+    def close(self) -> None:
+        """End writing and close the file; closing twice does nothing."""
+        self._release()
+        self._db.close()
+
+    def _prepare(self) -> None:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise ValueError(
+                f"{self.path}: answer store of version {version}; wanted at most {VERSION} (newer ragexam)"
+            )
+        if version == VERSION:
+            return
+        if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise ValueError(f"{self.path}: another program's database; wanted an answer store")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+
+    def _acquire(self) -> None:
+        # The lock is another SQLite file held exclusively: the system drops it with the process that held it, so that
+        # a killed run never blocks the next, and readers of the answers are not disturbed.
+        if self._lock is not None:
+            return
+        with self._explained():
+            lock = sqlite3.connect(self.path.with_name(self.path.name + ".lock"), isolation_level=None, timeout=0)
+        try:
+            with self._explained():
+                lock.execute("BEGIN EXCLUSIVE")
+        except BaseException:
+            lock.close()
+            raise
+        self._lock = lock
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _writing(self) -> None:
+        if self._lock is None:
+            raise ValueError(f"{self.path}: not begun; wanted begin(exam, settings) before writing")
+
+    def _bind(self, exam: Exam) -> None:
+        row = self._db.execute("SELECT exam FROM exams").fetchone()
+        if row is None:
+            self._db.execute("INSERT INTO exams VALUES (?, ?)", (exam.hash, len(exam)))
+        elif row[0] != exam.hash:
+            raise ValueError(
+                f"{self.path}: holds answers to exam {row[0]}; wanted exam {exam.hash} (use another folder)"
+            )
+
+    def _register(self, pipeline: Pipeline, settings: Mapping[str, object]) -> None:
+        before = self.settings(pipeline.id)
+        now: dict[str, object] = json.loads(json.dumps(settings))
+        for key in now:
+            if key in before and before[key] != now[key]:
+                raise ValueError(
+                    f"{self.path}: pipeline {pipeline.id} answered with {key} {before[key]!r}, now it is {now[key]!r}; "
+                    "wanted the same settings (or another folder)"
+                )
+        text = json.dumps({**before, **now}, sort_keys=True, ensure_ascii=False)
+        row = (pipeline.id, pipeline.llm, pipeline.retriever, pipeline.shots, text)
+        self._db.execute("INSERT OR REPLACE INTO pipelines VALUES (?, ?, ?, ?, ?)", row)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._db.in_transaction:  # a full disk rolls back by itself
+                self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """SQLite's errors as one line about this file."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise ValueError(
+                    f"{self.path}: another process is writing answers; wanted one writer at a time"
+                ) from None
+            raise OSError(f"{self.path}: {error}; earlier answers are intact") from None
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{self.path}: {error}; wanted an answer store") from None
+
+
+def _row(answer: Answer) -> tuple[object, ...]:
+    lists = (answer.log_likelihoods, answer.choice_tokens, answer.unconditional, answer.passages)
+    head = (answer.pipeline, answer.question, answer.chosen, int(answer.correct), answer.normalization)
+    return (*head, *(json.dumps(one, ensure_ascii=False) for one in lists), answer.prompt_tokens, answer.seconds)
+
+
+def _answer(row: tuple[str, str, int, int, str, str, str, str, str, int, float]) -> Answer:
+    pipeline, question, chosen, correct, normalization, sums, counts, alone, passages, tokens, seconds = row
+    return Answer(
+        pipeline,
+        question,
+        chosen,
+        bool(correct),
+        normalization,
+        tuple(json.loads(sums)),
+        tuple(json.loads(counts)),
+        tuple(json.loads(alone)),
+        tuple(json.loads(passages)),
+        tokens,
+        seconds,
+    )

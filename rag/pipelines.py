@@ -1,0 +1,164 @@
+"""Pipelines, and the grid of language models, retrievers and shots that spans them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rag.retrievers import KINDS
+from rag.weights import PREFIX
+
+FACETS = ("llm", "retriever", "icl")
+"""The facet columns of the responses, in order."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One examinee: a language model, a retriever (both by their names in the grid) and a number of shots."""
+
+    llm: str
+    retriever: str
+    shots: int = 0
+
+    @property
+    def id(self) -> str:
+        """The name its answers are stored under, such as `smollm2-135m+bm25+icl2`."""
+        return f"{self.llm}+{self.retriever}+icl{self.shots}"
+
+    @property
+    def facets(self) -> dict[str, str]:
+        """Its level in each facet."""
+        return {"llm": self.llm, "retriever": self.retriever, "icl": str(self.shots)}
+
+
+@dataclass(frozen=True)
+class LlmSpec:
+    """A language model of the grid: the name it goes by, and what `rag.loading.load_model` takes."""
+
+    name: str
+    model: str
+    dtype: str = "auto"
+    device: str = "auto"
+
+
+@dataclass(frozen=True)
+class RetrieverSpec:
+    """A retriever of the grid: the name it goes by, its kind, and the encoder or re-ranker of kinds that have one."""
+
+    name: str
+    kind: str
+    encoder: str = ""
+    reranker: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All combinations of language models, retrievers and numbers of shots."""
+
+    llms: tuple[LlmSpec, ...]
+    retrievers: tuple[RetrieverSpec, ...]
+    shots: tuple[int, ...] = (0,)
+
+    @property
+    def pipelines(self) -> tuple[Pipeline, ...]:
+        """Every pipeline, language models outermost, shots innermost."""
+        return tuple(Pipeline(m.name, r.name, s) for m in self.llms for r in self.retrievers for s in self.shots)
+
+
+def read_grid(path: Path) -> Grid:
+    """Read a grid from YAML; raises ValueError naming file and key."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file; wanted a grid of pipelines") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        raise ValueError(f"{path}:{mark.line + 1 if mark else 1}: is not YAML; wanted a grid of pipelines") from None
+    return grid_of(data, str(path))
+
+
+def grid_of(data: Any, source: str = "grid") -> Grid:
+    """A grid from `{llms: [...], retrievers: [...], shots: [...]}`.
+
+    A language model is a name for `load_model` or `{name, model, dtype, device}`; a retriever is a known kind or
+    `{name, kind, encoder, reranker}`; shots are whole numbers. Raises ValueError naming `source` and the key.
+    """
+    keys = ("llms", "retrievers", "shots")
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{source}: {type(data).__name__}; wanted a mapping of {', '.join(keys)}")
+    for key in data:
+        if key not in keys:
+            raise ValueError(f"{source}: unknown key {key!r}; wanted {', '.join(keys)}")
+    llms = tuple(_llm(entry, f"{source}: llms[{n}]") for n, entry in enumerate(_list(data, "llms", source)))
+    retrievers = tuple(
+        _retriever(entry, f"{source}: retrievers[{n}]") for n, entry in enumerate(_list(data, "retrievers", source))
+    )
+    shots = _shots(data.get("shots", [0]), f"{source}: shots")
+    for key, names in (("llms", [one.name for one in llms]), ("retrievers", [one.name for one in retrievers])):
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{source}: {key}: name {name!r} stands twice; wanted distinct names")
+    return Grid(llms, retrievers, shots)
+
+
+def short_name(model: str) -> str:
+    """The name a model goes by when the grid gives none: without `embedded:`, organisation, folders and suffix."""
+    if model.startswith("python:"):
+        return model.rpartition(":")[2]
+    return model.removeprefix(PREFIX).rstrip("/").rpartition("/")[2].removesuffix(".gguf")
+
+
+def _list(data: Mapping[str, Any], key: str, source: str) -> Sequence[Any]:
+    value = data.get(key)
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"{source}: {key}: {value!r}; wanted a list with at least one entry")
+    return value
+
+
+def _llm(entry: Any, where: str) -> LlmSpec:
+    fields = _fields(entry, "model", ("name", "model", "dtype", "device"), where)
+    model = fields.pop("model")
+    return LlmSpec(_name(fields.pop("name", short_name(model)), where), model, **fields)
+
+
+def _retriever(entry: Any, where: str) -> RetrieverSpec:
+    fields = _fields(entry, "kind", ("name", "kind", "encoder", "reranker"), where)
+    kind = fields.pop("kind")
+    if kind not in KINDS:
+        raise ValueError(f"{where}: unknown retriever {kind!r}; wanted one of {', '.join(KINDS)}")
+    return RetrieverSpec(_name(fields.pop("name", kind), where), kind, **fields)
+
+
+def _fields(entry: Any, main: str, known: Sequence[str], where: str) -> dict[str, str]:
+    fields = {main: entry} if isinstance(entry, str) else entry
+    if not isinstance(fields, Mapping):
+        raise ValueError(f"{where}: {entry!r}; wanted a name or a mapping of {', '.join(known)}")
+    for key, value in fields.items():
+        if key not in known:
+            raise ValueError(f"{where}: unknown key {key!r}; wanted {', '.join(known)}")
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"{where}: {key}: {value!r}; wanted text")
+    if main not in fields:
+        raise ValueError(f"{where}: no {main!r}; wanted {', '.join(known)}")
+    return dict(fields)
+
+
+def _name(name: str, where: str) -> str:
+    # The plus sign joins the parts of a pipeline's id; commas and blanks would make its CSV hard to read.
+    if not re.fullmatch(r"[^\s+,\"']+", name):
+        raise ValueError(f"{where}: name {name!r}; wanted text without blanks, commas, quotes or '+'")
+    return name
+
+
+def _shots(value: Any, where: str) -> tuple[int, ...]:
+    values = value if isinstance(value, list) else [value]
+    if not values or any(isinstance(one, bool) or not isinstance(one, int) or one < 0 for one in values):
+        raise ValueError(f"{where}: {value!r}; wanted whole numbers from 0")
+    if len(set(values)) < len(values):
+        raise ValueError(f"{where}: {value!r}; wanted distinct numbers")
+    return tuple(values)
