@@ -121,11 +121,11 @@ def sit(
     quiet: Quiet = False,
 ) -> None:
     """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
-    from ragexam.config import Grid
+    from ragexam.config import GridSettings
     from ragexam.run import run_sitting
     from ragexam.settings import read
 
-    grid = read(pipelines, Grid, overrides or ())
+    grid = read(pipelines, GridSettings, overrides or ())
     result = run_sitting(exam, grid, out, engine, seed, Progress(quiet=quiet))
     rows = "\n".join(f"{accuracy:.3f}  {name}" for name, accuracy in result["accuracy"].items())
     show(result, as_json=as_json, lines=f"{rows}\n{out}/responses.csv")

@@ -91,8 +91,8 @@ def models_at_hand() -> dict[str, str]:
     return {
         name: str(found)
         if (found := weights.find(name))
-        else f"download of {weights.DOWNLOAD_BYTES[name] / 1e6:.0f} MB"
-        for name in weights.DOWNLOAD_BYTES
+        else f"download of {weights.download_bytes(name) / 1e6:.0f} MB"
+        for name in weights.MODELS
     }
 
 

@@ -27,13 +27,23 @@ def read(path: Path, kind: type[Settings], overrides: Sequence[str] = ()) -> Set
         raise ValueError(_yaml_fault(path, error)) from None
     if not isinstance(content, dict):
         raise ValueError(f"{path}:1: {type(content).__name__}; wanted a mapping of settings")
-    lines = _lines(node)
+    return check(path, content, kind, overrides, _lines(node))
+
+
+def check(
+    source: Path | str,
+    content: dict[str, Any],
+    kind: type[Settings],
+    overrides: Sequence[str] = (),
+    lines: Lines | None = None,
+) -> Settings:
+    """Check a mapping of settings from `source`, after the overrides."""
     for override in overrides:
         _override(content, override)
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise ValueError(_fault(path, lines, error)) from None
+        raise ValueError(_fault(source, lines, error)) from None
 
 
 def _text(path: Path) -> str:
@@ -83,17 +93,21 @@ def _override(content: dict[str, Any], override: str) -> None:
         raise ValueError(f"--set {override}: {value!r} is not YAML; quote it") from None
 
 
-def _fault(path: Path, lines: Lines, error: ValidationError) -> str:
+def _fault(source: Path | str, lines: Lines | None, error: ValidationError) -> str:
     """The first mistake, placed at the nearest line that stands in the file."""
     first = error.errors()[0]
     where = tuple(first["loc"])
-    known = next((where[:n] for n in range(len(where), 0, -1) if where[:n] in lines), ())
-    line = lines.get(known, 1)
-    name = ".".join(str(part) for part in where)
+    place = f"{source}:{_line(where, lines)}" if lines is not None else str(source)
+    name = ".".join(str(part) for part in where) or "settings"
     if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
-        return f"{path}:{line}: unknown setting {name!r}; see the names that `ragexam init` writes"
+        return f"{place}: unknown setting {name!r}; see the names that `ragexam init` writes"
     if first["type"] == "missing":
-        return f"{path}:{line}: no setting {name!r}; wanted a value for it"
+        return f"{place}: no setting {name!r}; wanted a value for it"
     message = first["msg"].removeprefix("Value error, ")
     found = repr(first["input"]) if not isinstance(first["input"], dict) else "a group"
-    return f"{path}:{line}: {name}: {found}; {message[:1].lower() + message[1:]}"
+    return f"{place}: {name}: {found}; {message[:1].lower() + message[1:]}"
+
+
+def _line(where: tuple[str | int, ...], lines: Lines) -> int:
+    known = next((where[:n] for n in range(len(where), 0, -1) if where[:n] in lines), ())
+    return lines.get(known, 1)

@@ -1,0 +1,116 @@
+"""The configuration of a run: corpus, writer, exam, grid, fit, pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from exam_gen.chunks import ChunkBounds
+from exam_gen.writing import WritingSettings
+from rag.encoders import DEFAULT_ENCODER
+from rag.pipelines import Grid, grid_of
+from rag.sitting import Settings as SittingSettings
+
+WRITER = "embedded:qwen2.5-coder-1.5b"
+
+
+class Group(BaseModel):
+    """A group of settings; unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CorpusSettings(Group):
+    """Where documents come from and how they are cut."""
+
+    source: str
+    sample: int | None = Field(default=None, ge=1)
+    chunks: ChunkBounds = ChunkBounds()
+
+
+class WriterSettings(Group):
+    """The model that writes and verifies questions, and the encoder that compares texts."""
+
+    model: str = WRITER
+    dtype: str = "auto"
+    device: str = "auto"
+    encoder: str = DEFAULT_ENCODER
+
+
+class GridSettings(Group):
+    """The pipelines that sit the exam, and how they sit it."""
+
+    llms: list[Any]
+    retrievers: list[Any]
+    shots: list[int] = [0]
+    passages: int = 1
+    normalization: str = "character"
+    shot_passages: bool = False
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> GridSettings:
+        _ = self.grid, self.sitting(0)
+        return self
+
+    @property
+    def grid(self) -> Grid:
+        """All combinations."""
+        return grid_of({"llms": self.llms, "retrievers": self.retrievers, "shots": self.shots})
+
+    def sitting(self, seed: int) -> SittingSettings:
+        """How the exam is sat."""
+        return SittingSettings(self.passages, self.normalization, self.shot_passages, seed)
+
+
+class FitSettings(Group):
+    """The measurement model; `interval` is the share of the central intervals."""
+
+    model: str = "2pl"
+    method: str = "nuts"
+    interval: float = Field(default=0.9, gt=0, lt=1)
+
+
+class PruneSettings(Group):
+    """How the exam is shortened."""
+
+    keep: float = Field(default=0.7, gt=0, le=1)
+    holdout: float = Field(default=0.3, gt=0, lt=1)
+
+
+class ExamConfig(Group):
+    """What `ragexam generate` needs; `run` is the folder the results go to."""
+
+    run: Path
+    seed: int = 0
+    corpus: CorpusSettings
+    writer: WriterSettings = WriterSettings()
+    exam: WritingSettings = WritingSettings()
+    pool: int = Field(default=4, ge=0)
+
+
+class Config(ExamConfig):
+    """What `ragexam run` needs; without `prune` nothing is pruned."""
+
+    grid: GridSettings
+    fit: FitSettings = FitSettings()
+    prune: PruneSettings | None = PruneSettings()
+
+    @model_validator(mode="after")
+    def _has_enough_shots(self) -> Config:
+        if max(self.grid.shots) > self.pool:
+            raise ValueError(
+                f"grid.shots up to {max(self.grid.shots)} from a pool of {self.pool}; wanted a larger pool"
+            )
+        return self
+
+
+def of_generate(corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: Sequence[str]) -> ExamConfig:
+    """The configuration of `ragexam generate`, from its arguments."""
+    from ragexam.settings import check
+
+    content: dict[str, Any] = {"run": str(out), "seed": seed, "corpus": {"source": corpus}}
+    named = [f"{name}={value}" for name, value in given.items() if value is not None]
+    return check("generate", content, ExamConfig, [*named, *overrides])

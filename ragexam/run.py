@@ -1,0 +1,223 @@
+"""Running the steps: corpus, chunks, exam, answers, fit, pruning, report; each done once, wherever it was stopped."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from exam_gen.assembly import split_pool
+
+from exam_gen.chunks import chunk
+from exam_gen.corpus import read_corpus
+from exam_gen.files import (
+    read_chunks,
+    read_documents,
+    read_dropped,
+    read_exam,
+    write_chunks,
+    write_documents,
+    write_dropped,
+    write_exam,
+)
+from exam_gen.model import LanguageModel
+from exam_gen.records import Chunk, Exam, Question
+from exam_gen.replies import ReplyStore
+from exam_gen.writing import write_exam as write_questions
+from rag.answers import AnswerStore
+from rag.encoders import embed
+from rag.loading import load_model
+from rag.retrievers import build_retriever
+from rag.sitting import sit
+from ragexam.config import Config, ExamConfig, GridSettings
+from ragexam.folder import Record, RunFolder, file_hash
+from ragexam.measure import fit_run, prune_run
+from ragexam.progress import Progress, Report
+from ragexam.steps import Steps
+
+
+def run_all(config: Config, progress: Progress) -> dict[str, Any]:
+    """Do what is left to do of a run and return the summary that `run.json` keeps."""
+    folder = RunFolder(config.run)
+    with folder.held():
+        steps = Steps.of(folder, config, progress)
+        exam = write_steps(steps, config)
+        sit_step(steps, exam, config.grid, config.seed)
+        responses = file_hash(folder.responses)
+        if config.fit is not None:
+            wanted = {"responses": responses, "settings": config.fit.model_dump(), "seed": config.seed}
+            steps.do("fit", wanted, [folder.fit / "fit.json"], lambda report: fit_run(folder, config, report))
+        if config.prune is not None:
+            wanted = {"responses": responses, "fit": config.fit.model_dump(), "settings": config.prune.model_dump()}
+            steps.do("prune", wanted, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
+        return report_step(steps)
+
+
+def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
+    """Write an exam; returns `n_questions`, `pool` and the number dropped by reason."""
+    folder = RunFolder(config.run)
+    with folder.held():
+        exam = write_steps(Steps.of(folder, config, progress), config)
+        dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
+        return {"n_questions": len(exam), "pool": len(read_exam(folder.shots)), "dropped": dict(dropped.most_common())}
+
+
+def run_sitting(
+    exam_path: Path, grid: GridSettings, out: Path, engine: str, seed: int, progress: Progress
+) -> dict[str, Any]:
+    """Let a grid sit an exam found in a file or folder; returns the accuracy of each pipeline."""
+    if engine != "local":
+        raise ValueError(f"--engine {engine}: unknown; wanted local")
+    source = RunFolder(exam_path if exam_path.is_dir() else exam_path.parent)
+    exam = read_exam(source.exam if exam_path.is_dir() else exam_path)
+    folder = RunFolder(out)
+    with folder.held():
+        _place_exam(source, exam, folder)
+        sit_step(Steps(folder, Record.open(folder), progress), exam, grid, seed)
+        with AnswerStore(folder.answers) as store:
+            right = Counter(answer.pipeline for answer in store.answers() if answer.correct)
+        return {"accuracy": {one.id: right[one.id] / len(exam) for one in grid.grid.pipelines}}
+
+
+def write_steps(steps: Steps, config: ExamConfig) -> Exam:
+    """From the corpus to the exam."""
+    folder, corpus = steps.folder, config.corpus
+    writer = cache(lambda: load_model(config.writer.model, config.writer.dtype, config.writer.device))
+
+    def read(_: Report) -> None:
+        write_documents(folder.corpus, read_corpus(corpus.source, sample=corpus.sample, seed=config.seed))
+
+    def cut(report: Report) -> None:
+        documents = read_documents(folder.corpus)
+        count = (lambda text: writer().count_tokens(text)) if _bounds_tokens(corpus.chunks) else None
+        write_chunks(folder.chunks, chunk(documents, corpus.chunks, count, progress=report))
+
+    def write(report: Report) -> None:
+        _write_questions(folder, config, writer(), report)
+
+    source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
+    cutting = {**source, "bounds": asdict(corpus.chunks)}
+    writing = {**cutting, "writer": config.writer.model_dump(), "exam": asdict(config.exam), "pool": config.pool}
+    steps.do("corpus", source, [folder.corpus], read)
+    steps.do("chunks", cutting, [folder.chunks], cut)
+    steps.do("exam", writing, [folder.exam, folder.dropped, folder.shots], write)
+    return read_exam(folder.exam)
+
+
+def sit_step(steps: Steps, exam: Exam, grid: GridSettings, seed: int) -> None:
+    """Every pipeline answers every question; then the responses are written."""
+    folder = steps.folder
+
+    def answer(report: Report) -> None:
+        chunks = read_chunks(folder.chunks) if folder.chunks.exists() else contexts(exam)
+        pool = read_exam(folder.shots).questions if folder.shots.exists() else ()
+        with AnswerStore(folder.answers) as store:
+            _sit(store, exam, chunks, pool, grid, seed, report)
+            store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
+
+    made_from = {"exam": exam.hash, "grid": grid.model_dump(), "seed": seed}
+    steps.do("answers", made_from, [folder.answers, folder.responses], answer)
+
+
+def report_step(steps: Steps) -> dict[str, Any]:
+    """Write the summary into the record, then the page that shows it."""
+    from ragexam.report import write_report
+    from ragexam.report.summary import summarize
+
+    record = steps.record
+    record.content["summary"] = summarize(steps.folder.path)
+    record.save()
+    steps.do("report", {"at": time.time()}, [steps.folder.report], lambda _: _ignore(write_report(steps.folder.path)))
+    record.content["summary"]["seconds"] = record.seconds
+    record.save()
+    return dict(record.content["summary"])
+
+
+def contexts(exam: Exam) -> list[Chunk]:
+    """The passages an exam was written from, for an exam that came without its chunks."""
+    found = {
+        q.chunk_id: Chunk(q.chunk_id, q.document_id, q.context, 0, len(q.context), topic=q.topic)
+        for q in exam.questions
+    }
+    return list(found.values())
+
+
+def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel, report: Report) -> None:
+    chunks = read_chunks(folder.chunks)
+    settings = replace(config.exam, questions=config.exam.questions + config.pool)
+    with ReplyStore(folder.replies) as replies:
+        written = write_questions(
+            chunks,
+            model,
+            settings,
+            seed=config.seed,
+            replies=replies,
+            embed=lambda texts: embed(texts, encoder=config.writer.encoder),
+            progress=report,
+        )
+    exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
+    if not exam:
+        reasons = Counter(lost.reason.partition(":")[0] for lost in written.dropped).most_common(3)
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons) or "nothing was written"
+        raise ValueError(f"{config.corpus.source}: no question survived ({why}); wanted more text or another writer")
+    write_dropped(folder.dropped, written.dropped)
+    write_exam(folder.shots, pool)
+    write_exam(folder.exam, exam)
+
+
+def _labelled(questions: Sequence[Question]) -> list[Question]:
+    from taxonomy import labels
+
+    return [replace(one, labels={**one.labels, **labels(one.stem)}) for one in questions]
+
+
+def _sit(
+    store: AnswerStore,
+    exam: Exam,
+    chunks: Sequence[Chunk],
+    pool: Sequence[Question],
+    grid: GridSettings,
+    seed: int,
+    report: Report,
+) -> None:
+    llms, retrievers = grid.grid.llms, grid.grid.retrievers
+    sit(
+        exam,
+        grid.grid.pipelines,
+        chunks,
+        store,
+        {one.name: lambda one=one: load_model(one.model, one.dtype, one.device) for one in llms},  # type: ignore[misc]
+        {
+            one.name: build_retriever(one.kind, chunks, name=one.name, encoder=one.encoder, reranker=one.reranker)
+            for one in retrievers
+        },
+        pool,
+        grid.sitting(seed),
+        report,
+        {one.name: asdict(one) for one in llms} | {one.name: asdict(one) for one in retrievers},
+    )
+
+
+def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
+    """Put the exam, its chunks and its pool where the answers go; refuse a folder of another exam."""
+    if folder.exam.exists():
+        found = read_exam(folder.exam)
+        if found.hash != exam.hash:
+            raise ValueError(f"{folder.exam}: holds exam {found.hash}, wanted {exam.hash}; choose another --out")
+        return
+    write_exam(folder.exam, exam)
+    write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
+    if source.shots.exists():
+        write_exam(folder.shots, read_exam(source.shots))
+
+
+def _bounds_tokens(bounds: Any) -> bool:
+    return bool(bounds.min_tokens) or bounds.max_tokens is not None
+
+
+def _ignore(_: object) -> None:
+    """A step's work returns nothing."""

@@ -1,0 +1,93 @@
+"""The steps of a run: each done once, and only for the exam that the folder holds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragexam.config import ExamConfig
+from ragexam.doctor import PACKAGES, version
+from ragexam.folder import Record, RunFolder, file_hash, fingerprint
+from ragexam.progress import Progress, Report
+
+EXAM_SETTINGS = ("seed", "corpus", "writer", "exam", "pool")
+"""A run folder holds one exam: these settings may not change in it."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Does each step once: a finished one, still there and made from the same things, is not done again."""
+
+    folder: RunFolder
+    record: Record
+    progress: Progress
+
+    @classmethod
+    def of(cls, folder: RunFolder, config: ExamConfig, progress: Progress) -> Steps:
+        """Open a run; raises `ValueError` when the folder holds another exam."""
+        record = Record.open(folder)
+        content = config.model_dump(mode="json")
+        inputs = {"corpus": source_hash(config.corpus.source)}
+        _refuse_other(record, content, inputs)
+        kept = {name: value for name, value in record.content.get("configuration", {}).items() if name not in content}
+        record.content |= {
+            "configuration": {**kept, **content},
+            "seed": config.seed,
+            "versions": {name: version(name) for name in ("ragexam", *PACKAGES)},
+            "inputs": inputs,
+        }
+        record.save()
+        return cls(folder, record, progress)
+
+    def do(
+        self, name: str, made_from: Mapping[str, object], makes: Sequence[Path], work: Callable[[Report], None]
+    ) -> None:
+        """Do a step unless it is done; what it makes from what decides that."""
+        wanted = fingerprint(made_from)
+        if self.record.fingerprint(name) == wanted and all(path.exists() for path in makes):
+            self.progress.say(f"{name}: already done")
+            return
+        self.record.begin(name, wanted)
+        began, done = time.monotonic(), False
+        try:
+            with self.progress.step(name) as report:
+                work(report)
+            done = True
+        finally:
+            self.record.spend(name, time.monotonic() - began, done=done)
+
+
+def source_hash(source: str) -> str:
+    """A hash of the files behind a corpus source, empty for a source that is no file."""
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.is_file())
+        return fingerprint({str(one.relative_to(path)): file_hash(one) for one in files})
+    return file_hash(path) if path.is_file() else ""
+
+
+def _refuse_other(record: Record, content: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
+    before = record.content.get("configuration")
+    if before is None or record.begun_with("corpus") is None:
+        return
+    where = f"{record.folder.record}: this folder holds another exam"
+    for name in EXAM_SETTINGS:
+        difference = first_difference(before.get(name), content.get(name), name)
+        if difference:
+            raise ValueError(f"{where} ({difference}); choose another run folder or remove this one")
+    if record.content.get("inputs") != dict(inputs):
+        raise ValueError(f"{where} (the corpus has changed since); choose another run folder or remove this one")
+
+
+def first_difference(before: object, now: object, name: str) -> str:
+    """`exam.questions was 60, now 80`: the first setting that differs, empty when none does."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in [*now, *(key for key in before if key not in now)]:
+            found = first_difference(before.get(key), now.get(key), f"{name}.{key}")
+            if found:
+                return found
+        return ""
+    return "" if before == now else f"{name} was {before!r}, now {now!r}"

@@ -1,0 +1,57 @@
+"""Beginning an exam of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exam_gen.files import write_text
+
+CONFIG = """\
+# An exam of your own. Put documents into {documents}/ and say: ragexam run {config}
+run: {run}
+seed: 0
+
+corpus:
+  source: {documents}      # a folder (.txt .md .rst .html .pdf), a .json .jsonl .csv .parquet file, or hf:NAME
+  # sample: 100            # use so many documents, drawn by the seed
+  chunks:
+    min_characters: 350
+    max_characters: 1100
+
+writer:                    # writes and verifies the questions; keep it out of the grid
+  model: embedded:qwen2.5-coder-1.5b   # or a hub name, a folder, a .gguf file, python:module:factory
+  dtype: auto              # float32, bfloat16, float16
+  encoder: embedded:minilm-l6
+
+exam:
+  questions: 60
+pool: 4                    # further questions, shown as examples and never asked
+
+grid:                      # every combination sits the exam
+  llms: [embedded:smollm2-135m]        # or {{name: mine, model: org/model, dtype: bfloat16}}
+  retrievers: [closed-book, bm25, dense, hybrid, oracle]
+  shots: [0, 1, 2]
+  passages: 1              # passages a pipeline reads
+  normalization: character # sum, token, character or pmi
+
+fit:
+  model: 2pl               # 1pl, 2pl, 3pl, 4pl, auto
+  method: nuts             # nuts or map
+
+prune:                     # prune: null leaves the exam as it is
+  keep: 0.7
+  holdout: 0.3
+"""
+
+
+def begin(directory: Path) -> str:
+    """Write `config.yaml` and an empty `documents/`; returns what to do next.
+
+    Raises `ValueError` when a configuration is already there.
+    """
+    config, documents = directory / "config.yaml", directory / "documents"
+    if config.exists():
+        raise ValueError(f"{config}: already there; wanted a new folder")
+    documents.mkdir(parents=True, exist_ok=True)
+    write_text(config, [CONFIG.format(config=config, documents=documents, run=directory / "run")])
+    return f"wrote {config}\nput documents into {documents}/, then: ragexam run {config}"
