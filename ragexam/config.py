@@ -32,12 +32,12 @@ class CorpusSettings(Group):
 
 
 class WriterSettings(Group):
-    """The model that writes and verifies questions, and the encoder that compares texts."""
+    """The model that writes and verifies questions, and the encoder that compares texts (none: by their letters)."""
 
     model: str = WRITER
     dtype: str = "auto"
     device: str = "auto"
-    encoder: str = DEFAULT_ENCODER
+    encoder: str | None = DEFAULT_ENCODER
 
 
 class GridSettings(Group):

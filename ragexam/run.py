@@ -149,6 +149,7 @@ def contexts(exam: Exam) -> list[Chunk]:
 def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel, report: Report) -> None:
     chunks = read_chunks(folder.chunks)
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
+    encoder = config.writer.encoder
     with ReplyStore(folder.replies) as replies:
         written = write_questions(
             chunks,
@@ -156,7 +157,7 @@ def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel
             settings,
             seed=config.seed,
             replies=replies,
-            embed=lambda texts: embed(texts, encoder=config.writer.encoder),
+            embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
             progress=report,
         )
     exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
