@@ -73,12 +73,12 @@ def save(figure: Figure, stem: Path) -> list[Path]:
 def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None = None) -> None:
     """The exam's information over ability with its band; a mark below for each ability.
 
-    `table` has `theta, information, low, high`.
+    `table` has `theta, total, total_low, total_high`.
     """
     theta = table["theta"].to_numpy(float)
-    ax.fill_between(theta, table["low"], table["high"], color=COLOURS[0], alpha=0.22, linewidth=0)
-    ax.plot(theta, table["information"], color=COLOURS[0], linewidth=1.8)
-    top = float(np.nanmax(table["high"])) * 1.05
+    ax.fill_between(theta, table["total_low"], table["total_high"], color=COLOURS[0], alpha=0.22, linewidth=0)
+    ax.plot(theta, table["total"], color=COLOURS[0], linewidth=1.8)
+    top = float(np.nanmax(table["total_high"])) * 1.05
     ax.set_ylim(0, top)
     if abilities is not None:
         marks = np.asarray(abilities, float)
@@ -93,17 +93,21 @@ def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None 
 def grouped_information(ax: Axes, table: pd.DataFrame, *, band: bool = True) -> None:
     """Mean information of a question over ability, one curve per group, the strongest first in the legend.
 
-    `table` has `group, n, theta, information` and, for the band, `low, high`; groups of fewer than five questions get
-    no band, it would cover the others'.
+    `table` has `group, n_items, theta, mean` and, for the band, `mean_low, mean_high`; groups of fewer than
+    five questions get no band, it would cover the others.
     """
-    peak = table.groupby("group", sort=False)["information"].max().sort_values(ascending=False)
+    peak = table.groupby("group", sort=False)["mean"].max().sort_values(ascending=False)
     for place, group in enumerate(peak.index):
         rows = table[table["group"] == group]
         colour, dash = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
-        if band and {"low", "high"} <= set(table.columns) and int(rows["n"].iloc[0]) >= _ENOUGH_FOR_BAND:
-            ax.fill_between(rows["theta"], rows["low"], rows["high"], color=colour, alpha=0.10, linewidth=0)
-        label = f"{shorten(str(group))} ({int(rows['n'].iloc[0])})"
-        ax.plot(rows["theta"], rows["information"], color=colour, linestyle=dash, linewidth=1.7, label=label)
+        if (
+            band
+            and {"mean_low", "mean_high"} <= set(table.columns)
+            and int(rows["n_items"].iloc[0]) >= _ENOUGH_FOR_BAND
+        ):
+            ax.fill_between(rows["theta"], rows["mean_low"], rows["mean_high"], color=colour, alpha=0.10, linewidth=0)
+        label = f"{shorten(str(group))} ({int(rows['n_items'].iloc[0])})"
+        ax.plot(rows["theta"], rows["mean"], color=colour, linestyle=dash, linewidth=1.7, label=label)
     ax.set_xlim(float(table["theta"].min()), float(table["theta"].max()))
     ax.set_ylim(0, _top(table))
     ax.set_xlabel("Ability")
@@ -147,7 +151,7 @@ def forest_height(table: pd.DataFrame) -> float:
 def pruning_rounds(ax: Axes, table: pd.DataFrame) -> None:
     """Mean information of a question over ability after each pruning round, from blue (all questions) to green.
 
-    `table` has `round, n_items, theta, information`.
+    `table` has `round, n_items, theta, mean`.
     """
     rounds = sorted(table["round"].unique())
     shades = mpl.colormaps["viridis"](np.linspace(0.3, 0.78, len(rounds)))
@@ -159,14 +163,14 @@ def pruning_rounds(ax: Axes, table: pd.DataFrame) -> None:
         label = f"{start} {int(rows['n_items'].iloc[0])} questions" if named else "_"
         ax.plot(
             rows["theta"],
-            rows["information"],
+            rows["mean"],
             color=shade,
             linewidth=2.0 if ends else 1.2,
             linestyle="-" if ends else DASHES[1],
             label=label,
         )
     ax.set_xlim(float(table["theta"].min()), float(table["theta"].max()))
-    ax.set_ylim(0, float(table["information"].max()) * 1.1)
+    ax.set_ylim(0, float(table["mean"].max()) * 1.1)
     ax.set_xlabel("Ability")
     ax.set_ylabel("Mean information per question")
     _grid(ax)
@@ -204,8 +208,10 @@ def shorten(text: str, longest: int = _LONGEST_LABEL) -> str:
 
 def _top(table: pd.DataFrame) -> float:
     """Upper limit that shows all curves and, where they are not extreme, the bands of large groups."""
-    curves = float(table["information"].max())
-    large = table.loc[table["n"] >= _ENOUGH_FOR_BAND, "high"] if "high" in table.columns else table["information"]
+    curves = float(table["mean"].max())
+    large = (
+        table.loc[table["n_items"] >= _ENOUGH_FOR_BAND, "mean_high"] if "mean_high" in table.columns else table["mean"]
+    )
     bands = float(large.max()) if len(large) else curves
     return 1.05 * max(curves, min(bands, 1.8 * curves)) or 1.0
 

@@ -2,36 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from exam_gen.records import Question
 from irt import plots
 from ragexam.report.accuracy import accuracy_table, axes_of
 from ragexam.report.figures import Picture, picture
 from ragexam.report.gather import Evidence
-from ragexam.report.words import level_name
+from ragexam.report.measured import THETA, Measured
+from ragexam.report.words import facet_name, level_name
+from taxonomy import FORMS, LEVELS, bloom, form
 
 
 @dataclass(frozen=True)
 class Drawings:
-    """The figures that could be drawn, and the tables that words are written from."""
+    """The figures that could be drawn, and how many questions each kind has."""
 
     components: Picture | None = None
     information: Picture | None = None
-    curve: pd.DataFrame | None = None
     kinds: tuple[Picture, ...] = ()
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     pruning: Picture | None = None
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A way of grouping questions: where labels may be stored, else how they are read off the text."""
+
+    stored: str
+    label: Callable[[str], Sequence[str]]
+    order: Sequence[str]
+    name: str
+    title: str
+    caption: str
+
+
+_KINDS = (
+    _Kind(
+        "bloom",
+        bloom,
+        LEVELS,
+        "information_by_bloom",
+        "By level of Bloom's taxonomy",
+        "Mean information of a question, with the number of questions; a question may have several levels.",
+    ),
+    _Kind(
+        "form",
+        lambda text: (form(text),),
+        FORMS,
+        "information_by_question_word",
+        "By question word",
+        "Mean information of a question, with the number of questions.",
+    ),
+)
 
 
 def draw(evidence: Evidence) -> Drawings:
     """Draw every figure that the run folder has the files for, and write them to its `figures/`."""
     folder = evidence.folder.path / "figures"
     _accuracy(evidence, folder)
-    return Drawings()
+    measured = evidence.measured
+    if measured is None:
+        return Drawings()
+    tables = {kind.title: grouped_information(measured, evidence.questions, kind) for kind in _KINDS}
+    kinds = [
+        picture(folder, kind.name, kind.title, kind.caption, tables[kind.title], plots.grouped_information, 3.4)
+        for kind in _KINDS
+    ]
+    return Drawings(
+        components=None if measured.components.empty else _components(measured, folder),
+        information=_information(measured, folder),
+        kinds=tuple(kinds),
+        counts={title: _counts(table) for title, table in tables.items()},
+        pruning=None,
+    )
+
+
+def grouped_information(measured: Measured, questions: Sequence[Question], kind: _Kind) -> pd.DataFrame:
+    """`group, theta, n_items, total…, mean…` of the questions under each label."""
+    groups: dict[str, list[str]] = {name: [] for name in kind.order}
+    for question in questions:
+        if question.id in measured.items.index:
+            for name in question.labels.get(kind.stored) or kind.label(question.stem):
+                groups.setdefault(name, []).append(question.id)
+    return measured.fit.information_by({name: ids for name, ids in groups.items() if ids}, THETA)
+
+
+def _counts(table: pd.DataFrame) -> dict[str, int]:
+    first = table.drop_duplicates("group")
+    return {str(group): int(n) for group, n in zip(first["group"], first["n_items"], strict=True)}
+
+
+def _components(measured: Measured, folder: Path) -> Picture:
+    table = measured.components
+    facets = [str(name) for name in table["facet"]]
+    levels = [level_name(facet, str(level)) for facet, level in zip(facets, table["level"], strict=True)]
+    named = table.assign(facet=[facet_name(facet) for facet in facets], level=levels)
+    caption = "Effect of each level on ability with its 90 % interval; the average level of a component is 0."
+    return picture(
+        folder,
+        "component_contrasts",
+        "What each component is worth",
+        caption,
+        table,
+        lambda ax, _: plots.component_forest(ax, named),
+        plots.forest_height(table),
+    )
+
+
+def _information(measured: Measured, folder: Path) -> Picture:
+    abilities = measured.abilities[["student", "theta"]]
+    table = pd.concat([measured.curve, abilities], ignore_index=True)
+    caption = "Information of the whole exam with its 90 % band; each mark below is a pipeline's ability."
+    return picture(
+        folder,
+        "exam_information",
+        "Where the exam measures well",
+        caption,
+        table,
+        lambda ax, _: plots.exam_information(ax, measured.curve, np.asarray(abilities["theta"], float)),
+    )
 
 
 def _accuracy(evidence: Evidence, folder: Path) -> None:

@@ -75,7 +75,7 @@ def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[
         "number_warnings": number_warnings,
         "accuracy": accuracy_view(evidence.scores, None if measured is None else measured.abilities),
         "components": sections.components_view(measured, drawings.components),
-        "information": sections.information_view(measured, drawings.curve, drawings.information),
+        "information": sections.information_view(measured, drawings.information),
         "kinds": sections.kinds_view(drawings.kinds, drawings.counts),
         "pruning": pruning_view(evidence.pruning, drawings.pruning),
         "questions": questions_view(evidence.questions, evidence.scores, measured),

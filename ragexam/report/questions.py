@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,43 +30,46 @@ class Fault:
 
 MISKEYED = Fault(
     "probably keyed wrongly",
-    "Better pipelines get it wrong more often than worse ones: the key is probably not the right choice, "
-    "or another choice is right as well.",
+    "Better pipelines get it wrong more often than worse ones, and fewer get it right than by guessing: "
+    "another choice is probably the right one.",
     1,
 )
+BACKWARDS = Fault(
+    "better pipelines get it wrong",
+    "Better pipelines get it right less often than worse ones: the key may be wrong, or a second choice is right as "
+    "well. With few pipelines it can also be bad luck.",
+    2,
+)
+TOO_HARD = Fault("nobody gets it right", "No pipeline answers it: check the key, then drop it.", 3)
 WORSE_THAN_CHANCE = Fault(
     "below chance",
     "Fewer pipelines get it right than guessing would: the key may be wrong or a distractor too good.",
-    2,
+    3,
 )
 MISFIT = Fault(
     "does not fit the model",
     "Its answers are less predictable than its difficulty allows: it may ask about something else than the others.",
-    3,
+    4,
 )
 GUESSED = Fault(
     "near chance",
-    "Pipelines get it right about as often as guessing would: it is too hard, ambiguous, or not answerable.",
-    4,
-)
-FLAT = Fault(
-    "tells nobody apart",
-    "Good and poor pipelines answer it equally often: it says next to nothing about ability.",
+    "Pipelines get it right about as often as guessing would, good ones hardly more often than poor ones: it is too "
+    "hard, ambiguous, or not answerable from the passage.",
     5,
 )
-TOO_EASY = Fault("everyone gets it right", "Every pipeline, even without a passage, answers it: it can be dropped.", 6)
-TOO_HARD = Fault("nobody gets it right", "No pipeline answers it: check the key, then drop it.", 2)
+FLAT = Fault("tells little", "Next to the other questions it says very little about these pipelines' ability.", 6)
+TOO_EASY = Fault(
+    "everyone gets it right", "Every pipeline answers it, even without a passage: it tells nothing and can go.", 7
+)
 _FLAGS: Mapping[str, Fault] = {
-    "negative_discrimination": MISKEYED,
-    "miskey": MISKEYED,
-    "probable_miskey": MISKEYED,
-    "misfit": MISFIT,
-    "too_easy": TOO_EASY,
-    "too_hard": TOO_HARD,
-    "guessed": GUESSED,
-    "flat": FLAT,
-    "low_discrimination": FLAT,
+    "probable mis-key": MISKEYED,
+    "negative discrimination": BACKWARDS,
+    "all wrong": TOO_HARD,
+    "all correct": TOO_EASY,
 }
+_OUTFIT, _INFIT = 1.5, 1.2
+_LITTLE = 0.25
+_NEAR_CHANCE, _BELOW_CHANCE = 0.08, 0.6
 
 
 def questions_view(
@@ -104,20 +107,36 @@ def questions_view(
 
 
 def faults_of(question: Question, share: float, items: pd.DataFrame | None) -> list[Fault]:
-    """The faults of a question, gravest first: the fit's flags, then what its accuracy alone says."""
-    found: dict[str, Fault] = {}
+    """The faults of a question, gravest first: the fit's flags, then what its fit and accuracy say."""
+    found = set(_accuracy_faults(question, share))
     if items is not None and question.id in items.index:
-        for flag in str(items.at[question.id, "flags"]).replace(",", ";").split(";"):
-            fault = _FLAGS.get(flag.strip().replace("-", "_").replace(" ", "_"))
-            if fault is not None:
-                found[fault.name] = fault
+        found |= set(_measured_faults(question, share, items))
+    if MISKEYED in found:
+        found -= {BACKWARDS, WORSE_THAN_CHANCE}
+    if found & {MISKEYED, BACKWARDS, TOO_HARD, TOO_EASY, WORSE_THAN_CHANCE, GUESSED}:
+        found -= {FLAT}
+    return sorted(found, key=lambda fault: fault.grade)
+
+
+def _accuracy_faults(question: Question, share: float) -> Iterator[Fault]:
     if share >= 1:
-        found[TOO_EASY.name] = TOO_EASY
+        yield TOO_EASY
     elif share <= 0:
-        found[TOO_HARD.name] = TOO_HARD
-    elif share < 0.6 / len(question.choices):
-        found.setdefault(WORSE_THAN_CHANCE.name, WORSE_THAN_CHANCE)
-    return sorted(found.values(), key=lambda fault: fault.grade)
+        yield TOO_HARD
+    elif share < _BELOW_CHANCE / len(question.choices):
+        yield WORSE_THAN_CHANCE
+
+
+def _measured_faults(question: Question, share: float, items: pd.DataFrame) -> Iterator[Fault]:
+    found: Any = items.loc[question.id]
+    yield from (_FLAGS[flag.strip()] for flag in str(found["flags"]).split(";") if flag.strip() in _FLAGS)
+    if found["outfit"] > _OUTFIT and found["infit"] > _INFIT:
+        yield MISFIT
+    chance = 1 / len(question.choices)
+    if chance * _BELOW_CHANCE <= share <= chance + _NEAR_CHANCE and found["point_biserial"] < 0.1:
+        yield GUESSED
+    if found["information"] < _LITTLE * float(items["information"].median()):
+        yield FLAT
 
 
 def _badness(question: Question, faults: Sequence[Fault], items: pd.DataFrame | None) -> tuple[float, float]:

@@ -55,12 +55,12 @@ def verdict_warnings(evidence: Evidence, found: Findings) -> list[str]:
     measured = evidence.measured
     if measured is None:
         lines.append("No measurement model was fitted: the verdict rests on accuracy alone.")
-    elif measured.converged is False:
+    elif not measured.converged:
         lines.append(
             "The measurement model did not converge: treat the verdict and every ability on this page as provisional."
         )
     elif found.from_accuracy:
-        lines.append(f"The fit ({measured.method}) gives no uncertainty of components: the verdict rests on accuracy.")
+        lines.append("The measurement model was fitted without components: the verdict rests on accuracy alone.")
     lines += _role_warnings(evidence)
     if math.isfinite(found.value_of_passages.estimate) and not found.value_of_passages.low > 0:
         lines.append(
@@ -239,16 +239,17 @@ def _spread(components: pd.DataFrame) -> Iterator[str]:
         yield f"Between the best and the worst choice lie: {told}. The first is where a change moves most."
 
 
-def information_view(measured: Measured | None, curve: pd.DataFrame | None, figure: object | None) -> View:
+def information_view(measured: Measured | None, figure: object | None) -> View:
     """Where on the ability scale the exam measures, and whether the pipelines are there."""
-    if measured is None or curve is None:
+    if measured is None:
         return {"sentences": ["Needs a fitted measurement model."], "figure": None}
-    theta, information = curve["theta"].to_numpy(float), curve["information"].to_numpy(float)
+    theta, information = measured.curve["theta"].to_numpy(float), measured.curve["total"].to_numpy(float)
     peak = int(np.nanargmax(information))
     abilities = measured.abilities["theta"].to_numpy(float)
     at_pipelines = np.interp(abilities, theta, information)
     errors = 1 / np.sqrt(np.maximum(at_pipelines, 1e-9))
     lines = [
+        "Ability is counted in standard deviations of these pipelines, 0 being their average. "
         f"The exam measures most sharply at ability {signed(float(theta[peak]), 1)}, with a standard error of "
         f"{plain(1 / math.sqrt(max(float(information[peak]), 1e-9)))}. The pipelines lie between "
         f"{signed(float(abilities.min()), 1)} and {signed(float(abilities.max()), 1)}, where the standard error is "
@@ -339,8 +340,8 @@ def diagnostics_view(evidence: Evidence) -> View:
     lines = list(evidence.missing)
     if measured is None:
         return {"sentences": lines, "warnings": [], "facts": []}
-    state = {True: "converged", False: "did not converge", None: "was not checked for convergence"}[measured.converged]
-    lines.insert(0, f"The {measured.model} model was fitted by {measured.method} and {state}.")
+    state = "It converged." if measured.converged else "It did not converge."
+    lines.insert(0, f"{measured.how}. {state}")
     unanswered = int(evidence.scores["score"].isna().sum())
     if unanswered:
         lines.append(

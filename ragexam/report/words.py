@@ -44,13 +44,9 @@ def chance(probability: float, *, short: bool = False) -> str:
     if not math.isfinite(probability):
         return "–"
     over, under = (">", "<") if short else ("over", "under")
-    return (
-        f"{over} 99\u00a0%"
-        if probability > 0.995
-        else f"{under} 1\u00a0%"
-        if probability < 0.005
-        else percent(probability)
-    )
+    if probability > 0.995:
+        return f"{over}\u00a099\u00a0%"
+    return f"{under}\u00a01\u00a0%" if probability < 0.005 else percent(probability)
 
 
 def signed(value: float, digits: int = 2) -> str:

@@ -1,0 +1,28 @@
+"""Figure 4: mean information of a question over ability, for each question word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from irt import plots
+from paper_figs.results import grouped_information, script
+from taxonomy import FORMS, form
+
+NAME = "information_by_question_word"
+
+
+def compute(run: Path) -> pd.DataFrame:
+    """`group, theta, n_items, total…, mean…`; a question counts once, under the word it asks with."""
+    return grouped_information(run, "form", lambda text: (form(text),), FORMS)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the script."""
+    return script(compute, plots.grouped_information, NAME, __doc__, argv, height=3.4)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
