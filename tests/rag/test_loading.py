@@ -1,0 +1,93 @@
+"""Names become models, and what cannot be loaded says so in one line."""
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag import loading
+from rag.loading import load_model
+
+
+def test_missing_model_names_what_was_tried(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nothing\.gguf: no such GGUF file"):
+        load_model(str(tmp_path / "nothing.gguf"))
+    with pytest.raises(FileNotFoundError, match=r"no such folder; wanted a folder, a \.gguf file, a hub name"):
+        load_model(str(tmp_path / "nothing"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"holds no config\.json"):
+        load_model(str(tmp_path / "empty"))
+
+
+def test_offline_hub_name_fails_at_once_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    began = time.monotonic()
+    with pytest.raises((OSError, ValueError), match="model nobody/no-such-model: ") as caught:
+        load_model("nobody/no-such-model")
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - began < 30
+
+
+def test_unreachable_hub_is_noticed_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(loading, "_reachable", {})
+    for variable in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(variable)
+    assert loading.offline("org/model")
+
+
+def test_folder_is_always_read_locally(tmp_path: Path) -> None:
+    assert loading.offline(str(tmp_path))
+
+
+def test_folder_without_tokenizer_is_refused(tiny_folder: Callable[..., Path], tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(tiny_folder("llama") / name, bare / name)
+    with pytest.raises(ValueError, match="no tokenizer"):
+        load_model(str(bare))
+
+
+def test_damaged_weights_are_refused_in_one_line(tiny_folder: Callable[..., Path], tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(tiny_folder("llama"), broken)
+    (broken / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(OSError, match="broken: cannot be loaded") as caught:
+        load_model(str(broken))
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_dtype_and_device_are_refused(tiny_folder: Callable[..., Path]) -> None:
+    folder = str(tiny_folder("llama"))
+    with pytest.raises(ValueError, match="dtype 'int3': unknown; wanted auto, float32"):
+        load_model(folder, dtype="int3")
+    with pytest.raises(ValueError, match="device 'toaster'"):
+        load_model(folder, device="toaster")
+
+
+def test_dtype_is_stored_with_the_settings(tiny_folder: Callable[..., Path]) -> None:
+    model = load_model(str(tiny_folder("llama")), dtype="bfloat16", device="cpu")
+    settings = getattr(model, "settings", {})
+    assert settings["dtype"] == "bfloat16"
+    assert settings["device"] == "cpu"
+    assert settings["model"] == "tiny-llama"
+
+
+def test_factory_makes_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_factory_module.py").write_text(
+        "class Model:\n    name = 'mine'\n    def generate(self): ...\n    def log_likelihoods(self): ...\n"
+        "def make():\n    return Model()\ndef wrong():\n    return 3\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load_model("python:my_factory_module:make").name == "mine"
+    with pytest.raises(ValueError, match="int has no 'name'; wanted a LanguageModel"):
+        load_model("python:my_factory_module:wrong")
+    with pytest.raises(ValueError, match="wanted an importable factory"):
+        load_model("python:my_factory_module:absent")
+    with pytest.raises(ValueError, match="wanted python:package.module:factory"):
+        load_model("python:my_factory_module")
