@@ -21,6 +21,7 @@ _BLOCKS = re.compile(
     "address|article|aside|blockquote|body|dd|details|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main"
     "|ol|p|pre|section|summary|table|tbody|thead|tfoot|tr|ul"
 )
+_ROWS = {"li", "tr", "dt", "dd", "tbody", "thead", "tfoot"}
 _SILENT = ["script", "style", "nav", "noscript", "template", "title", "svg", "iframe", "object"]
 
 
@@ -113,7 +114,8 @@ def from_html(source: str) -> Page:
     from bs4 import BeautifulSoup
     from bs4.element import NavigableString, PreformattedString
 
-    soup = BeautifulSoup(source, "html.parser")
+    # Two private-use characters mark verbatim blocks below, so that the page must not bring its own.
+    soup = BeautifulSoup(re.sub(r"[\ue000\ue001]", "", source), "html.parser")
     title = _html_title(soup.title.get_text() if soup.title else "", soup.h1.get_text(" ") if soup.h1 else "")
     for tag in soup.find_all(_SILENT):
         tag.decompose()
@@ -125,26 +127,22 @@ def from_html(source: str) -> Page:
             string.replace_with(NavigableString(re.sub(r"\s+", " ", string)))
     for tag in soup.find_all("pre"):
         verbatim.append(tag.get_text().strip("\n"))
-        # Private-use characters cannot be confused with the page's own text: they are removed from it below.
         tag.replace_with(NavigableString(f"\n\n\ue000{len(verbatim) - 1}\ue001\n\n"))
     for tag in soup.find_all("br"):
         tag.replace_with(NavigableString("\n"))
     for tag in soup.find_all(lambda tag: _BLOCKS.fullmatch(tag.name) is not None):
-        tag.insert_before(NavigableString(_edge(tag.name)))
+        row = tag.name in _ROWS
+        tag.insert_before(NavigableString("\n" if row else "\n\n"))
         tag.insert(0, NavigableString("- " if tag.name == "li" else ""))
-        tag.insert_after(NavigableString(_edge(tag.name)))
+        tag.insert_after(NavigableString("" if row else "\n\n"))
     for tag in soup.find_all(["td", "th"]):
         tag.insert_after(NavigableString(" | "))
-    return Page(title, _restore(_squeeze(soup.get_text()), verbatim))
+    return Page(title, tidy(_restore(_squeeze(soup.get_text()), verbatim)))
 
 
 def _html_title(title: str, heading: str) -> str:
     """The `<title>`, or else the first `<h1>`."""
     return " ".join((title.strip() or heading).split())
-
-
-def _edge(name: str) -> str:
-    return "\n" if name in {"li", "tr", "dt", "dd", "tbody", "thead", "tfoot"} else "\n\n"
 
 
 def _squeeze(text: str) -> str:
@@ -154,11 +152,7 @@ def _squeeze(text: str) -> str:
 
 
 def _restore(text: str, verbatim: list[str]) -> str:
-    def block(match: re.Match[str]) -> str:
-        index = int(match.group(1))
-        return verbatim[index] if index < len(verbatim) else ""
-
-    return re.sub(r"[\ue000\ue001]", "", re.sub(r"\ue000(\d{1,9})\ue001", block, text))
+    return re.sub(r"\ue000(\d+)\ue001", lambda match: verbatim[int(match.group(1))], text)
 
 
 def _pdf(data: bytes, path: Path) -> Page:

@@ -9,8 +9,8 @@ from exam_gen.formats import UNDERLINE, tidy, underlined_title
 from exam_gen.records import Document
 from exam_gen.tables import first_line
 
-WIDTH = 70
-"""Column at which the reference's plain-text edition is wrapped."""
+WIDTH = 69
+"""The reference's plain-text edition is wrapped at column 70, counting two spaces after a full stop in places."""
 
 _GROUPS = {
     "statements": """assert assignment augassign break continue del global import nonlocal pass raise return yield async
@@ -60,8 +60,20 @@ def _block(block: str) -> str:
     if _is_table(lines):
         return "\n".join(lines)
     if _is_wrapped(lines):
-        return lines[0][: _indent(lines[0])] + plain(" ".join(line.strip() for line in lines))
+        return _joined(lines)
+    if _indent(lines[0]) < _indent(lines[1] if len(lines) > 1 else "") and _is_wrapped(lines[1:]):
+        # A term above its definition.
+        return f"{plain(lines[0])}\n{_joined(lines[1:])}"
     return "\n".join(lines if _indent(lines[0]) else map(plain, lines))
+
+
+def _joined(lines: list[str]) -> str:
+    text = " ".join(line.strip() for line in lines)
+    # Lines also break after a word's hyphen.
+    for line, below in pairwise(lines):
+        if re.search(r"\w-$", line):
+            text = text.replace(f"{line.strip()} {below.strip()}", line.strip() + below.strip(), 1)
+    return lines[0][: _indent(lines[0])] + plain(text)
 
 
 def _is_table(lines: list[str]) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-_CANDIDATE = re.compile(r"[.!?…]+[\"'”’»)\]*_]*\s+|[。！？؟۔]+[”’»）」』]*\s*")
+# Possessive and anchored at the run's first mark: a line of a million full stops stays linear.
+_CANDIDATE = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+\s++|[。！？؟۔]++[”’»）」』]*+\s*+")
 _WIDE = "。！？؟۔"
-_LAST_WORD = re.compile(r"(\S+?)[.!?…]+[\"'”’»)\]*_]*\s*\Z")
 _OPENING = "\"'“‘«([*_`"
 _ABBREVIATIONS = frozenset(
     """al approx apr assn aug ave bldg blvd bros ca capt cf ch co col corp cos dec dept dr ed eds eg eq eqs esp est etc
@@ -90,8 +90,8 @@ def _verdict(text: str, begin: int, match: re.Match[str]) -> bool | None:
         return False
     if mark[0] in "!?":
         return True
-    before = _LAST_WORD.search(text[max(begin, match.start() - 40) : match.end()])
-    word = before.group(1).lstrip(_OPENING + "<>{").lower() if before else ""
+    before = re.split(r"\s", text[max(begin, match.start() - 40) : match.start()])
+    word = before[-1].lstrip(_OPENING + "<>{").lower()
     if not word:
         return None
     if word in _ABBREVIATIONS or len(word) == 1 or not following[:1].isupper():

@@ -77,7 +77,7 @@ def _text(record: Record) -> str:
         raise ValueError(f"{record.place}: no text field (found {found}); wanted 'text'")
     value = record.fields[name]
     if not isinstance(value, str):
-        raise ValueError(f"{record.place}: {name} is a {kind(value)}; wanted a string")
+        raise ValueError(f"{record.place}: {name} is of type {kind(value)}; wanted a string")
     text = tidy(value)
     if not text.strip():
         raise ValueError(f"{record.place}: {name} is blank; wanted some text")
@@ -85,12 +85,12 @@ def _text(record: Record) -> str:
 
 
 def _id(record: Record, number: int) -> str:
-    name = next((name for name in ID_FIELDS if record.fields.get(name) not in {None, ""}), None)
+    name = next((name for name in ID_FIELDS if record.fields.get(name) not in (None, "")), None)
     if name is None:
         return str(number)
     value = record.fields[name]
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ValueError(f"{record.place}: {name} is a {kind(value)}; wanted a string or a whole number")
+        raise ValueError(f"{record.place}: {name} is of type {kind(value)}; wanted a string or a whole number")
     start = record.fields.get("start_character")
     part = f":{start}" if name == "docs_id" and isinstance(start, int | str) and start not in _NOTHING else ""
     return tidy(str(value)).strip() + part
@@ -105,7 +105,7 @@ def _string(record: Record, names: tuple[str, ...]) -> str:
         if value is None:
             continue
         if not isinstance(value, str):
-            raise ValueError(f"{record.place}: {name} is a {kind(value)}; wanted a string")
+            raise ValueError(f"{record.place}: {name} is of type {kind(value)}; wanted a string")
         if value.strip() not in _NOTHING:
             return " ".join(tidy(value).split())
     return ""

@@ -1,0 +1,77 @@
+"""The form of a question: the question word it asks with."""
+
+from __future__ import annotations
+
+import re
+
+FORMS = ("what", "which", "how", "why", "when", "where", "who", "yes/no", "other")
+"""The forms, question words first."""
+
+_WORDS = {
+    "what": "what",
+    "which": "which",
+    "how": "how",
+    "why": "why",
+    "when": "when",
+    "where": "where",
+    "who": "who",
+    "whom": "who",
+    "whose": "who",
+}
+_ASKING = re.compile(r"(?<![\w'\"`“‘])(what|which|how|why|when|where|who|whom|whose)(?:'s|'re|’s)?(?![\w\"`”])", re.I)
+_AUXILIARY = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|will|would|should|may|might|must|has|have|had|am)(?:n't|n’t)?\b", re.I
+)
+
+
+def form(question: str) -> str:
+    """One of `FORMS`: the word the question itself asks with, matched as a whole word ("show" holds no "how").
+
+    The last sentence is looked at; a leading clause ("When x happens, what …") does not count if a later part asks.
+    """
+    sentence = _last_sentence(question)
+    sentence = sentence.lstrip(" \"'“‘(")
+    start = _ASKING.match(sentence)
+    if start:
+        first = _WORDS[start.group(1).lower()]
+        rest = sentence[start.end() :]
+        # "When x fails, what …?" asks what.
+        return (_after_comma(rest) if first == "when" else "") or first
+    if _AUXILIARY.match(sentence):
+        return "yes/no"
+    asked = _after_comma(sentence) or _first_word(sentence)
+    return asked or "other"
+
+
+def question_words(question: str) -> tuple[str, ...]:
+    """All question words in a text as whole words, each once, in the order of `FORMS`."""
+    found = {_WORDS[match.group(1).lower()] for match in _ASKING.finditer(question)}
+    return tuple(word for word in FORMS if word in found)
+
+
+def first_word(question: str) -> str:
+    """The first word in lower case, or nothing."""
+    match = re.search(r"\w+", question)
+    return match.group().lower() if match else ""
+
+
+def _last_sentence(question: str) -> str:
+    parts = [part for part in re.split(r"(?<=[.!?])\s+(?=[A-Z\"“(])", question.strip()) if part.strip()]
+    asked = [part for part in parts if part.rstrip(" \"'”)").endswith("?")]
+    return (asked or parts or [""])[-1]
+
+
+def _after_comma(sentence: str) -> str:
+    """The question word right after a comma (perhaps behind a preposition), the last one of them."""
+    found = re.findall(
+        r",\s+(?:(?:and|then|in|on|at|by|for|to|of|with|from|under|through)\s+)?"
+        r"(what|which|how|why|when|where|who|whom|whose)\b",
+        sentence,
+        re.I,
+    )
+    return _WORDS[found[-1].lower()] if found else ""
+
+
+def _first_word(sentence: str) -> str:
+    match = _ASKING.search(sentence)
+    return _WORDS[match.group(1).lower()] if match else ""
