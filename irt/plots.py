@@ -27,7 +27,7 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 
 STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 8.5,
+    "font.size": 8.8,
     "text.color": INK,
     "text.parse_math": False,
     "axes.edgecolor": INK,
@@ -41,12 +41,12 @@ STYLE = {
     "xtick.major.width": 0.7,
     "ytick.major.width": 0.7,
     "legend.frameon": False,
-    "legend.fontsize": 8,
+    "legend.fontsize": 8.2,
     "svg.fonttype": "none",
     "svg.hashsalt": "ragexam",
     "pdf.fonttype": 42,
 }
-WIDTH = 4.9
+WIDTH = 4.4
 """Width of a figure in inches; text keeps a readable size when a phone shrinks it."""
 _LONGEST_LABEL = 26
 _ENOUGH_FOR_BAND = 5
@@ -233,6 +233,6 @@ def _legend_below(ax: Axes, columns: int) -> None:
     target.legend(handles, labels, loc="outside lower center" if figure is not None else "best", ncols=columns)
 
 
-def _columns_that_fit(labels: Sequence[str], most: int, characters: int = 66) -> int:
+def _columns_that_fit(labels: Sequence[str], most: int, characters: int = 58) -> int:
     longest = max((len(label) for label in labels), default=1) + 6
     return max(1, min(most, characters // longest))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from ragexam.report.accuracy import accuracy_table, axes_of
 from ragexam.report.figures import Picture, picture
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import THETA, Measured
+from ragexam.report.pruning import rounds_table
 from ragexam.report.words import facet_name, level_name
 from taxonomy import FORMS, LEVELS, bloom, form
 
@@ -67,8 +69,9 @@ def draw(evidence: Evidence) -> Drawings:
     folder = evidence.folder.path / "figures"
     _accuracy(evidence, folder)
     measured = evidence.measured
+    pruning = None if evidence.pruning is None else _pruning(evidence.pruning, folder)
     if measured is None:
-        return Drawings()
+        return Drawings(pruning=pruning)
     tables = {kind.title: grouped_information(measured, evidence.questions, kind) for kind in _KINDS}
     kinds = [
         picture(folder, kind.name, kind.title, kind.caption, tables[kind.title], plots.grouped_information, 3.4)
@@ -79,7 +82,7 @@ def draw(evidence: Evidence) -> Drawings:
         information=_information(measured, folder),
         kinds=tuple(kinds),
         counts={title: _counts(table) for title, table in tables.items()},
-        pruning=None,
+        pruning=pruning,
     )
 
 
@@ -127,6 +130,13 @@ def _information(measured: Measured, folder: Path) -> Picture:
         table,
         lambda ax, _: plots.exam_information(ax, measured.curve, np.asarray(abilities["theta"], float)),
     )
+
+
+def _pruning(pruning: Mapping[str, Any], folder: Path) -> Picture:
+    caption = "Mean information of a question after each round, as the pipelines that did the choosing see it."
+    table = rounds_table(pruning)
+    title = "Information over pruning rounds"
+    return picture(folder, "information_over_pruning", title, caption, table, plots.pruning_rounds, 3.2)
 
 
 def _accuracy(evidence: Evidence, folder: Path) -> None:

@@ -14,6 +14,7 @@ from exam_gen.files import read_dropped, read_exam
 from exam_gen.records import Dropped, Question
 from ragexam.folder import RunFolder
 from ragexam.report.measured import Measured, read_measured
+from ragexam.report.pruning import check_pruning
 from ragexam.report.scores import bound_of, read_scores
 
 
@@ -58,7 +59,9 @@ def gather(run: Path) -> Evidence:
     missing: list[str] = []
     measured = _measured(folder, missing, renamed)
     pruning = _json(folder.pruned / "prune.json")
-    if pruning is None:
+    if pruning is not None:
+        check_pruning(folder.pruned / "prune.json", pruning)
+    else:
         missing.append("The exam was not pruned, so nothing is said about a shorter one.")
     dropped: tuple[Dropped, ...] = ()
     if folder.dropped.is_file():

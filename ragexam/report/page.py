@@ -17,7 +17,7 @@ from ragexam.report import sections
 from ragexam.report.accuracy import accuracy_view
 from ragexam.report.drawings import Drawings, draw
 from ragexam.report.gather import Evidence, gather
-from ragexam.report.pruning import pruning_view
+from ragexam.report.pruning import pruned_ids, pruning_view
 from ragexam.report.questions import questions_view
 from ragexam.report.summary import Findings, find
 from ragexam.report.words import clipped
@@ -78,7 +78,7 @@ def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[
         "information": sections.information_view(measured, drawings.information),
         "kinds": sections.kinds_view(drawings.kinds, drawings.counts),
         "pruning": pruning_view(evidence.pruning, drawings.pruning),
-        "questions": questions_view(evidence.questions, evidence.scores, measured),
+        "questions": questions_view(evidence.questions, evidence.scores, measured, pruned_ids(evidence.pruning)),
         "exam": sections.exam_view(evidence),
         "diagnostics": sections.diagnostics_view(evidence),
         "making": sections.making_view(evidence),

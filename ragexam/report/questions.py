@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,12 +73,18 @@ _NEAR_CHANCE, _BELOW_CHANCE = 0.08, 0.6
 
 
 def questions_view(
-    questions: Sequence[Question], scores: pd.DataFrame, measured: Measured | None
+    questions: Sequence[Question],
+    scores: pd.DataFrame,
+    measured: Measured | None,
+    pruned: Collection[str] = (),
 ) -> Mapping[str, object]:
     """What the template shows about questions; without a fit, faults come from accuracy alone."""
     share = scores.dropna(subset=["score"]).groupby("item")["score"].mean()
     items = None if measured is None else measured.items
     faults = {question.id: faults_of(question, share.get(question.id, math.nan), items) for question in questions}
+    remarks = {name: [*(fault.name for fault in found)] for name, found in faults.items()}
+    for name in pruned:
+        remarks.setdefault(name, []).append("pruned")
     faulty = [question for question in questions if faults[question.id]]
     faulty.sort(key=lambda question: _badness(question, faults[question.id], items))
     numbers = {question.id: place for place, question in enumerate(questions, start=1)}
@@ -100,7 +106,7 @@ def questions_view(
         "caption": "Accuracy over all pipelines"
         + ("; information is averaged over the pipelines' abilities" if items is not None else ""),
         "rows": [
-            _row(question, numbers[question.id], share.get(question.id, math.nan), faults[question.id], items)
+            _row(question, numbers[question.id], share.get(question.id, math.nan), remarks[question.id], items)
             for question in listed
         ],
     }
@@ -189,7 +195,7 @@ def _card(
 
 
 def _row(
-    question: Question, number: int, share: float, faults: Sequence[Fault], items: pd.DataFrame | None
+    question: Question, number: int, share: float, remarks: Sequence[str], items: pd.DataFrame | None
 ) -> Mapping[str, object]:
     row: dict[str, object] = {
         "number": number,
@@ -198,7 +204,7 @@ def _row(
         "topic": clipped(question.topic, 40),
         "accuracy": percent(share),
         "accuracy_value": _value(share),
-        "remarks": ", ".join(fault.name for fault in faults),
+        "remarks": ", ".join(remarks),
     }
     names = {"difficulty": "b", "discrimination": "a", "information": "information"}
     for name, column in names.items():

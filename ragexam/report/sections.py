@@ -33,7 +33,20 @@ from ragexam.report.words import (
 
 View = Mapping[str, object]
 _TOPICS_SHOWN = 15
-_LARGE_RESIDUAL = 0.5
+_LARGE_RESIDUAL = 0.25
+_DIAGNOSTICS = {
+    "r_hat_max": "largest R-hat (1 is best)",
+    "r_hat_worst": "of the parameter",
+    "ess_bulk_min": "smallest effective sample size",
+    "ess_tail_min": "smallest effective sample size in the tails",
+    "divergences": "divergent transitions",
+    "tree_depth_saturated": "steps cut short",
+    "chains": "chains",
+    "draws": "draws kept",
+    "pareto_k_above_0.7": "share of answers the cross-validation is unsure about",
+    "elpd_loo": "expected log score on left-out answers",
+    "log_posterior": "log posterior at the mode",
+}
 
 
 def verdict_view(evidence: Evidence, found: Findings) -> View:
@@ -41,11 +54,17 @@ def verdict_view(evidence: Evidence, found: Findings) -> View:
     scale = "accuracy, resampled over questions" if found.from_accuracy else "the fitted measurement model"
     bounds = sorted(set(_bounds(evidence.scores)))
     left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
+    allowance = (
+        ""
+        if found.from_accuracy
+        else " Intervals in ability allow for combinations that do better or worse than their parts suggest; intervals "
+        "in accuracy only for the choice of questions."
+    )
     return {
         "sentences": sentences(found.verdicts) if found.verdicts else ["The answers name no components to compare."],
         "warnings": verdict_warnings(evidence, found),
         "cards": [_verdict_card(verdict, found.from_accuracy) for verdict in found.verdicts],
-        "note": f"Probabilities and intervals (90 %) come from {scale}.{left_out}",
+        "note": f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
     }
 
 
@@ -208,8 +227,7 @@ def components_view(measured: Measured | None, figure: object | None) -> View:
             f"What the components do not explain has a scale of {plain(scale.estimate)} "
             f"(90 % interval {plain(scale.low)} to {plain(scale.high)})."
         )
-        typical = float(measured.components["effect"].std(ddof=0))
-        if scale.estimate > _LARGE_RESIDUAL * typical:
+        if scale.low > _LARGE_RESIDUAL * _typical(measured.components):
             warnings.append(
                 "The additive story fails here: what a component is worth depends on what it is combined with. "
                 "Compare whole pipelines, not components."
@@ -226,6 +244,13 @@ def components_view(measured: Measured | None, figure: object | None) -> View:
     return {"sentences": lines, "warnings": warnings, "rows": rows, "figure": figure}
 
 
+def _typical(components: pd.DataFrame) -> float:
+    """Standard deviation of the effects one could choose between, around their components' means."""
+    chosen = components[[bound_of(str(level)) is None for level in components["level"]]]
+    centred = chosen["effect"] - chosen.groupby("facet")["effect"].transform("mean")
+    return float(np.sqrt((centred**2).mean()))
+
+
 def _spread(components: pd.DataFrame) -> Iterator[str]:
     """Which component matters most: the distance between its best and its worst level, bounds left out."""
     spans = {}
@@ -236,7 +261,7 @@ def _spread(components: pd.DataFrame) -> Iterator[str]:
     if len(spans) > 1:
         ordered = sorted(spans.items(), key=lambda pair: -pair[1])
         told = joined([f"{name} {plain(span)}" for name, span in ordered])
-        yield f"Between the best and the worst choice lie: {told}. The first is where a change moves most."
+        yield f"In ability, the best choice is ahead of the worst by: {told}."
 
 
 def information_view(measured: Measured | None, figure: object | None) -> View:
@@ -279,7 +304,7 @@ def kinds_view(figures: Sequence[Any], counts: Mapping[str, Mapping[str, int]]) 
     for kind, found in counts.items():
         rare = [name for name, n in found.items() if n < 5]
         if rare:
-            lines.append(f"Fewer than five questions: {joined([clipped(name, 40) for name in rare])} ({kind}).")
+            lines.append(f"Fewer than five questions {_lower(kind)}: {joined([clipped(name, 40) for name in rare])}.")
     return {"sentences": lines, "figures": figures}
 
 
@@ -347,7 +372,7 @@ def diagnostics_view(evidence: Evidence) -> View:
         lines.append(
             f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
         )
-    facts = [(name.replace("_", " "), _shown(value)) for name, value in flattened(measured.diagnostics)]
+    facts = [(_DIAGNOSTICS.get(name, name.replace("_", " ")), _shown(v)) for name, v in flattened(measured.diagnostics)]
     return {"sentences": lines, "warnings": list(measured.warnings), "facts": facts}
 
 
@@ -376,6 +401,10 @@ def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from flattened(one, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", one
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _shown(value: Any) -> str:

@@ -118,13 +118,15 @@ def accuracy_draws(scores: pd.DataFrame, *, draws: int = 4000, seed: int = 0) ->
 
 
 def sentences(verdicts: Sequence[FacetVerdict]) -> list[str]:
-    """The verdict in plain sentences: what to take, then what cannot be told apart."""
+    """The verdict in one or two sentences: what to take, then what cannot be told apart."""
     clear = [verdict for verdict in verdicts if verdict.told_apart]
     lines = []
     if clear:
         named = [f"{_as_part(verdict)} ({chance(verdict.probability)})" for verdict in clear]
         lines.append(f"Best of what was tried, with the probability of being best: {joined(named)}.")
-    lines += [_undecided(verdict) for verdict in verdicts if verdict.compared and not verdict.told_apart]
+    undecided = [verdict for verdict in verdicts if verdict.compared and not verdict.told_apart]
+    if undecided:
+        lines.append(f"Not told apart by these data: {'; '.join(_undecided(verdict) for verdict in undecided)}.")
     if not lines:
         lines.append("Nothing was compared: no component has two levels to choose from.")
     return lines
@@ -145,15 +147,11 @@ def describe(verdict: FacetVerdict, unit: str = "ability") -> str:
 
 
 def _undecided(verdict: FacetVerdict) -> str:
-    names = [level_name(verdict.facet, level) for level in verdict.ties]
-    ahead = f"{names[0]} is ahead with probability {chance(verdict.probability)}"
-    plural = facet_plural(verdict.facet)
-    if len(names) < 2:
-        second = level_name(verdict.facet, verdict.runner_up or "")
-        return f"Among the {plural}, {names[0]} leads {second}, but not surely ({ahead})."
-    if len(names) == len(verdict.chances):
-        return f"The {plural} {joined(names)} cannot be told apart ({ahead})."
-    return f"Among the {plural}, {joined(names)} cannot be told apart ({ahead})."
+    """`the retrievers bm25 and hybrid (bm25 is ahead with probability 62 %)`."""
+    levels = verdict.ties if len(verdict.ties) > 1 else (verdict.best, verdict.runner_up or "")
+    names = [level_name(verdict.facet, level) for level in levels]
+    ahead = f"{names[0]} ahead with probability {chance(verdict.probability)}"
+    return f"the {facet_plural(verdict.facet)} {joined(names)} ({ahead})"
 
 
 def _as_part(verdict: FacetVerdict) -> str:

@@ -11,10 +11,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.report.chromium import PROGRAM, Chromium
-from tests.report.run_folder import HOSTILE, write_run
 
 from ragexam.report import summarize, write_report
+from tests.report.chromium import PROGRAM, Chromium
+from tests.report.run_folder import HOSTILE, write_run
 
 needs_chromium = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
 
