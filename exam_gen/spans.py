@@ -1,0 +1,221 @@
+"""Short spans of a text that can be the key of a question: code, numbers, names and noun phrases, found by rule."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_KEY_CHARACTERS = 40
+
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|cf|vs|al|Fig|Eq|Sec|No|Dr|Mr|Mrs|Ms|St|Inc|approx|resp)|\b[A-Z])\.$")
+_BOUNDARY = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[`*]{0,2}[A-Z0-9])")
+_CODE_LIKE = re.compile(r">>>|::=|[{}]|==|\+=|->|\\\\|\$\$|=\s|\.\.\.|http|!\[|\|")
+_MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[([^\]]+)\]\([^)]*\)|\[\d+\]")
+_LIST_MARK = re.compile(r"^(?:[-*•+]|\d+[.)])\s+")
+
+FUNCTION_WORDS = frozenset(
+    """a about above after again against all also although always am an and any are as at be became because become
+    becomes been before being below between both but by came can cannot could did do does doing done down during each
+    either else even ever every few for from further get gets given gives go goes got had has have having he hence her
+    here hers him his how however i if in into is it its itself just keep keeps kept least less let like made make
+    makes many may me might more most much must my near need needs neither never no none nor not nothing now of off
+    often on once one only onto or other others otherwise our out over own per perhaps quite rather really same say
+    says seem seems see she should since so some something such take takes than that the their them then there
+    therefore these they thing things this those though through thus to too under unless until up upon us use used
+    uses using usually very via was way ways we well were what when where whether which while who whom whose why will
+    with within without would yet you your""".split()
+)
+_DETERMINERS = frozenset("a an the its their his her any each every no some this that these those another".split())
+_NOT_LAST = re.compile(r"(?:ly|ed|ing|ive|ous|ful|able|ible|ical|less|est|ic|al)$")
+_VERBS = frozenset(
+    """means returns raises allows provides includes contains requires requires supports specifies defines defined
+    called returned raised shows show found find finds called named known achieves achieve proposes propose presents
+    present outperforms improves enables creates create sets set calls call occurs occur happens happen refers refer
+    lets helps causes cause leads remains appears begins starts ends works work yields consists depends exists behaves
+    applies apply follows follow evaluates evaluated binds bound deletes changed changes performs perform implements
+    implement becomes gives tries try wants want tend tends think thinks know knows said say feel recommend""".split()
+)
+_GENERIC = frozenset(
+    """example examples following case cases thing things way ways lot kind kinds type types sort number point fact
+    time times people person someone text question answer article paper study section page result results order part
+    method methods approach work value values name names object objects word words use user users something anything
+    first second third last next new same different other others above below more most""".split()
+)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A candidate key: its text, its kind (`code:call`, `number:percent`, `name:2`, `phrase:2s` …) and its sentence."""
+
+    text: str
+    kind: str
+    sentence: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Where the span ends in its sentence."""
+        return self.start + len(self.text)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text that read as prose, white space collapsed; code, tables and headings are passed over."""
+    found: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", text):
+        lines = [line for line in paragraph.split("\n") if line.strip()]
+        joined = " ".join(" ".join(lines).split())
+        joined = _LIST_MARK.sub("", _MARKUP.sub(lambda match: match.group(1) or "", joined))
+        found.extend(one for one in _split(joined) if _is_prose(one))
+    return found
+
+
+def _split(paragraph: str) -> list[str]:
+    pieces: list[str] = []
+    start = 0
+    for boundary in _BOUNDARY.finditer(paragraph):
+        piece = paragraph[start : boundary.start()].strip()
+        if _ABBREVIATION.search(piece):
+            continue
+        pieces.append(paragraph[start : boundary.end()].strip())
+        start = boundary.end()
+    pieces.append(paragraph[start:].strip())
+    return [piece for piece in pieces if piece]
+
+
+def _is_prose(sentence: str) -> bool:
+    letters = sum(character.isalpha() or character == " " for character in sentence)
+    return (
+        50 <= len(sentence) <= 320
+        and len(sentence.split()) >= 8
+        and sentence.rstrip("\"')]")[-1:] == "."
+        and (sentence[0].isupper() or sentence[0] in "\"'`(")
+        and letters / len(sentence) >= 0.8
+        and not _CODE_LIKE.search(sentence)
+    )
+
+
+def spans(sentence: str) -> list[Span]:
+    """The candidate keys of a sentence, in order of position; overlapping ones are resolved in favour of the first rule."""
+    taken: list[Span] = []
+    for rule in (_code, _numbers, _names, _phrases):
+        for text, kind, start in rule(sentence):
+            free = all(start + len(text) <= other.start or start >= other.end for other in taken)
+            if free and 1 < len(text) <= MAX_KEY_CHARACTERS or (free and text.isdigit()):
+                taken.append(Span(text, kind, sentence, start))
+    return sorted(taken, key=lambda span: span.start)
+
+
+_QUOTED = re.compile(r"(?:\"|``?|')((?:[^\s\"`']|(?<=,) ){1,36})(?:\"|``?|')(?!\w)")
+_IDENTIFIER = re.compile(
+    r"(?<![\w.\"`'/-])(?:[A-Za-z]\w*\.)*(?:__\w+__|[a-z]+_\w+|[A-Z][a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]\w*(?=\(\)))(?:\(\))?(?![\w/-])"
+)
+
+
+def _code(sentence: str) -> list[tuple[str, str, int]]:
+    found = []
+    for match in _QUOTED.finditer(sentence):
+        text = match.group(1)
+        if re.search(r"[A-Za-z]", text) and text[-1] not in ".,;:":
+            found.append((text, code_kind(text), match.start(1)))
+    for match in _IDENTIFIER.finditer(sentence):
+        found.append((match.group(), code_kind(match.group()), match.start()))
+    return found
+
+
+def code_kind(text: str) -> str:
+    """The kind of a code token: a call, an exception, a class name, a dunder, an attribute, an option or a plain word."""
+    bare = text.rstrip("()")
+    shapes = (
+        ("exception", r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration|Exit|Interrupt)"),
+        ("dunder", r"(?:\w+\.)*__\w+__(?:\(.*\))?"),
+        ("call", r".*\(.*\)"),
+        ("option", r"-.*"),
+        ("dotted", r"\w+(?:\.\w+)+"),
+        ("constant", r"[A-Z][A-Z0-9_]+"),
+        ("camel", r"[A-Z]\w+"),
+        ("snake", r"\w*_\w*"),
+        ("word", r"[a-z]\w*"),
+    )
+    for kind, pattern in shapes:
+        if re.fullmatch(pattern, text if kind in {"call", "option", "dunder"} else bare):
+            return f"code:{kind}"
+    return "code:expression"
+
+
+_NUMBER = re.compile(
+    r"(?<![\w.$€£-])([$€£]?\d[\d,]*(?:\.\d+)?)(%|\s?(?:percent|million|billion|thousand|bytes?|bits?|KB|MB|GB|TB|kg|g|mg|km|cm|mm|m"
+    r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|characters?|points?|times|people|degrees?|dollars?)\b)?(?![\w-]|\.\d)"
+)
+
+
+def _numbers(sentence: str) -> list[tuple[str, str, int]]:
+    found = []
+    for match in _NUMBER.finditer(sentence):
+        number, unit = match.group(1).rstrip(","), (match.group(2) or "").strip()
+        text = match.group().strip().rstrip(",")
+        if not unit and len(number) == 1:
+            continue  # "1" and "2" are list marks, versions and footnotes more often than facts
+        if not unit and re.fullmatch(r"(?:1[5-9]|20)\d\d", number):
+            unit = "year"
+        found.append((text, f"number:{unit.rstrip('s') or ('decimal' if '.' in number else 'integer')}", match.start()))
+    return found
+
+
+_NAME = re.compile(
+    r"(?<![\w\"'`.(-])(?:[A-Z][\w+-]*|[A-Z]{2,}\w*)(?:\s(?:(?:of|the|and|for|de)\s)?[A-Z][\w+-]*){0,3}(?![\w\"'`(])"
+)
+
+
+def _names(sentence: str) -> list[tuple[str, str, int]]:
+    found = []
+    for match in _NAME.finditer(sentence):
+        text = match.group()
+        if match.start() == 0 or text.lower() in FUNCTION_WORDS or text.split()[0].lower() in FUNCTION_WORDS:
+            continue
+        if re.search(r"[:.]\s*$", sentence[: match.start()]):
+            continue
+        words = len(text.split())
+        form = "acronym" if words == 1 and text.isupper() else str(words)
+        if len(text) > 1:
+            found.append((text, f"name:{form}", match.start()))
+    return found
+
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
+
+
+def _phrases(sentence: str) -> list[tuple[str, str, int]]:
+    """Runs of one to three content words that end before a function word or a mark and look like a noun phrase."""
+    found = []
+    for run in re.finditer(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*)*", sentence):
+        words = [(word.group(), run.start() + word.start()) for word in _WORD.finditer(run.group())]
+        current: list[tuple[str, int]] = []
+        opened = False
+        for word, start in [*words, ("", 0)]:
+            if word and word.lower() not in FUNCTION_WORDS:
+                current.append((word, start))
+                continue
+            phrase = _noun_phrase(current, sentence, opened)
+            if phrase:
+                found.append(phrase)
+            current, opened = [], word.lower() in _DETERMINERS or word.lower() in {"of", "as", "by", "with", "in"}
+    return found
+
+
+def _noun_phrase(words: list[tuple[str, int]], sentence: str, opened: bool) -> tuple[str, str, int] | None:
+    if not opened or not 1 <= len(words) <= 3:
+        return None
+    lower = [word.lower() for word, _ in words]
+    last = lower[-1]
+    if any(word in _VERBS or (word.endswith("ly") and len(word) > 4) for word in lower) or _NOT_LAST.search(last):
+        return None
+    if any(
+        word in _GENERIC for word in ([last] if len(words) == 1 else lower[:1] + lower[-1:] if len(words) == 2 else [])
+    ):
+        return None
+    if len(words) == 1 and len(last) < 5:
+        return None
+    start = words[0][1]
+    text = sentence[start : words[-1][1] + len(words[-1][0])]
+    plural = "p" if last.endswith("s") and not last.endswith(("ss", "us", "is")) else "s"
+    return text, f"phrase:{len(words)}{plural}", start
