@@ -169,7 +169,7 @@ def choose(items: Sequence[Item], *, seed: int) -> list[tuple[str, str, str]]:
     lengths, likelihoods = np.zeros(4), np.zeros(4)
     triples = [_triples(item) for item in items]
     tiebreak = [rng.random() for _ in items]
-    order = sorted(range(len(items)), key=lambda i: (len({t.length for t in triples[i]}), tiebreak[i]))
+    order = sorted(range(len(items)), key=lambda i: (len({tuple(t.length) for t in triples[i]}), tiebreak[i]))
     chosen: dict[int, tuple[str, str, str]] = {}
     for index in order:
         best = min(
