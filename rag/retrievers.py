@@ -74,6 +74,8 @@ class Bm25:
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k best passages that share a word with the stem."""
+        if not self._chunks:
+            return []
         words = [word for word in self._words([question.stem])[0] if word in self._index.vocab_dict]
         if not words:
             return []

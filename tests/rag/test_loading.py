@@ -89,5 +89,5 @@ def test_factory_makes_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         load_model("python:my_factory_module:wrong")
     with pytest.raises(ValueError, match="wanted an importable factory"):
         load_model("python:my_factory_module:absent")
-    with pytest.raises(ValueError, match="wanted python:package.module:factory"):
+    with pytest.raises(ValueError, match=r"wanted python:package\.module:factory"):
         load_model("python:my_factory_module")

@@ -1,0 +1,78 @@
+"""Grids: all combinations, stable ids, and mistakes named by file and key."""
+
+from pathlib import Path
+
+import pytest
+
+from rag.pipelines import Grid, LlmSpec, Pipeline, RetrieverSpec, grid_of, read_grid, short_name
+
+GRID = """
+llms:
+  - embedded:smollm2-135m
+  - {name: coder, model: models/coder.gguf, dtype: bfloat16}
+retrievers: [closed-book, bm25, {name: siam, kind: dense, encoder: org/siam}]
+shots: [0, 2]
+"""
+
+
+def test_grid_spans_all_combinations_in_a_fixed_order(tmp_path: Path) -> None:
+    (tmp_path / "grid.yaml").write_text(GRID)
+    grid = read_grid(tmp_path / "grid.yaml")
+    assert grid == Grid(
+        (LlmSpec("smollm2-135m", "embedded:smollm2-135m"), LlmSpec("coder", "models/coder.gguf", "bfloat16")),
+        (
+            RetrieverSpec("closed-book", "closed-book"),
+            RetrieverSpec("bm25", "bm25"),
+            RetrieverSpec("siam", "dense", "org/siam"),
+        ),
+        (0, 2),
+    )
+    ids = [pipeline.id for pipeline in grid.pipelines]
+    assert ids[:3] == ["smollm2-135m+closed-book+icl0", "smollm2-135m+closed-book+icl2", "smollm2-135m+bm25+icl0"]
+    assert len(set(ids)) == 12
+    assert grid.pipelines[-1].facets == {"llm": "coder", "retriever": "siam", "icl": "2"}
+
+
+def test_models_are_named_after_their_last_part() -> None:
+    assert short_name("org/Model-1B") == "Model-1B"
+    assert short_name("/data/models/tiny.Q4.gguf") == "tiny.Q4"
+    assert short_name("python:my.module:factory") == "factory"
+    assert Pipeline(short_name("embedded:gemma3-270m"), "oracle", 1).id == "gemma3-270m+oracle+icl1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("llms: [a]\nretrievers: [bm52]", r"retrievers\[0\]: unknown retriever 'bm52'; wanted one of closed-book"),
+        ("llms: []\nretrievers: [bm25]", r"llms: \[\]; wanted a list"),
+        ("retrievers: [bm25]", "llms: None; wanted a list"),
+        ("llms: [a, b/a]\nretrievers: [bm25]", "llms: name 'a' stands twice"),
+        ("llms: [{name: a}]\nretrievers: [bm25]", r"llms\[0\]: no 'model'"),
+        ("llms: [{model: a, gpu: 1}]\nretrievers: [bm25]", r"llms\[0\]: unknown key 'gpu'"),
+        ("llms: [{model: 3}]\nretrievers: [bm25]", r"llms\[0\]: model: 3; wanted text"),
+        ("llms: [7]\nretrievers: [bm25]", r"llms\[0\]: 7; wanted a name or a mapping"),
+        ("llms: [{name: a+b, model: a}]\nretrievers: [bm25]", r"name 'a\+b'; wanted text without"),
+        ("llms: [a]\nretrievers: [bm25]\nshots: [0, -1]", r"shots: \[0, -1\]; wanted whole numbers"),
+        ("llms: [a]\nretrievers: [bm25]\nshots: [0, 0]", r"shots: \[0, 0\]; wanted distinct"),
+        ("llms: [a]\nretrievers: [bm25]\nshot: 1", "unknown key 'shot'"),
+        ("- a", "list; wanted a mapping"),
+        ("llms: [a", r"grid\.yaml:1: is not YAML"),
+    ],
+)
+def test_mistakes_name_file_and_key(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "grid.yaml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_grid(file)
+    assert str(caught.value).startswith(str(file))
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_grid_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"grid\.yaml: no such file"):
+        read_grid(tmp_path / "grid.yaml")
+
+
+def test_mapping_in_memory_names_its_source() -> None:
+    with pytest.raises(ValueError, match=r"^config\.yaml: pipelines: unknown key"):
+        grid_of({"models": []}, "config.yaml: pipelines")

@@ -1,0 +1,247 @@
+"""Sitting: what is pending is answered once, and a run broken off anywhere ends like one that was not."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_gen.model import Likelihoods, Prompt
+from exam_gen.records import Chunk, Exam, Question
+from rag.answers import Answer, AnswerStore
+from rag.loading import load_model
+from rag.pipelines import Pipeline, grid_of
+from rag.prompts import NEUTRAL
+from rag.retrievers import Retriever, build_retriever
+from rag.sitting import Settings, sit
+
+GRID = grid_of({"llms": ["one", "two"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
+
+
+def retrievers(chunks: Sequence[Chunk]) -> dict[str, Retriever]:
+    return {kind: build_retriever(kind, chunks) for kind in ("closed-book", "oracle", "bm25")}
+
+
+def timeless(store: AnswerStore) -> list[Answer]:
+    return [replace(one, seconds=0.0) for one in store.answers()]
+
+
+@pytest.fixture
+def room(exam: Exam, chunks: list[Chunk], pool: list[Question], hash_model: Any, tmp_path: Path) -> Callable[..., Any]:
+    """Sit with the fast model; options replace the usual arguments."""
+
+    def go(path: str = "a.sqlite", **options: Any) -> list[Answer]:
+        models = {"one": lambda: hash_model, "two": lambda: type(hash_model)("two")}
+        usual = {"exam": exam, "pipelines": GRID, "chunks": chunks, "models": models, "pool": pool}
+        with AnswerStore(tmp_path / path) as store:
+            sit(store=store, retrievers=retrievers(chunks), **{**usual, **options})
+            return timeless(store)
+
+    return go
+
+
+def test_every_pipeline_answers_every_question_once(room: Callable[..., Any], exam: Exam) -> None:
+    answers = room()
+    assert sorted((one.pipeline, one.question) for one in answers) == sorted(
+        (pipeline.id, question) for pipeline in GRID for question in exam.ids
+    )
+    assert room() == answers
+
+
+def test_answers_hold_what_the_model_said(room: Callable[..., Any], exam: Exam, hash_model: Any) -> None:
+    from rag.prompts import continuation, exam_prompt
+
+    question = exam.questions[1]
+    found = next(one for one in room() if (one.pipeline, one.question) == ("one+closed-book+icl0", question.id))
+    choices = [continuation(choice) for choice in question.choices]
+    said = hash_model.log_likelihoods(exam_prompt(question, ()), choices)
+    assert (found.log_likelihoods, found.choice_tokens, found.prompt_tokens) == said
+    assert found.unconditional == hash_model.log_likelihoods(NEUTRAL, choices).sums
+    per_character = [total / len(text) for total, text in zip(said.sums, question.choices, strict=True)]
+    assert found.chosen == per_character.index(max(per_character))
+    assert found.correct == (found.chosen == question.key)
+    assert found.passages == ()
+
+
+def test_identical_prompts_of_different_pipelines_are_answered_once(
+    room: Callable[..., Any], exam: Exam, chunks: list[Chunk], hash_model: Any
+) -> None:
+    sources = [retrievers(chunks)["bm25"].retrieve(question, 1)[0].id for question in exam.questions]
+    shared = sum(source == question.chunk_id for source, question in zip(sources, exam.questions, strict=True))
+    assert shared >= 3
+    answers = room(pipelines=[one for one in GRID if one.llm == "one" and one.shots == 0])
+    assert hash_model.calls == len(exam) * 3 - shared + len(exam)  # and one neutral prompt per question
+    by = {(one.pipeline, one.question): one for one in answers}
+    for source, question in zip(sources, exam.questions, strict=True):
+        if source == question.chunk_id:
+            twin = by["one+bm25+icl0", question.id]
+            assert replace(twin, pipeline="one+oracle+icl0") == by["one+oracle+icl0", question.id]
+
+
+def test_model_with_nothing_to_answer_is_not_loaded(room: Callable[..., Any]) -> None:
+    def unloadable() -> Any:
+        raise AssertionError("loaded without need")
+
+    before = room(pipelines=GRID[:9])
+    assert room(pipelines=GRID[:9], models={"one": unloadable}) == before
+
+
+def test_progress_counts_stored_answers(room: Callable[..., Any], exam: Exam) -> None:
+    seen: list[tuple[int, int]] = []
+    room(pipelines=GRID[:2])
+    room(pipelines=GRID[:3], progress=lambda done, total: seen.append((done, total)))
+    assert seen[0] == (2 * len(exam), 3 * len(exam))
+    assert seen[-1] == (3 * len(exam), 3 * len(exam))
+    assert seen == sorted(seen)
+
+
+class Stopping:
+    """Raises after some calls, as Ctrl-C does."""
+
+    def __init__(self, model: Any, calls: int, error: BaseException) -> None:
+        self.model, self.left, self.error = model, calls, error
+        self.settings = getattr(model, "settings", {})
+        self.name, self.context_tokens = model.name, model.context_tokens
+        self.count_tokens, self.generate = model.count_tokens, model.generate
+
+    def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
+        self.left -= 1
+        if self.left < 0:
+            raise self.error
+        found: Likelihoods = self.model.log_likelihoods(prompt, continuations)
+        return found
+
+
+def test_run_broken_off_after_any_call_resumes_to_the_same_answers(room: Callable[..., Any], hash_model: Any) -> None:
+    whole = room("whole.sqlite")
+    for calls in range(0, 27, 3):
+        broken = {"one": lambda n=calls: Stopping(hash_model, n, KeyboardInterrupt()), "two": lambda: None}
+        with pytest.raises(KeyboardInterrupt):
+            room(f"{calls}.sqlite", models=broken)
+        assert room(f"{calls}.sqlite") == whole
+
+
+def test_nan_names_the_question(room: Callable[..., Any], hash_model: Any) -> None:
+    hash_model.log_likelihoods = lambda prompt, ones: Likelihoods((float("nan"),) * len(ones), (1,) * len(ones), 1)
+    with pytest.raises(ValueError, match="question 'q-oder': scoring: a log-likelihood is NaN"):
+        room(pipelines=GRID[:1])
+
+
+def test_prompt_longer_than_the_context_is_refused_before_the_first_answer(
+    room: Callable[..., Any], hash_model: Any
+) -> None:
+    hash_model.context_tokens = 24
+    with pytest.raises(
+        ValueError, match=r"question 'q-\w+': its prompt of \d+ tokens exceeds what hash reads; wanted at most 24"
+    ):
+        room(pipelines=[Pipeline("one", "closed-book"), Pipeline("one", "oracle")])
+    assert room(pipelines=[]) == []
+
+
+def test_unknown_names_and_bad_settings_are_refused(room: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match=r"pipeline three\+bm25\+icl0: no model 'three'; wanted one of one, two"):
+        room(pipelines=[Pipeline("three", "bm25")])
+    with pytest.raises(ValueError, match="no retriever 'dense'; wanted one of closed-book"):
+        room(pipelines=[Pipeline("one", "dense")])
+    with pytest.raises(ValueError, match="k 0; wanted at least 1"):
+        Settings(k=0)
+    with pytest.raises(ValueError, match="normalization 'length': unknown"):
+        Settings(normalization="length")
+
+
+def test_changed_settings_pool_or_chunks_are_refused(
+    room: Callable[..., Any], pool: list[Question], chunks: list[Chunk]
+) -> None:
+    whole = room()
+    with pytest.raises(ValueError, match="answered with normalization 'character', now it is 'sum'"):
+        room(settings=Settings(normalization="sum"))
+    with pytest.raises(ValueError, match="icl1 answered with shots"):
+        room(pool=[replace(one, choices=("w", "x", "y", "z")) for one in pool])
+    with pytest.raises(ValueError, match="answered with chunks"):
+        room(chunks=chunks[:-1])
+    with pytest.raises(ValueError, match=r"answered with behind \{\}, now it is"):
+        room(identities={"one": "another model"})
+    assert room() == whole
+
+
+def test_real_network_resumes_bit_for_bit(room: Callable[..., Any], tiny_folder: Callable[..., Path]) -> None:
+    pipelines = [one for one in GRID if one.llm == "one"]
+    folder = str(tiny_folder("gemma3"))
+    whole = room("whole.sqlite", pipelines=pipelines, models={"one": lambda: load_model(folder, dtype="float32")})
+    for calls in (1, 8, 21):
+        network = load_model(folder, dtype="float32")
+        with pytest.raises(KeyboardInterrupt):
+            room(
+                f"{calls}.sqlite",
+                pipelines=pipelines,
+                models={"one": lambda n=calls, m=network: Stopping(m, n, KeyboardInterrupt())},  # type: ignore[misc]
+            )
+        found = room(
+            f"{calls}.sqlite", pipelines=pipelines, models={"one": lambda: load_model(folder, dtype="float32")}
+        )
+        assert found == whole
+
+
+SLOW_SITTING = """
+import sys, time, json
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from exam_gen.records import Chunk, Exam, Question
+from rag.answers import AnswerStore
+from rag.pipelines import grid_of
+from rag.retrievers import build_retriever
+from rag.sitting import sit
+from conftest import HashModel
+chunks = [Chunk(f"c{n}", "d", f"Number {n} is followed by {n + 1}.", 0, 9) for n in range(30)]
+def ask(n):
+    return Question(f"q{n}", f"What follows number {n}?", (str(n + 1), str(n), str(n + 2)), 0, "d", f"c{n}")
+asked = [ask(n) for n in range(30)]
+grid = grid_of({"llms": ["hash"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1]}).pipelines
+class Slow(HashModel):
+    def log_likelihoods(self, prompt, continuations):
+        time.sleep(0.005)
+        return super().log_likelihoods(prompt, continuations)
+with AnswerStore(Path(sys.argv[1])) as store:
+    kinds = {kind: build_retriever(kind, chunks) for kind in ("closed-book", "oracle", "bm25")}
+    say = lambda done, total: print("at work", flush=True)
+    sit(Exam(tuple(asked[:24])), grid, chunks, store, {"hash": Slow}, kinds, asked[24:], progress=say)
+"""
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_the_run_ends_with_the_undisturbed_answers(tmp_path: Path) -> None:
+    here = Path(__file__).parent
+    generator = random.Random(5)
+
+    def start(path: Path) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": str(here.parents[1])}
+        command = [sys.executable, "-c", SLOW_SITTING, str(path), str(here)]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+    whole = tmp_path / "whole.sqlite"
+    with start(whole) as process:
+        assert process.wait() == 0
+    broken = tmp_path / "broken.sqlite"
+    seen = [0]
+    for _ in range(6):
+        with start(broken) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(generator.uniform(0.05, 0.2))
+            os.kill(process.pid, signal.SIGKILL)
+        with AnswerStore(broken) as store:
+            seen.append(len(store.answers()))
+    assert seen == sorted(seen)
+    assert any(0 < count < 24 * 6 for count in seen)
+    with start(broken) as process:
+        assert process.wait() == 0
+    with AnswerStore(whole) as one, AnswerStore(broken) as two:
+        assert timeless(one) == timeless(two)
+        assert len(one.answers()) == 24 * 6
