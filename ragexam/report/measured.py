@@ -66,7 +66,7 @@ def read_measured(folder: Path, renamed: Mapping[str, str]) -> Measured:
         diagnostics={**fit.diagnostics, "reliability of abilities": fit.reliability, "elpd_loo": fit.elpd_loo},
         items=_items(fit),
         abilities=_abilities(fit),
-        components=_components(draws),
+        components=_components(fit, draws),
         draws=draws,
         residual=_interval(fit.draws["residual_scale"]) if fit.design.terms and fit.design.residual else None,
         curve=_curve(fit),
@@ -83,11 +83,11 @@ def _abilities(fit: Fit) -> pd.DataFrame:
     return fit.abilities[["student", "theta"]].assign(theta_low=low, theta_high=high)
 
 
-def _components(draws: tuple[FacetDraws, ...]) -> pd.DataFrame:
-    rows = []
+def _components(fit: Fit, draws: tuple[FacetDraws, ...]) -> pd.DataFrame:
+    rows: list[tuple[object, ...]] = []
     for one in draws:
-        low, high = _limits(one.draws)
-        rows += list(zip([one.facet] * len(low), one.levels, one.draws.mean(axis=0), low, high, strict=True))
+        effects = fit.components.loc[fit.components["facet"] == one.facet, "effect"]
+        rows += zip([one.facet] * len(one.levels), one.levels, effects, *_limits(one.draws), strict=True)
     return pd.DataFrame(rows, columns=["facet", "level", "effect", "low", "high"])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ragexam.report.scores import Interval
-from ragexam.report.words import joined, plain, signed
+from ragexam.report.words import joined, percent, plain, signed
 
 _NEEDED = ("kept", "dropped", "trajectory", "theta", "heldout_gain")
 
@@ -68,13 +68,13 @@ def _gain(pruning: Mapping[str, Any]) -> Iterator[str]:
     )
     compared = "than a question of an exam shortened at random"
     if gain.low > 0:
-        yield f"{who}, a question of the shorter exam tells {_percent(gain.estimate)} more {compared} ({limits})."
+        yield f"{who}, a question of the shorter exam tells {percent(gain.estimate)} more {compared} ({limits})."
     elif gain.high < 0:
         yield f"{who}, a question of the shorter exam tells less {compared} ({limits}): keep the whole exam."
     else:
         yield (
-            f"{who}, no gain can be claimed: a question of the shorter exam tells {_percent(gain.estimate)} more "
-            f"{compared}, but the interval includes 0 ({limits})."
+            f"{who}, no gain can be claimed: what a question of the shorter exam tells more {compared} is "
+            f"{_percent(gain.estimate)}, and the interval includes 0 ({limits})."
         )
     claimed = pruning["trajectory"][-1].get("claimed_gain")
     if claimed is not None:

@@ -7,45 +7,24 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from ragexam.report import summarize, write_report
 from tests.report.chromium import PROGRAM, Chromium
+from tests.report.page_text import Seen, seen
 from tests.report.run_folder import HOSTILE, write_run
 
 needs_chromium = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
 
 
-class Seen(HTMLParser):
-    """Elements and text of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    def count(self, tag: str) -> int:
-        return sum(one == tag for one, _ in self.elements)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
-
-
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was sat but neither fitted nor pruned."""
-    return write_run(tmp_path_factory.mktemp("bare"))
+    run = write_run(tmp_path_factory.mktemp("bare"))
+    write_report(run)
+    return run
 
 
 @pytest.fixture
@@ -56,37 +35,37 @@ def copy(bare: Path, tmp_path: Path) -> Path:
 
 
 def test_page_without_fit_and_pruning_says_so(bare: Path) -> None:
-    seen = Seen(write_report(bare).read_text(encoding="utf-8"))
-    assert "No measurement model was fitted: the verdict rests on accuracy alone." in seen.text
-    assert "The exam was not pruned" in seen.text
-    assert "Needs a fitted measurement model." in seen.text
+    page = Seen((bare / "report.html").read_text(encoding="utf-8"))
+    assert "No measurement model was fitted: the verdict rests on accuracy alone." in page.text
+    assert "The exam was not pruned" in page.text
+    assert "Needs a fitted measurement model." in page.text
 
 
 def test_hostile_question_text_is_text(bare: Path) -> None:
-    page = write_report(bare).read_text(encoding="utf-8")
-    seen = Seen(page)
-    assert seen.count("script") == 1
-    assert seen.count("img") == 0
-    assert seen.count("h1") == 1
-    assert "<script>document.title" not in page
-    assert HOSTILE[0][:60] in seen.text
-    assert "{{ 7 * 7 }} $x_2$" in seen.text
+    html = (bare / "report.html").read_text(encoding="utf-8")
+    page = Seen(html)
+    assert page.count("script") == 1
+    assert page.count("img") == 0
+    assert page.count("h1") == 1
+    assert "<script>document.title" not in html
+    assert HOSTILE[0][:60] in page.text
+    assert "{{ 7 * 7 }} $x_2$" in page.text
 
 
 def test_page_names_no_address_outside(bare: Path) -> None:
-    seen = Seen(write_report(bare).read_text(encoding="utf-8"))
-    links = [value for _, attrs in seen.elements for name, value in attrs.items() if name in ("src", "href")]
+    page = Seen((bare / "report.html").read_text(encoding="utf-8"))
+    links = [value for _, attrs in page.elements for name, value in attrs.items() if name in ("src", "href")]
     assert links
     assert all(str(link).startswith(("#", "figures/")) for link in links)
-    policy = next(attrs for tag, attrs in seen.elements if attrs.get("http-equiv") == "Content-Security-Policy")
+    policy = next(attrs for tag, attrs in page.elements if attrs.get("http-equiv") == "Content-Security-Policy")
     assert str(policy["content"]).startswith("default-src 'none'")
 
 
 def test_every_link_of_the_page_leads_somewhere(bare: Path) -> None:
-    seen = Seen(write_report(bare).read_text(encoding="utf-8"))
-    ids = [str(attrs["id"]) for _, attrs in seen.elements if "id" in attrs]
+    page = Seen((bare / "report.html").read_text(encoding="utf-8"))
+    ids = [str(attrs["id"]) for _, attrs in page.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
-    for _, attrs in seen.elements:
+    for _, attrs in page.elements:
         link = str(attrs.get("href", ""))
         if link.startswith("#"):
             assert link[1:] in ids
@@ -96,7 +75,7 @@ def test_every_link_of_the_page_leads_somewhere(bare: Path) -> None:
 
 def test_summary_holds_json_types_and_agrees_with_the_page(bare: Path) -> None:
     summary = json.loads(json.dumps(summarize(bare), allow_nan=False))
-    text = Seen(write_report(bare).read_text(encoding="utf-8")).text
+    text = Seen((bare / "report.html").read_text(encoding="utf-8")).text
     assert summary["n_questions"] == 50
     assert summary["n_pipelines"] == len(summary["accuracy"]) == 30
     gain = summary["oracle_minus_closed_book"]
@@ -113,29 +92,29 @@ def test_one_language_model_is_not_compared(tmp_path: Path) -> None:
     assert isinstance(best, dict)
     assert best["llm"]["probability"] is None
     assert best["llm"]["note"] == "Not compared: smollm2-135m-instruct is the only language model tried."
-    assert "is the only language model tried" in Seen(write_report(run).read_text(encoding="utf-8")).text
+    assert "is the only language model tried" in seen(run).text
 
 
 def test_without_closed_book_the_value_of_passages_is_not_claimed(tmp_path: Path) -> None:
     run = write_run(tmp_path, retrievers={"bm25": 0.0, "oracle": 1.0}, hostile=False)
     gain = summarize(run)["oracle_minus_closed_book"]
     assert gain == {"estimate": None, "low": None, "high": None}
-    text = Seen(write_report(run).read_text(encoding="utf-8")).text
+    text = seen(run).text
     assert "Needs both oracle and closed book among the retrievers." in text
     assert "bm25 is the only retriever tried" in text
 
 
 def test_a_writer_that_also_sits_the_exam_is_pointed_out(tmp_path: Path) -> None:
     run = write_run(tmp_path, llms={"Qwen2.5-Coder-1.5B-Instruct": 0.0, "gemma-3-270m": 0.1}, hostile=False)
-    text = Seen(write_report(run).read_text(encoding="utf-8")).text
+    text = seen(run).text
     assert "Qwen2.5-Coder-1.5B-Instruct wrote the questions and also sits the exam" in text
     other = write_run(tmp_path / "other", hostile=False)
-    assert "also sits the exam" not in Seen(write_report(other).read_text(encoding="utf-8")).text
+    assert "also sits the exam" not in seen(other).text
 
 
 def test_a_passage_that_helps_nobody_is_pointed_out(tmp_path: Path) -> None:
     run = write_run(tmp_path, retrievers={"closed-book": 0.0, "bm25": 0.0, "oracle": 0.0}, hostile=False)
-    text = Seen(write_report(run).read_text(encoding="utf-8")).text
+    text = seen(run).text
     assert "this exam may not measure retrieval at all" in text
 
 
@@ -145,7 +124,7 @@ def test_longest_keys_are_pointed_out(copy: Path) -> None:
         line["choices"][line["answer"]] += " and this makes it the longest of them by far"
     (copy / "exam.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert summarize(copy)["longest_answer_baseline"] == 1.0
-    text = Seen(write_report(copy).read_text(encoding="utf-8")).text
+    text = seen(copy).text
     assert "picking the longest choice pays" in text
 
 
@@ -198,7 +177,7 @@ def test_damaged_run_json_is_refused_by_name(copy: Path) -> None:
 
 def test_a_page_without_run_json_still_stands(copy: Path) -> None:
     (copy / "run.json").unlink()
-    assert "how the run was made is not known" in Seen(write_report(copy).read_text(encoding="utf-8")).text
+    assert "how the run was made is not known" in seen(copy).text
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +189,7 @@ def browser() -> Iterator[Chromium]:
 @needs_chromium
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_page_never_scrolls_sideways(bare: Path, browser: Chromium, width: int) -> None:
-    browser.open(write_report(bare), width=width)
+    browser.open(bare / "report.html", width=width)
     browser.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.evaluate("document.title").startswith("Which retrieval and prompting")
@@ -218,7 +197,7 @@ def test_page_never_scrolls_sideways(bare: Path, browser: Chromium, width: int) 
 
 @needs_chromium
 def test_page_asks_for_nothing_but_itself(bare: Path, browser: Chromium) -> None:
-    page = write_report(bare)
+    page = bare / "report.html"
     browser.open(page, width=1280)
     assert browser.requests == [page.resolve().as_uri()]
     faults = [event for event in browser.events if event["method"] in ("Log.entryAdded", "Runtime.exceptionThrown")]
@@ -227,7 +206,7 @@ def test_page_asks_for_nothing_but_itself(bare: Path, browser: Chromium) -> None
 
 @needs_chromium
 def test_pipelines_sort_by_a_click(bare: Path, browser: Chromium) -> None:
-    browser.open(write_report(bare), width=1280)
+    browser.open(bare / "report.html", width=1280)
     column = (
         "[...document.querySelector('#accuracy table.sortable').tBodies[0].rows].map(r => +r.cells[3].dataset.value)"
     )
@@ -242,7 +221,7 @@ def test_pipelines_sort_by_a_click(bare: Path, browser: Chromium) -> None:
 @needs_chromium
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_stands_out_from_its_ground(bare: Path, browser: Chromium, dark: bool) -> None:
-    browser.open(write_report(bare), width=1280, dark=dark)
+    browser.open(bare / "report.html", width=1280, dark=dark)
     body = browser.evaluate("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
     assert _contrast(*body) >= 7
     soft = browser.evaluate("getComputedStyle(document.querySelector('.soft')).color")
@@ -251,7 +230,7 @@ def test_text_stands_out_from_its_ground(bare: Path, browser: Chromium, dark: bo
 
 @needs_chromium
 def test_page_prints(bare: Path, browser: Chromium, tmp_path: Path) -> None:
-    browser.open(write_report(bare), width=1280)
+    browser.open(bare / "report.html", width=1280)
     browser.print(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 

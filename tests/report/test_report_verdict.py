@@ -37,7 +37,7 @@ def test_a_clear_winner_is_named_with_its_lead() -> None:
     assert verdict.probability > 0.99
     assert verdict.gap.estimate == pytest.approx(0.7, abs=0.02)
     assert verdict.gap.low == pytest.approx(0.7 - 1.645 * 0.1 * 2**0.5, abs=0.02)
-    assert "hybrid as retriever (over 99" in sentences([verdict])[0]
+    assert "hybrid as retriever (over\u00a099\u00a0%)" in sentences([verdict])[0]
 
 
 def test_bounds_never_win_and_take_no_probability_away() -> None:

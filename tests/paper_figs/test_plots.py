@@ -1,0 +1,113 @@
+"""Drawings on a given axes: what stands in them, whatever names they are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from irt import plots
+
+THETA = np.linspace(-3, 3, 31)
+HOSTILE = "$x_2$ <script> & a name that is much too long for a label"
+
+
+def groups(names: dict[str, int]) -> pd.DataFrame:
+    frames = [
+        pd.DataFrame({"group": name, "n_items": n, "theta": THETA, "mean": 0.1 * (place + 1) * np.exp(-(THETA**2))})
+        for place, (name, n) in enumerate(names.items())
+    ]
+    table = pd.concat(frames, ignore_index=True)
+    return table.assign(mean_low=0.8 * table["mean"], mean_high=1.3 * table["mean"])
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_groups_are_named_with_their_number_of_questions_strongest_first() -> None:
+    with plots.canvas() as (figure, ax):
+        plots.grouped_information(ax, groups({"what": 12, "how": 3}))
+        assert texts(figure) == ["how (3)", "what (12)"]
+        assert len(ax.lines) == 2
+
+
+def test_groups_of_few_questions_have_no_band() -> None:
+    with plots.canvas() as (_, ax):
+        plots.grouped_information(ax, groups({"what": 12, "how": 3}))
+        assert len(ax.collections) == 1
+
+
+def test_dollar_signs_and_long_names_stay_text(tmp_path: Path) -> None:
+    with plots.canvas() as (figure, ax):
+        plots.grouped_information(ax, groups({HOSTILE: 12}))
+        plots.save(figure, tmp_path / "figure")
+        assert texts(figure)[0].startswith("$x_2$ <script>")
+        assert "…" in texts(figure)[0]
+
+
+def test_the_best_level_of_a_facet_stands_on_top() -> None:
+    table = pd.DataFrame(
+        {"facet": "retriever", "level": ["bm25", "oracle"], "effect": [-0.5, 0.5], "low": [-1, 0], "high": [0, 1]}
+    )
+    with plots.canvas(plots.forest_height(table)) as (_, ax):
+        plots.component_forest(ax, table)
+        labels = {text.get_text(): place for place, text in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)}
+        assert labels["oracle"] > labels["bm25"]
+
+
+def test_exam_information_marks_every_pipeline() -> None:
+    table = pd.DataFrame({"theta": THETA, "total": 1.0, "total_low": 0.5, "total_high": 2.0})
+    with plots.canvas() as (_, ax):
+        plots.exam_information(ax, table, [-1.0, 0.5, 2.0])
+        marks = [c for c in ax.collections if len(c.get_paths()) == 3]
+        assert len(marks) == 1
+        assert ax.get_ylim()[1] > 2.0
+
+
+@pytest.mark.parametrize(("rounds", "named"), [(3, 3), (12, 2)])
+def test_only_the_ends_of_a_long_pruning_are_named(rounds: int, named: int) -> None:
+    frames = [pd.DataFrame({"round": n, "n_items": 40 - n, "theta": THETA, "mean": 1.0 + n}) for n in range(rounds)]
+    with plots.canvas() as (figure, ax):
+        plots.pruning_rounds(ax, pd.concat(frames))
+        assert len(texts(figure)) == named
+        assert texts(figure)[0] == "all 40 questions"
+        assert len(ax.lines) == rounds
+
+
+def test_heat_map_writes_percents_with_intervals() -> None:
+    table = pd.DataFrame([("m", "bm25", 0.5, 0.4, 0.6), ("m", "oracle", 0.9, 0.8, 0.95)])
+    table.columns = pd.Index(["row", "column", "accuracy", "low", "high"])
+    with plots.canvas() as (_, ax):
+        plots.heat_map(ax, table)
+        assert [text.get_text() for text in ax.texts] == ["50\n40 to 60", "90\n80 to 95"]
+
+
+def test_files_of_the_same_drawing_are_the_same(tmp_path: Path) -> None:
+    def draw(stem: Path) -> bytes:
+        with plots.canvas() as (figure, ax):
+            plots.grouped_information(ax, groups({"what": 12}))
+            return plots.save(figure, stem)[0].read_bytes()
+
+    assert draw(tmp_path / "one") == draw(tmp_path / "two")
+
+
+def test_text_is_shortened_in_the_middle() -> None:
+    assert plots.shorten("short") == "short"
+    short = plots.shorten("a" * 40 + "z" * 40, 21)
+    assert len(short) == 21
+    assert short.startswith("aaa")
+    assert short.endswith("zzz")
+
+
+def test_drawing_leaves_the_global_style_alone() -> None:
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    with plots.canvas() as (_, ax):
+        assert isinstance(ax, Axes)
+    assert dict(mpl.rcParams) == before
