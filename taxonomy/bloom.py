@@ -69,7 +69,8 @@ def _verbs(question: str) -> list[str]:
         noun_like = lemma in _AMBIGUOUS and _NOUNS.search(question[: match.start()])
         # Quoted words are names of things, not what the examinee is asked to do.
         quoted = question[match.start() - 1 : match.start()] in {'"', "`", "“", "_", ".", "-"} and match.start() > 0
-        if not noun_like and not quoted:
+        # "Which of the following" is how choices are announced, not a task.
+        if not noun_like and not quoted and match.group().lower() != "following":
             found.append(lemma)
     return found
 

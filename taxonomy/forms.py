@@ -35,8 +35,9 @@ def form(question: str) -> str:
     if start:
         first = _WORDS[start.group(1).lower()]
         rest = sentence[start.end() :]
-        # "When x fails, what …?" asks what.
-        return (_after_comma(rest) if first == "when" else "") or first
+        # "When x fails, what …?" asks what; "When was it built, and by whom?" asks when.
+        condition = first == "when" and not _AUXILIARY.match(rest.lstrip())
+        return (_after_comma(rest) if condition else "") or first
     if _AUXILIARY.match(sentence):
         return "yes/no"
     asked = _after_comma(sentence) or _first_word(sentence)

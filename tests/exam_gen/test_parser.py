@@ -119,7 +119,8 @@ def test_no_choice_holds_the_answer_line() -> None:
 
 
 def test_a_stem_with_a_numbered_list_and_code_keeps_them() -> None:
-    raw = "Question: Given these steps:\n1. open\n2. close\nwhich comes last?\nA) open\nB) close\nC) both\nD) none of it\nAnswer: B"
+    stem = "Question: Given these steps:\n1. open\n2. close\nwhich comes last?"
+    raw = f"{stem}\nA) open\nB) close\nC) both\nD) none of it\nAnswer: B"
     found = parse(raw)
     assert isinstance(found, Parsed)
     assert found.stem == "Given these steps:\n1. open\n2. close which comes last?"
@@ -211,7 +212,8 @@ def test_a_runaway_reply_takes_no_time(raw: str) -> None:
 
 
 def test_labelled_lines_are_read_by_label() -> None:
-    raw = "Sure.\n**Answer:** one zone\nQuestion: Which class?\nmore of it\n- Wrong 1: two\nWRONG 2: three\nWrong 1: late\nNote:"
+    raw = "Sure.\n**Answer:** one zone\nQuestion: Which class?\nmore of it\n- Wrong 1: two\nWRONG 2: three"
+    raw += "\nWrong 1: late\nNote:"
     assert parse_labelled(raw, ["Question", "Answer", "Wrong 1", "Wrong 2", "Missing", "Note"]) == {
         "Answer": "one zone",
         "Question": "Which class? more of it",
