@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from exam_gen.files import write_text
-from ragexam.report import sections
+from ragexam.report import background, sections
 from ragexam.report.accuracy import accuracy_view
 from ragexam.report.drawings import Drawings, draw
 from ragexam.report.gather import Evidence, gather
@@ -79,9 +79,9 @@ def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[
         "kinds": sections.kinds_view(drawings.kinds, drawings.counts),
         "pruning": pruning_view(evidence.pruning, drawings.pruning),
         "questions": questions_view(evidence.questions, evidence.scores, measured, pruned_ids(evidence.pruning)),
-        "exam": sections.exam_view(evidence),
-        "diagnostics": sections.diagnostics_view(evidence),
-        "making": sections.making_view(evidence),
+        "exam": background.exam_view(evidence),
+        "diagnostics": background.diagnostics_view(evidence),
+        "making": background.making_view(evidence),
         "version": _version(),
         "style": Markup(style),
         "script": Markup(script),
@@ -90,11 +90,10 @@ def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[
 
 
 def _title(evidence: Evidence) -> str:
-    config = evidence.record.get("config")
-    corpus = config.get("corpus") if isinstance(config, Mapping) else None
-    if isinstance(corpus, Mapping):
-        corpus = corpus.get("source") or corpus.get("path") or corpus.get("name")
-    name = corpus if isinstance(corpus, str) and corpus else evidence.folder.path.resolve().name
+    configuration = evidence.record.get("configuration")
+    corpus = configuration.get("corpus") if isinstance(configuration, Mapping) else None
+    source = corpus.get("source") if isinstance(corpus, Mapping) else None
+    name = source if isinstance(source, str) and source else evidence.folder.path.resolve().name
     return f"Which retrieval and prompting answers best on {clipped(name.rstrip('/').rsplit('/', 1)[-1], 80)}?"
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from exam_gen.records import Question
+from ragexam.report.background import model_roles
 from ragexam.report.baselines import Baseline
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
@@ -21,7 +20,6 @@ from ragexam.report.words import (
     between,
     chance,
     clipped,
-    duration,
     facet_name,
     joined,
     level_name,
@@ -32,21 +30,7 @@ from ragexam.report.words import (
 )
 
 View = Mapping[str, object]
-_TOPICS_SHOWN = 15
 _LARGE_RESIDUAL = 0.25
-_DIAGNOSTICS = {
-    "r_hat_max": "largest R-hat (1 is best)",
-    "r_hat_worst": "of the parameter",
-    "ess_bulk_min": "smallest effective sample size",
-    "ess_tail_min": "smallest effective sample size in the tails",
-    "divergences": "divergent transitions",
-    "tree_depth_saturated": "steps cut short",
-    "chains": "chains",
-    "draws": "draws kept",
-    "pareto_k_above_0.7": "share of answers the cross-validation is unsure about",
-    "elpd_loo": "expected log score on left-out answers",
-    "log_posterior": "log posterior at the mode",
-}
 
 
 def verdict_view(evidence: Evidence, found: Findings) -> View:
@@ -92,33 +76,12 @@ def verdict_warnings(evidence: Evidence, found: Findings) -> list[str]:
 def _role_warnings(evidence: Evidence) -> Iterator[str]:
     """A model that wrote or checked questions and also sits the exam is flattered by its own selection."""
     examinees = {_model(level): level for level in levels_of(evidence.scores, "llm")} if _has_llm(evidence) else {}
-    for role, names in model_roles(evidence).items():
-        for name in sorted(names):
-            if _model(name) in examinees:
-                yield (
-                    f"{examinees[_model(name)]} {role} and also sits the exam: "
-                    "questions were selected on its own answers, which flatters its score."
-                )
-
-
-def model_roles(evidence: Evidence) -> dict[str, set[str]]:
-    """Which models wrote and which checked the questions, as the questions and the configuration tell."""
-    roles: dict[str, set[str]] = {"wrote the questions": set(), "checked the questions": set()}
-    for question in evidence.questions:
-        for key, value in question.metadata.items():
-            role = _role_of(str(key))
-            if role and isinstance(value, str) and value:
-                roles[role].add(value)
-    return roles
-
-
-def _role_of(key: str) -> str | None:
-    key = key.lower()
-    if key in ("model", "writer", "writer_model"):
-        return "wrote the questions"
-    if key.startswith(("verif", "check", "judge")) and not key.endswith(("version", "seed", "prompt")):
-        return "checked the questions"
-    return None
+    for name, roles in model_roles(evidence.questions).items():
+        if _model(name) in examinees:
+            yield (
+                f"{examinees[_model(name)]} {joined(roles)} the questions and also sits the exam: "
+                "questions were selected on its own answers, which flatters its score."
+            )
 
 
 def _has_llm(evidence: Evidence) -> bool:
@@ -308,112 +271,5 @@ def kinds_view(figures: Sequence[Any], counts: Mapping[str, Mapping[str, int]]) 
     return {"sentences": lines, "figures": figures}
 
 
-def exam_view(evidence: Evidence) -> View:
-    """What was generated, dropped and kept, how long questions are, and the topics."""
-    questions, dropped = evidence.questions, evidence.dropped
-    kept, lost = len(questions), len(dropped)
-    lines = []
-    if lost:
-        share = kept / (kept + lost)
-        lines.append(f"Of {kept + lost} attempts {kept} became questions of this exam ({percent(share)}).")
-    if evidence.n_documents is not None and evidence.n_chunks is not None:
-        lines.append(f"The corpus has {evidence.n_documents:,} documents in {evidence.n_chunks:,} passages.")
-    tables = [_lengths(questions)]
-    if dropped:
-        reasons = Counter(clipped(one.reason, 200) for one in dropped).most_common()
-        rows = [[reason, f"{count}", percent(count / (kept + lost))] for reason, count in reasons]
-        tables.append({"caption": "Why attempts were dropped", "heads": ["reason", "number", "share"], "rows": rows})
-    tables += _topics(evidence)
-    return {"sentences": lines, "tables": tables}
-
-
-def _lengths(questions: Sequence[Question]) -> View:
-    distractors = [choice for q in questions for place, choice in enumerate(q.choices) if place != q.key]
-    parts = {
-        "question": [q.stem for q in questions],
-        "right answer": [q.answer for q in questions],
-        "wrong answer": distractors,
-        "passage": [q.context for q in questions if q.context],
-    }
-    rows = []
-    for name, texts in parts.items():
-        lengths = [len(text) for text in texts]
-        if lengths:
-            words = [len(text.split()) for text in texts]
-            rows.append([name, f"{np.mean(words):.1f}", f"{np.mean(lengths):.0f}", f"{np.std(lengths):.0f}"])
-    heads = ["mean length of", "words", "characters", "sd of characters"]
-    return {"caption": "Lengths", "heads": heads, "rows": rows}
-
-
-def _topics(evidence: Evidence) -> list[View]:
-    topic_of = {question.id: question.topic for question in evidence.questions}
-    counts = Counter(topic_of.values())
-    if len(counts) < 2:
-        return []
-    by_topic = evidence.scores["score"].groupby(evidence.scores["item"].map(topic_of)).mean()
-    rows = [
-        [clipped(topic, 60) or "no topic", f"{count}", percent(float(by_topic.get(topic, math.nan)))]
-        for topic, count in counts.most_common(_TOPICS_SHOWN)
-    ]
-    more = f", the {_TOPICS_SHOWN} largest of {len(counts)}" if len(counts) > _TOPICS_SHOWN else ""
-    return [{"caption": f"Topics{more}", "heads": ["topic", "questions", "accuracy"], "rows": rows}]
-
-
-def diagnostics_view(evidence: Evidence) -> View:
-    """Convergence, the fit's own warnings, and what is absent."""
-    measured = evidence.measured
-    lines = list(evidence.missing)
-    if measured is None:
-        return {"sentences": lines, "warnings": [], "facts": []}
-    state = "It converged." if measured.converged else "It did not converge."
-    lines.insert(0, f"{measured.how}. {state}")
-    unanswered = int(evidence.scores["score"].isna().sum())
-    if unanswered:
-        lines.append(
-            f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
-        )
-    facts = [(_DIAGNOSTICS.get(name, name.replace("_", " ")), _shown(v)) for name, v in flattened(measured.diagnostics)]
-    return {"sentences": lines, "warnings": list(measured.warnings), "facts": facts}
-
-
-def making_view(evidence: Evidence) -> list[View]:
-    """Configuration, versions, models and time per step."""
-    parts: list[View] = []
-    record = evidence.record
-    roles = [(role, joined(sorted(names))) for role, names in model_roles(evidence).items() if names]
-    if roles:
-        parts.append({"title": "Models", "facts": roles})
-    for title, key in (("Configuration", "config"), ("Versions", "versions"), ("Input", "inputs")):
-        value = record.get(key)
-        if isinstance(value, Mapping):
-            parts.append({"title": title, "facts": [(name, _shown(one)) for name, one in flattened(value)]})
-    if evidence.seconds:
-        facts = [(name, duration(seconds)) for name, seconds in evidence.seconds.items()]
-        facts.append(("in all", duration(sum(evidence.seconds.values()))))
-        parts.append({"title": "Time", "facts": facts})
-    return parts or [{"title": "Record", "facts": [("run.json", "absent")]}]
-
-
-def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of nested mappings, named `a.b`."""
-    for name, one in value.items():
-        if isinstance(one, Mapping):
-            yield from flattened(one, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", one
-
-
 def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}".replace("-", "−")
-    if isinstance(value, list | tuple):
-        return clipped(", ".join(_shown(one) if not isinstance(one, Mapping) else _inline(one) for one in value), 600)
-    return "–" if value is None else clipped(str(value), 600)
-
-
-def _inline(value: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={_shown(one)}" for name, one in flattened(value))

@@ -22,7 +22,7 @@ from ragexam.report.scores import (
     levels_of,
     paired_difference,
 )
-from ragexam.report.verdict import FacetVerdict, accuracy_draws, can_judge, describe, judge_all
+from ragexam.report.verdict import FacetVerdict, accuracy_draws, can_judge, describe, judge_all, sentences
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
         "longest_answer_baseline": _number(found.longest.accuracy),
         "baselines_within_sampling_error": {"fixed": found.fixed.is_luck, "longest": found.longest.is_luck},
         "best": {verdict.facet: _best(verdict, found.from_accuracy) for verdict in found.verdicts},
+        "verdict": sentences(found.verdicts),
         "converged": None if evidence.measured is None else evidence.measured.converged,
         "seconds": dict(evidence.seconds),
     }

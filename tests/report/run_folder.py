@@ -58,16 +58,17 @@ def write_run(
     _responses(folder / "responses.csv", exam, llms, retrievers, shots, rng)
     record = {
         "format": 1,
-        "config": {
-            "corpus": "python-docs",
+        "configuration": {
+            "run": "runs/simulated",
             "seed": seed,
-            "writer": {"model": "qwen2.5-coder-1.5b-instruct", "dtype": "bfloat16"},
-            "pipelines": {"llms": list(llms), "retrievers": list(retrievers), "shots": [int(n) for n in shots]},
+            "corpus": {"source": "python-docs", "sample": None},
+            "writer": {"model": "embedded:qwen2.5-coder-1.5b", "dtype": "auto", "device": "auto"},
+            "grid": {"llms": list(llms), "retrievers": list(retrievers), "shots": [int(n) for n in shots]},
         },
         "versions": {"ragexam": "0.1.0", "python": "3.11", "numpy": np.__version__},
         "steps": {
             name: {"fingerprint": hashlib.sha256(name.encode()).hexdigest()[:16], "seconds": spent, "done": True}
-            for name, spent in {"read": 0.4, "write": 311.2, "sit": 402.7, "fit": 58.1, "prune": 21.0}.items()
+            for name, spent in {"corpus": 0.4, "exam": 311.2, "answers": 402.7, "fit": 58.1, "prune": 21.0}.items()
         },
     }
     (folder / "run.json").write_text(json.dumps(record, indent=2))
@@ -93,12 +94,12 @@ def _question(number: int, rng: np.random.Generator) -> dict[str, object]:
         "topic": topic[:1].upper(),
         "context": passage,
         "labels": {},
-        "metadata": {"model": "qwen2.5-coder-1.5b-instruct", "prompt": "answer-first/1", "seed": 0},
+        "metadata": {"model": "qwen2.5-coder-1.5b", "verifier": "qwen2.5-coder-1.5b", "prompt": "stem/1", "seed": 0},
     }
 
 
 def _dropped(exam: Sequence[Mapping[str, object]], rng: np.random.Generator) -> list[dict[str, object]]:
-    reasons = ["the key is not in the passage", "fewer than four choices", "a distractor is also right"]
+    reasons = ["not in the passage: the key", "fewer than four choices", "ambiguous: a distractor is also right"]
     return [
         {"reason": reasons[int(rng.integers(3))], "raw": f"<i>reply {n}</i>", "chunk_id": str(exam[n]["chunk_id"])}
         for n in range(min(17, len(exam)))

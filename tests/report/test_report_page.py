@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from ragexam.report import summarize, write_report
@@ -83,7 +84,7 @@ def test_summary_holds_json_types_and_agrees_with_the_page(bare: Path) -> None:
     assert f"+{100 * gain['estimate']:.0f} points" in text
     assert summary["best"]["retriever"]["level"] not in ("oracle", "closed-book")
     assert summary["best"]["retriever"]["note"] in text
-    assert summary["seconds"]["write"] == 311.2
+    assert summary["seconds"]["exam"] == 311.2
 
 
 def test_one_language_model_is_not_compared(tmp_path: Path) -> None:
@@ -105,9 +106,9 @@ def test_without_closed_book_the_value_of_passages_is_not_claimed(tmp_path: Path
 
 
 def test_a_writer_that_also_sits_the_exam_is_pointed_out(tmp_path: Path) -> None:
-    run = write_run(tmp_path, llms={"Qwen2.5-Coder-1.5B-Instruct": 0.0, "gemma-3-270m": 0.1}, hostile=False)
+    run = write_run(tmp_path, llms={"Qwen2.5-Coder-1.5B": 0.0, "gemma-3-270m": 0.1}, hostile=False)
     text = seen(run).text
-    assert "Qwen2.5-Coder-1.5B-Instruct wrote the questions and also sits the exam" in text
+    assert "Qwen2.5-Coder-1.5B wrote and checked the questions and also sits the exam" in text
     other = write_run(tmp_path / "other", hostile=False)
     assert "also sits the exam" not in seen(other).text
 
@@ -132,7 +133,7 @@ def test_a_retriever_renamed_by_the_grid_is_still_a_bound(copy: Path) -> None:
     table = (copy / "responses.csv").read_text().replace("oracle", "gold-passage")
     (copy / "responses.csv").write_text(table)
     record = json.loads((copy / "run.json").read_text())
-    record["config"]["pipelines"]["retrievers"] = ["bm25", {"name": "gold-passage", "kind": "oracle"}]
+    record["configuration"]["grid"]["retrievers"] = ["bm25", {"name": "gold-passage", "kind": "oracle"}]
     (copy / "run.json").write_text(json.dumps(record))
     summary = summarize(copy)
     assert summary["best"]["retriever"]["level"] != "gold-passage"  # type: ignore[index]
@@ -146,6 +147,21 @@ def test_missing_answers_are_left_out_and_counted(copy: Path) -> None:
     write_report(copy)
     with (copy / "figures" / "accuracy.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 10
+
+
+def test_a_single_pipeline_gets_a_page_that_compares_nothing(tmp_path: Path) -> None:
+    run = write_run(tmp_path, llms={"m": 0.0}, retrievers={"bm25": 0.0}, shots={"0": 0.0}, hostile=False)
+    text = seen(run).text
+    assert "Nothing was compared: no component has two levels to choose from." in text
+    assert summarize(run)["verdict"] == ["Nothing was compared: no component has two levels to choose from."]
+
+
+def test_responses_without_components_are_listed_by_pipeline(copy: Path) -> None:
+    table = pd.read_csv(copy / "responses.csv", dtype=str)[["student", "item", "score"]]
+    table.to_csv(copy / "responses.csv", index=False)
+    text = seen(copy).text
+    assert "The answers name no components to compare." in text
+    assert "gemma-3-270m+oracle+icl2" in text
 
 
 @pytest.mark.parametrize("name", ["exam.jsonl", "responses.csv"])
