@@ -52,6 +52,7 @@ _IS = r"(?:is|are|was|were|does|do|did|can|could|should|would|will|has|have|had|
 _EXPLETIVE = (
     r"(?!\s+(?:\w+ly\s+)?(?:mean|possible|impossible|necessary|important|useful|recommended|required|common|best|better|safe"
     r"|true|false|called|likely|unlikely|take|takes|help|matter|cost|legal|allowed|advisable|easy|hard|difficult|rain))"
+    r"(?!\s+(?:not\s+)?(?:an?\s+)?\w+(?:\s+(?!than\b)[\w-]+){0,3}\s+(?:to|that)\b)"
 )
 _LEANING = (
     re.compile(

@@ -56,14 +56,15 @@ def best_windows(choices: Sequence[str], document: str, n: int) -> Floats:
         return np.zeros(len(bags))
     index: dict[str, int] = {}
     ids = np.array([index.setdefault(word, len(index)) for word in words])
+    known = [(row, index[word], count) for row, bag in enumerate(bags) for word, count in bag.items() if word in index]
     common = np.zeros((len(bags), windows))
-    for row, bag in enumerate(bags):
-        known = [(index[word], count) for word, count in bag.items() if word in index]
-        if known:
-            numbers, limits = (np.array(column)[:, None] for column in zip(*known, strict=True))
-            sums = np.cumsum(ids == numbers, axis=1, dtype=np.int32)
-            counts = sums[:, n - 1 :] - np.pad(sums[:, : windows - 1], ((0, 0), (1, 0)))
-            common[row] = np.minimum(counts, limits).sum(axis=0)
+    if known:
+        rows, numbers, limits = np.array(known).T
+        sums = np.zeros((len(known), len(words) + 1), dtype=np.int32)
+        np.cumsum(ids == numbers[:, None], axis=1, out=sums[:, 1:])
+        counts = np.minimum(sums[:, n:] - sums[:, :-n], limits[:, None])
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        common[rows[starts]] = np.add.reduceat(counts, starts, axis=0)
     sizes = np.array([bag.total() for bag in bags])[:, None] + n
     best: Floats = (common / (sizes - common)).max(axis=1)
     return best

@@ -180,6 +180,8 @@ FINE = [
     "Which clause of the table definition sets the key?",
     "What does it mean when Python raises KeyError?",
     "Is it possible to assign to a tuple element?",
+    "Is it illegal in Germany to sell raw milk?",
+    "Why is it a bad habit to compare types by name?",
     "Which keyword ends a loop when it is used in the body?",
     "How many documents does the index hold after they are merged?",
     "A class defines __len__. What does it return for an empty object?",
