@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import irt
 from exam_gen.files import read_exam, write_exam
 from irt.estimation import BACKENDS
+from irt.selection import prune
 from rag.pipelines import FACETS
 from ragexam.config import Config, FitSettings
 from ragexam.folder import RunFolder
@@ -18,27 +19,25 @@ from ragexam.progress import Progress, Report
 
 def fit_run(folder: RunFolder, config: Config, report: Report) -> None:
     """Fit the responses of a run into `fit/`."""
-    data = varying(irt.read_responses(folder.responses, facets=FACETS))
-    fitted(data, config.fit, config.seed, n_choices(folder.exam), report).save(folder.fit)
+    fitted(run_data(folder), config.fit, config.seed, n_choices(folder.exam), report).save(folder.fit)
 
 
 def prune_run(folder: RunFolder, config: Config, report: Report) -> None:
     """Prune the exam of a run into `pruned/`: `prune.json`, the exam that is left, and its fit."""
     assert config.prune is not None
-    data = varying(irt.read_responses(folder.responses, facets=FACETS))
-    chosen = irt.prune(
+    data, options = run_data(folder), n_choices(folder.exam)
+    chosen = prune(
         data,
         irt.load_fit(folder.fit),
         keep=config.prune.keep,
         holdout=config.prune.holdout,
         seed=config.seed,
+        options=options,
         progress=report,
     )
     exam = read_exam(folder.exam).select(chosen.kept)
     write_exam(folder.pruned / "exam.jsonl", exam)
-    fitted(data.select(chosen.kept), config.fit, config.seed, n_choices(folder.exam), report).save(
-        folder.pruned / "fit"
-    )
+    fitted(data.select(chosen.kept), config.fit, config.seed, options, report).save(folder.pruned / "fit")
     chosen.save(folder.pruned)
 
 
@@ -76,13 +75,13 @@ def prune_table(
     """`ragexam prune`: returns the content of `prune.json`."""
     data = varying(irt.read_responses(responses, facets=facet_list(facets)))
     with progress.step("prune") as report:
-        chosen = irt.prune(data, keep=keep, holdout=holdout, model=model, seed=seed, progress=report)
+        chosen = prune(data, keep=keep, holdout=holdout, model=model, seed=seed, progress=report)
     chosen.save(out)
     return dict(json.loads((out / "prune.json").read_text(encoding="utf-8")))
 
 
 def fitted(
-    data: irt.ResponseMatrix, settings: FitSettings, seed: int, options: int | Sequence[int], report: Report
+    data: irt.ResponseMatrix, settings: FitSettings, seed: int, options: int | Mapping[str, int], report: Report
 ) -> irt.Fit:
     """Fit a table under the settings."""
     return irt.fit(
@@ -102,9 +101,14 @@ def varying(data: irt.ResponseMatrix) -> irt.ResponseMatrix:
     return data.with_facets([name for name in irt.facet_names(data) if name not in constant])
 
 
-def n_choices(exam: Path) -> list[int]:
+def run_data(folder: RunFolder) -> irt.ResponseMatrix:
+    """The responses of a run, with the facets that vary in it."""
+    return varying(irt.read_responses(folder.responses, facets=FACETS))
+
+
+def n_choices(exam: Path) -> dict[str, int]:
     """The number of choices of each question, on which guessing is centred."""
-    return [len(question.choices) for question in read_exam(exam).questions]
+    return {question.id: len(question.choices) for question in read_exam(exam).questions}
 
 
 def facet_list(facets: str | None) -> list[str] | None:

@@ -28,6 +28,7 @@ from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk, Exam, Question
 from exam_gen.replies import ReplyStore
 from exam_gen.writing import write_exam as write_questions
+from irt.selection import FEWEST
 from rag.answers import AnswerStore
 from rag.encoders import embed
 from rag.loading import load_model
@@ -47,13 +48,7 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
         steps = Steps.of(folder, config, progress)
         exam = write_steps(steps, config)
         sit_step(steps, exam, config.grid, config.seed)
-        responses = file_hash(folder.responses)
-        if config.fit is not None:
-            wanted = {"responses": responses, "settings": config.fit.model_dump(), "seed": config.seed}
-            steps.do("fit", wanted, [folder.fit / "fit.json"], lambda report: fit_run(folder, config, report))
-        if config.prune is not None:
-            wanted = {"responses": responses, "fit": config.fit.model_dump(), "settings": config.prune.model_dump()}
-            steps.do("prune", wanted, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
+        measure_steps(steps, config)
         return report_step(steps)
 
 
@@ -121,6 +116,24 @@ def sit_step(steps: Steps, exam: Exam, grid: GridSettings, seed: int) -> None:
 
     made_from = {"exam": exam.hash, "grid": grid.model_dump(), "seed": seed}
     steps.do("answers", made_from, [folder.answers, folder.responses], answer)
+
+
+def measure_steps(steps: Steps, config: Config) -> None:
+    """Fit and prune, as far as the number of pipelines allows."""
+    folder, pipelines = steps.folder, len(config.grid.grid.pipelines)
+    responses = file_hash(folder.responses)
+    fitting = {"responses": responses, "settings": config.fit.model_dump(), "seed": config.seed}
+    if pipelines < 2:
+        steps.progress.say("fit: left out; one pipeline has nothing to be compared with")
+        return
+    steps.do("fit", fitting, [folder.fit / "fit.json"], lambda report: fit_run(folder, config, report))
+    if config.prune is None:
+        return
+    if pipelines < FEWEST:
+        steps.progress.say(f"prune: left out; {pipelines} pipelines are too few to hold any out (wanted {FEWEST})")
+        return
+    pruning = {**fitting, "prune": config.prune.model_dump()}
+    steps.do("prune", pruning, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
 
 
 def report_step(steps: Steps) -> dict[str, Any]:

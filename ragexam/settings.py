@@ -104,8 +104,8 @@ def _fault(source: Path | str, lines: Lines | None, error: ValidationError) -> s
     if first["type"] == "missing":
         return f"{place}: no setting {name!r}; wanted a value for it"
     message = first["msg"].removeprefix("Value error, ")
-    found = repr(first["input"]) if not isinstance(first["input"], dict) else "a group"
-    return f"{place}: {name}: {found}; {message[:1].lower() + message[1:]}"
+    found = f"{first['input']!r}; " if not isinstance(first["input"], dict | BaseModel) else ""
+    return f"{place}: {name}: {found}{message[:1].lower() + message[1:]}"
 
 
 def _line(where: tuple[str | int, ...], lines: Lines) -> int:

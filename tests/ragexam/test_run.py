@@ -1,0 +1,217 @@
+"""Whole runs with fast models: what they write, that they go on after any stop, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+CONFIG = """\
+run: {run}
+seed: 3
+corpus:
+  source: python-docs
+  sample: 25
+writer: {{model: "python:examinees:writer", encoder: null}}
+exam: {{questions: 30}}
+pool: 2
+grid:
+  llms: ["python:examinees:careful", "python:examinees:hasty"]
+  retrievers: [closed-book, bm25, oracle]
+  shots: [0, 1]
+fit: {{model: 2pl, method: map}}
+prune: {{keep: 0.8, holdout: 0.3}}
+"""
+
+
+def command(*words: str, pause: float = 0.0) -> dict[str, Any]:
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}", "EXAMINEE_SECONDS": str(pause)}
+    return {"args": [sys.executable, "-m", "ragexam", *words], "env": environment, "cwd": ROOT}
+
+
+def ragexam(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(**command(*words), capture_output=True, text=True, check=False, timeout=300)
+
+
+def write_config(folder: Path) -> Path:
+    path = folder / "config.yaml"
+    path.write_text(CONFIG.format(run=folder / "run"))
+    return path
+
+
+def results(run: Path) -> dict[str, object]:
+    """All that a run found out, without the times it took."""
+    with sqlite3.connect(run / "answers.sqlite") as store:
+        rows = store.execute(
+            "SELECT exam, pipeline, question, chosen, correct, log_likelihoods, unconditional, passages FROM answers"
+        ).fetchall()
+    summary = json.loads((run / "run.json").read_text())["summary"]
+    del summary["seconds"]
+    files = ["corpus.jsonl", "chunks.jsonl", "exam.jsonl", "shots.jsonl", "dropped.jsonl", "responses.csv"]
+    files += ["fit/items.csv", "fit/abilities.csv", "fit/components.csv", "pruned/prune.json"]
+    return {"answers": sorted(rows), "summary": summary, **{name: (run / name).read_text() for name in files}}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    done = ragexam("run", str(write_config(folder)))
+    assert done.returncode == 0, done.stderr
+    assert "oracle minus closed book" in done.stdout
+    return folder
+
+
+def test_a_run_writes_every_file_of_the_plan(finished: Path) -> None:
+    run = finished / "run"
+    names = "corpus.jsonl chunks.jsonl exam.jsonl dropped.jsonl answers.sqlite responses.csv report.html run.json"
+    names += " fit/items.csv fit/abilities.csv fit/components.csv fit/posterior.nc fit/fit.json pruned/prune.json"
+    assert [name for name in names.split() if not (run / name).is_file()] == []
+    assert list((run / "figures").iterdir())
+
+
+def test_the_summary_holds_the_numbers_of_the_plan(finished: Path) -> None:
+    summary = json.loads((finished / "run" / "run.json").read_text())["summary"]
+    assert summary["n_questions"] == 30
+    assert summary["n_pipelines"] == len(summary["accuracy"]) == 12
+    gain = summary["oracle_minus_closed_book"]
+    assert 0 < gain["low"] < gain["estimate"] < gain["high"] <= 1
+    assert set(summary["best"]) == {"llm", "retriever", "icl"}
+    assert summary["best"]["retriever"]["level"] == "bm25"
+    assert set(summary["seconds"]) == {"corpus", "chunks", "exam", "answers", "fit", "prune", "report"}
+
+
+def test_a_finished_run_does_nothing_again(finished: Path) -> None:
+    before = results(finished / "run")
+    again = ragexam("run", str(finished / "config.yaml"))
+    assert again.returncode == 0
+    assert "answers: already done" in again.stderr
+    assert results(finished / "run") == before
+
+
+@pytest.mark.slow
+def test_kill_9_at_twenty_moments_changes_no_result_and_repeats_no_answer(finished: Path, tmp_path: Path) -> None:
+    undisturbed = results(finished / "run")
+    lottery = random.Random(0)
+    kills = 0
+    for trial in range(4):
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        config = write_config(folder)
+        for _ in range(5):
+            process = subprocess.Popen(
+                **command("run", str(config), pause=0.1), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            time.sleep(lottery.uniform(0.3, 6))
+            process.send_signal(signal.SIGKILL)
+            kills += process.wait() == -signal.SIGKILL
+        last = ragexam("run", str(config))
+        assert last.returncode == 0, last.stderr
+        found = results(folder / "run")
+        for name, expected in undisturbed.items():
+            assert found[name] == expected, name
+        keys = [row[:3] for row in found["answers"]]  # type: ignore[index,union-attr]
+        assert len(set(keys)) == len(keys) == 30 * 12
+    assert kills >= 15
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    process = subprocess.Popen(
+        **command("run", str(config), pause=1.0), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / "run" / "replies.sqlite").exists():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.splitlines()[-1] == "ragexam: stopped; the same command goes on from here"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("corpus.source=/none/such", "/none/such: no such file or folder"),
+        ("grid.retrievers=[bm52]", "unknown retriever 'bm52'"),
+        ('writer.model="python:examinees:nobody"', "nobody"),
+        ("writer.model=/none/such.gguf", "/none/such.gguf"),
+        ("exam.questions=0", "exam: writing: questions is 0; wanted at least 1"),
+        ("grid.shots=[3]", "pool of 2"),
+        ("exam.sise=3", "exam.sise"),
+        ("grid.normalization=none", "normalization"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(tmp_path: Path, override: str, message: str) -> None:
+    done = ragexam("run", str(write_config(tmp_path)), "--quiet", "--set", override)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert done.stderr.startswith("ragexam: ")
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_a_folder_of_another_exam_is_refused_and_left_intact(finished: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished / "run", run)
+    before = results(run)
+    done = ragexam("run", str(write_config(tmp_path)), "--set", "exam.questions=31")
+    assert done.returncode == 2
+    assert "this folder holds another exam (exam.questions was 30, now 31)" in done.stderr
+    assert results(run) == before
+
+
+def test_a_larger_grid_asks_only_the_new_pipelines(finished: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished / "run", run)
+    before = results(run)["answers"]
+    done = ragexam("run", str(write_config(tmp_path)), "--set", "grid.shots=[0, 1, 2]")
+    assert done.returncode == 0, done.stderr
+    after = results(run)["answers"]
+    assert len(after) == 30 * 18  # type: ignore[arg-type]
+    assert set(before) < set(after)  # type: ignore[call-overload]
+
+
+def test_the_steps_one_by_one_agree_with_the_run(finished: Path, tmp_path: Path) -> None:
+    run, grid = tmp_path / "run", tmp_path / "grid.yaml"
+    grid.write_text(
+        'llms: ["python:examinees:careful", "python:examinees:hasty"]\nretrievers: [closed-book, bm25, oracle]\n'
+        "shots: [0, 1]\n"
+    )
+    written = ragexam(
+        *["generate", "python-docs", "--out", str(run), "--questions", "30", "--sample", "25", "--seed", "3"],
+        *["--set", 'writer={model: "python:examinees:writer", encoder: null}', "--set", "pool=2", "--json"],
+    )
+    assert written.returncode == 0, written.stderr
+    assert json.loads(written.stdout)["n_questions"] == 30
+    sat = ragexam("sit", str(run / "exam.jsonl"), "--pipelines", str(grid), "--out", str(run), "--seed", "3")
+    assert sat.returncode == 0, sat.stderr
+    for name in ("exam.jsonl", "responses.csv"):
+        assert (run / name).read_text() == (finished / "run" / name).read_text()
+    fit = tmp_path / "fit"
+    fitted = ragexam("fit", str(run / "responses.csv"), "--method", "map", "--out", str(fit), "--seed", "3")
+    assert fitted.returncode == 0, fitted.stderr
+    assert (fit / "components.csv").read_text() == (finished / "run" / "fit" / "components.csv").read_text()
+    pruned = ragexam("prune", str(run / "responses.csv"), "--keep", "0.8", "--out", str(tmp_path / "pruned"), "--json")
+    assert pruned.returncode == 0, pruned.stderr
+    assert {"kept", "dropped", "trajectory", "heldout_gain"} <= set(json.loads(pruned.stdout))
+    page = ragexam("report", str(run))
+    assert page.returncode == 0, page.stderr
+    assert (run / "report.html").stat().st_size > 10_000
+
+
+def test_answers_go_beside_a_copy_of_the_exam_when_out_is_elsewhere(finished: Path, tmp_path: Path) -> None:
+    grid = tmp_path / "grid.yaml"
+    grid.write_text('llms: ["python:examinees:hasty"]\nretrievers: [oracle]\n')
+    sat = ragexam("sit", str(finished / "run"), "--pipelines", str(grid), "--out", str(tmp_path / "out"))
+    assert sat.returncode == 0, sat.stderr
+    assert (tmp_path / "out" / "exam.jsonl").read_text() == (finished / "run" / "exam.jsonl").read_text()
