@@ -153,9 +153,11 @@ def _fast_bfloat16() -> bool:
 
 
 def _pretrained(source: Source, dtype: Any) -> tuple[Any, Any]:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     local = offline(source.place)
+    # First what every model has, so that a model that does not exist is not reported as one without tokenizer.
+    _explained(lambda: AutoConfig.from_pretrained(source.place, local_files_only=local), source)
     tokenizer = _tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, local_files_only=local), source)
     model = _explained(
         lambda: AutoModelForCausalLM.from_pretrained(source.place, dtype=dtype, local_files_only=local), source
@@ -232,8 +234,9 @@ def _explained(load: Any, source: Source) -> Any:
     try:
         return load()
     except Exception as error:  # whatever the libraries below raise, the user reads one line
-        where = "in the local hub cache, the hub being out of reach" if offline(source.place) else "as given"
-        raise OSError(f"model {_shown(source)}: cannot be loaded {where}: {_first_line(error)}") from error
+        unreachable = not Path(source.place).is_dir() and offline(source.place)
+        where = "is not in the local hub cache, and the hub is out of reach" if unreachable else "cannot be loaded"
+        raise OSError(f"model {_shown(source)}: {where}: {_first_line(error)}") from error
 
 
 def _shown(source: Source) -> str:
