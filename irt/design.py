@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ class Term:
     """One block of ability: a facet, or an interaction of facets.
 
     `levels` are its `L` labels, `level_of` `[S]` says which one each student has, `centring` `[L, L]` projects any
-    vector of effects onto the zero-sum ones (doubly zero-sum for an interaction).
+    vector of effects onto the zero-sum ones (doubly zero-sum for an interaction), `shape` counts the levels of
+    each facet.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Term:
     levels: tuple[str, ...]
     level_of: NDArray[np.int64]
     centring: Floats
+    shape: tuple[int, ...]
 
     @property
     def matrix(self) -> Floats:
@@ -104,7 +106,7 @@ def _main(data: ResponseMatrix, facet: str) -> Term:
     where = {name: position for position, name in enumerate(names)}
     assert data.facets is not None
     level_of = np.array([where[value] for value in data.facets[facet]], dtype=np.int64)
-    return Term(facet, (facet,), names, level_of, _zero_sum(len(names)))
+    return Term(facet, (facet,), names, level_of, _zero_sum(len(names)), (len(names),))
 
 
 def _interaction(mains: Sequence[Term], names: Sequence[str]) -> Term:
@@ -115,12 +117,13 @@ def _interaction(mains: Sequence[Term], names: Sequence[str]) -> Term:
     if len(set(names)) < 2 or len(set(names)) < len(names):
         raise ValueError(f"interaction {tuple(names)} needs at least two different facets")
     parts = [by_name[name] for name in names]
-    labels = reduce(lambda left, right: [f"{a}{SEPARATOR}{b}" for a in left for b in right], [t.levels for t in parts])
+    labels = tuple(SEPARATOR.join(cell) for cell in itertools.product(*(part.levels for part in parts)))
     level_of = np.zeros_like(parts[0].level_of)
+    centring: Floats = np.ones((1, 1))
     for part in parts:
         level_of = level_of * len(part.levels) + part.level_of
-    centring = reduce(np.kron, [part.centring for part in parts])
-    return Term(":".join(names), tuple(names), tuple(labels), level_of, centring)
+        centring = np.asarray(np.kron(centring, part.centring), dtype=np.float64)
+    return Term(":".join(names), tuple(names), labels, level_of, centring, tuple(len(part.levels) for part in parts))
 
 
 def _zero_sum(size: int) -> Floats:
@@ -174,8 +177,8 @@ def _require_no_alias(terms: Sequence[Term]) -> None:
             for outer, inner in ((first, second), (second, first)):
                 if len(pairs) == len(inner.levels):
                     raise ValueError(
-                        f"facets '{outer.name}' and '{inner.name}' are confounded: each level of '{inner.name}' is seen "
-                        f"with one level of '{outer.name}' only; leave one of them out"
+                        f"facets '{outer.name}' and '{inner.name}' are confounded: each level of '{inner.name}' is "
+                        f"seen with one level of '{outer.name}' only; leave one of them out"
                     )
 
 

@@ -36,10 +36,10 @@ def fit(
     backend: str | None = None,
     seed: int = 0,
     interval: float = 0.9,
-    warmup: int = 700,
-    draws: int = 1000,
+    warmup: int = 1000,
+    draws: int = 1500,
     chains: int = 2,
-    target_accept: float = 0.85,
+    target_accept: float = 0.9,
     priors: Priors | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -153,7 +153,7 @@ class _Sampler:
         sampled = nuts.sample(problem, settings, self.progress)
         compile_seconds, fit_seconds = sampled.compile_seconds, sampled.sample_seconds
         reported = report_scale(sampled.raw, self.design)
-        diagnostics, failures = _gate(reported, sampled, self.design)
+        diagnostics, failures = _gate(reported, sampled)
         if failures:
             again = replace(
                 settings,
@@ -170,7 +170,7 @@ class _Sampler:
             compile_seconds += sampled.compile_seconds
             fit_seconds += sampled.sample_seconds
             reported = report_scale(sampled.raw, self.design)
-            diagnostics, failures = _gate(reported, sampled, self.design)
+            diagnostics, failures = _gate(reported, sampled)
         if failures:
             notes.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
         point = {name: values.mean(axis=0) for name, values in reported.items()}
@@ -279,9 +279,7 @@ def _mode_point(problem: Problem, mode: object, theta: Floats) -> dict[str, Floa
     return point
 
 
-def _gate(
-    reported: Mapping[str, Floats], sampled: object, design: Design
-) -> tuple[dict[str, float | int | str], list[str]]:
+def _gate(reported: Mapping[str, Floats], sampled: object) -> tuple[dict[str, float | int | str], list[str]]:
     """Diagnostics, and what failed of: R-hat <= 1.01, bulk and tail ESS >= 400, no divergences, depth not saturated."""
     from irt import nuts
 

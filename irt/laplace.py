@@ -1,10 +1,10 @@
 """Joint posterior mode of items and abilities, its Gaussian approximation, and scales by empirical Bayes.
 
 At given scales the joint log posterior of item parameters and abilities is climbed by Fisher scoring: the gradient is
-exact, the expected information is positive definite, and items are eliminated block by block (Schur complement), so that
-one step solves an S x S system. The scales (spread of a and b, of each facet, of the residual) maximise the approximate
-marginal posterior by EM: a joint mode over scales and effects would collapse them to zero. Their log-scale priors keep
-them off zero. Draws come from the Gaussian approximation at the mode, on the unconstrained scale.
+exact, the expected information is positive definite, and items are eliminated block by block (Schur complement), so
+that one step solves an S x S system. The scales (spread of a and b, of each facet, of the residual) maximise the
+approximate marginal posterior by EM: a joint mode over scales and effects would collapse them to zero. Priors on their
+logarithms keep them off zero. Draws come from the Gaussian approximation at the mode, on the unconstrained scale.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Scales:
     def vector(self) -> Floats:
         """Logarithms of the scales, with `centre_b` as it is: what convergence is judged by."""
         scales = [*self.terms, self.residual, self.spread_a, self.spread_b]
-        return np.array([*np.log(scales), self.centre_b])
+        return np.append(np.log(scales), self.centre_b)
 
 
 class Point(NamedTuple):
-    """Unit-scale ability weights `w` `[p + S]` and item coordinates `x` `[K, I]` (whitened log a, b; logit c, delta)."""
+    """Unit-scale ability weights `w` `[p + S]`, item coordinates `x` `[K, I]` (whitened log a, b; logit c, delta)."""
 
     w: Floats
     x: Floats
@@ -186,7 +186,7 @@ def _loadings(problem: Problem, scales: Scales) -> Floats:
     blocks = [scale * term.matrix for scale, term in zip(scales.terms, problem.design.terms, strict=True)]
     students = problem.design.students
     if problem.design.residual:
-        blocks.append(scales.residual * np.eye(students))
+        blocks.append(scales.residual * (np.eye(students) - 1.0 / students))
     return np.hstack(blocks)
 
 
@@ -267,7 +267,7 @@ def _linearise(problem: Problem, scales: Scales, point: Point) -> tuple[tuple[Fl
     schur = np.diag(np.sum(weight * by_theta**2, axis=1)) - flat.T @ regression.reshape(flat.shape)
     precision = loadings.T @ schur @ loadings + np.eye(len(point.w))
     chol = np.linalg.cholesky((precision + precision.T) / 2)
-    w_cov = cho_solve((chol, True), np.eye(len(chol)))
+    w_cov = np.asarray(cho_solve((chol, True), np.eye(len(chol))), dtype=np.float64)
     theta_cov = loadings @ w_cov @ loadings.T
     return (gradient_w, gradient_x), Curvature(chol, w_cov, theta_cov, item_cov, regression, loadings)
 
@@ -318,7 +318,7 @@ def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Cu
         spread = scales.residual**2 * second[start:].sum()
         width = None if problem.design.terms else priors.common_a
         residual = _scale_mode(problem.design.students, spread, priors.residual_scale, width)
-    variance = _item_variances(curvature)
+    variance = item_variances(curvature)
     row = int(problem.free_a)
     items = point.x.shape[1]
     spread_a = scales.spread_a
@@ -347,7 +347,7 @@ def _hold_scale(problem: Problem, point: Point, scales: Scales) -> tuple[Point, 
     return Point(point.w, x), moved
 
 
-def _item_variances(curvature: Curvature) -> Floats:
+def item_variances(curvature: Curvature) -> Floats:
     """Marginal posterior variances of item coordinates `[K, I]`."""
     spread = np.matmul(curvature.regression, curvature.theta_cov)
     through_theta = np.sum(spread * curvature.regression, axis=2)

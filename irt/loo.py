@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irt import kernels
 from irt.responses import Floats, ResponseMatrix
 
+Indices = NDArray[np.intp]
 CHUNK = 4_000_000
 
 
@@ -24,7 +26,7 @@ class Loo(NamedTuple):
 
 def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
     """PSIS-LOO over the answered (student, item) cells, row by row of the table."""
-    rows, columns = np.nonzero(data.asked)
+    rows, columns = (np.asarray(axis, dtype=np.intp) for axis in np.nonzero(data.asked))
     size = max(1, CHUNK // len(draws["a"]))
     parts = [
         smoothed_loo(_cells(data, draws, rows[start : start + size], columns[start : start + size]))
@@ -34,7 +36,7 @@ def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
     return Loo(float(pointwise.sum()), float(np.sqrt(len(pointwise) * pointwise.var())), pointwise, k)
 
 
-def _cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Floats, columns: Floats) -> Floats:
+def _cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Indices, columns: Indices) -> Floats:
     """Log-likelihood `[D, N]` of the cells."""
     theta, (a, b, c, d) = draws["theta"][:, rows], (draws[name][:, columns] for name in "abcd")
     right, wrong = kernels.log_probability(theta, a, b, c, d)

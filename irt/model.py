@@ -9,8 +9,8 @@ P(correct)         c_i + (d_i - c_i) sigmoid(a_i (eta_s - b_i))
 
 The geometric mean of the discriminations is held at 1, so the scale lives in the half-normal scales of ability; every
 term sums to zero over its levels, so the location lives in `centre_b`. Results are then put on the reported scale, draw
-by draw: with facets, abilities have mean 0 and standard deviation 1 over the students of the table; without, ability is
-Normal(0, 1) in the population, and the common discrimination is `residual_scale`.
+by draw: abilities have mean 0 over the students of the table; with facets they have standard deviation 1 over them;
+without, 1 is the standard deviation of the Normal population, and the common discrimination is `residual_scale`.
 """
 
 from __future__ import annotations

@@ -6,10 +6,12 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from irt.kernels import sigmoid
 from irt.model import Problem, RawDraws
 from irt.responses import Floats
 
@@ -20,10 +22,10 @@ MAX_DEPTH = 10
 class Settings:
     """How to sample."""
 
-    warmup: int = 700
-    draws: int = 1000
+    warmup: int = 1000
+    draws: int = 1500
     chains: int = 2
-    target_accept: float = 0.85
+    target_accept: float = 0.9
     seed: int = 0
 
 
@@ -50,14 +52,15 @@ def sample(problem: Problem, settings: Settings, progress: Callable[[int, int], 
 
 def _run(problem: Problem, settings: Settings, progress: Callable[[int, int], None] | None) -> Sampled:
     import jax
-    from numpyro.infer import MCMC, NUTS, init_to_value
+    from numpyro.infer import MCMC, NUTS
 
-    begin = time.perf_counter()
+    begin, compiled = time.perf_counter(), _compile_seconds()
+    start = _start(problem)
     kernel = NUTS(
-        _numpyro_model(problem),
+        _numpyro_model(problem, start.centring),
         target_accept_prob=settings.target_accept,
         max_tree_depth=MAX_DEPTH,
-        init_strategy=init_to_value(values=_starting_values(problem)),
+        init_strategy=_scattered(start.values),
     )
     mcmc = MCMC(
         kernel,
@@ -68,25 +71,57 @@ def _run(problem: Problem, settings: Settings, progress: Callable[[int, int], No
         progress_bar=False,
     )
     if progress is not None:
-        progress(0, 2)
-    fields = ("diverging", "num_steps")
-    mcmc.warmup(jax.random.PRNGKey(settings.seed), extra_fields=fields)
-    middle = time.perf_counter()
-    if progress is not None:
-        progress(1, 2)
-    mcmc.run(jax.random.PRNGKey(settings.seed + 1), extra_fields=fields)
+        progress(0, 1)
+    mcmc.run(jax.random.PRNGKey(settings.seed), extra_fields=("diverging", "num_steps"))
     values = {name: np.asarray(value, dtype=np.float64) for name, value in mcmc.get_samples().items()}
     extra = {name: np.asarray(value) for name, value in mcmc.get_extra_fields().items()}
-    end = time.perf_counter()
     if progress is not None:
-        progress(2, 2)
+        progress(1, 1)
     saturated = int(np.sum(extra["num_steps"] >= 2**MAX_DEPTH - 1))
-    raw = _to_raw(problem, values)
-    return Sampled(raw, settings.chains, int(extra["diverging"].sum()), saturated, middle - begin, end - middle)
+    raw = _to_raw(problem, values, start.centring)
+    compiling = _compile_seconds() - compiled
+    elapsed = time.perf_counter() - begin
+    return Sampled(raw, settings.chains, int(extra["diverging"].sum()), saturated, compiling, elapsed - compiling)
 
 
-def _numpyro_model(problem: Problem) -> Callable[[], None]:
-    """The model of `irt.model` with every group on its unit scale (non-centred)."""
+_COMPILED: list[float] = []
+
+
+def _compile_seconds() -> float:
+    """Seconds this process has spent tracing and compiling, as jax reports them (counted from the first call on)."""
+    import jax
+
+    if not _COMPILED:
+        _COMPILED.append(0.0)
+
+        def listen(event: str, duration_secs: float, **_: str | int) -> None:
+            if "/compile/" in event:
+                _COMPILED[0] += duration_secs
+
+        jax.monitoring.register_event_duration_secs_listener(listen)
+    return _COMPILED[0]
+
+
+class Centring(NamedTuple):
+    """How far each group is centred, from 0 (unit scale times scale) to 1 (on its own scale).
+
+    Groups the answers determine well are sampled on their own scale, groups they leave to the prior on the unit scale:
+    either way the geometry stays nearly round (Papaspiliopoulos, Roberts & Skold 2007).
+    """
+
+    terms: tuple[float, ...]
+    residual: float
+    a: float
+    b: float
+
+
+class _Start(NamedTuple):
+    centring: Centring
+    values: dict[str, Any]
+
+
+def _numpyro_model(problem: Problem, centring: Centring) -> Callable[[], None]:
+    """The model of `irt.model`; every zero-sum group lives in its own subspace, so nothing is held by a soft prior."""
     import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist
@@ -94,28 +129,34 @@ def _numpyro_model(problem: Problem) -> Callable[[], None]:
     priors, design = problem.priors, problem.design
     items = problem.attempts.shape[1]
     cells = _cell_likelihood(problem)
-    terms = [(term, jnp.asarray(term.matrix)) for term in design.terms]
+    level_of = [jnp.asarray(term.level_of) for term in design.terms]
     chance = jnp.asarray(problem.chance)
 
-    def model() -> None:
+    def zero_sum(name: str, scale: Any, share: float, shape: tuple[int, ...]) -> Any:
+        raw = numpyro.sample(name, dist.ZeroSumNormal(scale**share, shape))
+        return scale ** (1 - share) * raw
+
+    def ability() -> Any:
         theta = jnp.zeros(design.students)
-        for index, (term, matrix) in enumerate(terms):
+        for index, term in enumerate(design.terms):
             scale = numpyro.sample(f"scale_{index}", dist.HalfNormal(priors.term_scale))
-            z = numpyro.sample(f"z_{index}", dist.Normal(0, 1).expand([len(term.levels)]).to_event(1))
-            theta = theta + scale * (matrix @ z)
-        if design.residual:
-            prior = dist.HalfNormal(priors.residual_scale) if terms else dist.LogNormal(0.0, priors.common_a)
-            tau = numpyro.sample("residual_scale", prior)
-            u = numpyro.sample("u", dist.Normal(0, 1).expand([design.students]).to_event(1))
-            theta = theta + tau * (u - u.mean() if terms else u)
+            effects = zero_sum(f"effect_{index}", scale, centring.terms[index], term.shape)
+            theta = theta + effects.reshape(-1)[level_of[index]]
+        if not design.residual:
+            return theta
+        prior = dist.HalfNormal(priors.residual_scale) if design.terms else dist.LogNormal(0.0, priors.common_a)
+        tau = numpyro.sample("residual_scale", prior)
+        return theta + zero_sum("residual", tau, centring.residual, (design.students,))
+
+    def model() -> None:
+        theta = ability()
         log_a = jnp.zeros(items)
         if problem.free_a:
             spread = numpyro.sample("spread_a", dist.HalfNormal(priors.spread_a))
-            alpha = numpyro.sample("alpha", dist.Normal(0, 1).expand([items]).to_event(1))
-            log_a = spread * (alpha - alpha.mean())
+            log_a = zero_sum("log_a", spread, centring.a, (items,))
         centre = numpyro.sample("centre_b", dist.Normal(0, priors.centre_b))
         spread_b = numpyro.sample("spread_b", dist.HalfNormal(priors.spread_b))
-        beta = numpyro.sample("beta", dist.Normal(0, 1).expand([items]).to_event(1))
+        b = centre + zero_sum("b", spread_b, centring.b, (items,))
         c, delta = jnp.zeros(items), jnp.ones(items)
         if problem.guessing:
             weight = priors.guessing_weight
@@ -124,13 +165,13 @@ def _numpyro_model(problem: Problem) -> Callable[[], None]:
             weight = priors.upper_weight
             upper = dist.Beta(weight * priors.upper, weight * (1 - priors.upper))
             delta = numpyro.sample("delta", upper.expand([items]).to_event(1))
-        numpyro.factor("answers", cells(theta, log_a, centre + spread_b * beta, c, delta))
+        numpyro.factor("answers", cells(theta, log_a, b, c, delta))
 
     return model
 
 
 def _cell_likelihood(problem: Problem) -> Callable[..., Any]:
-    """Log-likelihood of all cells with its closed-form gradient: one pass over the table instead of autodiff's several."""
+    """Log-likelihood of all cells with its closed-form gradient: one pass over the table, not autodiff's several."""
     import jax
     import jax.numpy as jnp
 
@@ -171,54 +212,93 @@ def _cell_likelihood(problem: Problem) -> Callable[..., Any]:
     return cells
 
 
-def _starting_values(problem: Problem) -> dict[str, Floats | float]:
-    """Near the mode, so that warm-up is short; the sampler's own jitter is not needed with a proper posterior."""
-    from irt.laplace import climb
+def _start(problem: Problem) -> _Start:
+    """Centring and starting values from the approximate mode."""
+    from irt import laplace
 
-    fit = climb(problem)
+    fit = laplace.climb(problem)
+    variance = np.diag(fit.curvature.w_cov)
+    item_variance = laplace.item_variances(fit.curvature)
+    shares, start = [], 0
     values: dict[str, Any] = {"centre_b": fit.scales.centre_b, "spread_b": fit.scales.spread_b}
-    start = 0
     for index, (scale, term) in enumerate(zip(fit.scales.terms, problem.design.terms, strict=True)):
+        block = slice(start, start + len(term.levels))
+        start = block.stop
+        # Directions the centring removes have prior variance 1 and cancel here.
+        freedom = max(term.freedom, 1)
+        known = (len(term.levels) - variance[block].sum()) / freedom
+        shares.append(float(np.clip(known, 0, 1)))
         values[f"scale_{index}"] = scale
-        values[f"z_{index}"] = fit.point.w[start : start + len(term.levels)]
-        start += len(term.levels)
+        effect = scale ** shares[-1] * (term.centring @ fit.point.w[block])
+        values[f"effect_{index}"] = effect.reshape(term.shape)
+    residual = 0.0
     if problem.design.residual:
+        u = fit.point.w[start:]
+        residual = float(np.clip((len(u) - variance[start:].sum()) / (len(u) - 1), 0, 1)) ** 2
         values["residual_scale"] = fit.scales.residual
-        values["u"] = fit.point.w[start:]
-    rows = iter(fit.point.x)
+        values["residual"] = fit.scales.residual**residual * (u - u.mean())
+    rows = iter(range(len(fit.point.x)))
+    share_a = 0.0
     if problem.free_a:
+        row = next(rows)
+        share_a = float(np.clip(1 - item_variance[row].mean(), 0, 1)) ** 2
         values["spread_a"] = fit.scales.spread_a
-        values["alpha"] = next(rows)
-    values["beta"] = next(rows)
+        values["log_a"] = fit.scales.spread_a**share_a * (fit.point.x[row] - fit.point.x[row].mean())
+    row = next(rows)
+    share_b = float(np.clip(1 - item_variance[row].mean(), 0, 1)) ** 2
+    values["b"] = fit.scales.spread_b**share_b * (fit.point.x[row] - fit.point.x[row].mean())
     for name, present in (("c", problem.guessing), ("delta", problem.slipping)):
         if present:
-            values[name] = np.clip(1 / (1 + np.exp(-next(rows))), 1e-3, 1 - 1e-3)
-    return values
+            values[name] = sigmoid(fit.point.x[next(rows)])
+    return _Start(Centring(tuple(shares), residual, share_a, share_b), values)
 
 
-def _to_raw(problem: Problem, values: dict[str, Floats]) -> RawDraws:
-    count, items = values["beta"].shape
+def _scattered(values: dict[str, Any]) -> Callable[..., Any]:
+    """Start each chain near the mode but apart from the others, inside every parameter's support."""
+    import jax
+    import jax.numpy as jnp
+
+    def strategy(site: dict[str, Any]) -> Any:
+        if site["type"] != "sample" or site["is_observed"] or site["name"] not in values:
+            return None
+        name, value = site["name"], jnp.asarray(values[site["name"]])
+        noise = 0.3 * jax.random.normal(site["kwargs"]["rng_key"], value.shape)
+        if name.startswith(("scale_", "spread_", "residual_scale")):
+            return value * jnp.exp(noise)
+        if name in ("c", "delta"):
+            inside = jnp.clip(value, 1e-3, 1 - 1e-3)
+            return jax.nn.sigmoid(jnp.log(inside / (1 - inside)) + noise)
+        if name == "centre_b":
+            return value + noise
+        spread = jnp.sqrt(jnp.mean(value**2)) * noise
+        for axis in range(value.ndim):
+            spread = spread - spread.mean(axis=axis, keepdims=True)
+        return value + spread
+
+    return partial(strategy)
+
+
+def _to_raw(problem: Problem, values: dict[str, Floats], centring: Centring) -> RawDraws:
+    count, items = values["b"].shape
     design = problem.design
     theta = np.zeros((count, design.students))
     effects, scales = [], []
     for index, term in enumerate(design.terms):
         scales.append(values[f"scale_{index}"])
-        effect = scales[-1][:, None] * values[f"z_{index}"] @ term.centring
-        effects.append(effect)
-        theta += effect[:, term.level_of]
+        raw = values[f"effect_{index}"].reshape(count, -1)
+        effects.append(scales[-1][:, None] ** (1 - centring.terms[index]) * raw)
+        theta += effects[-1][:, term.level_of]
     tau = values.get("residual_scale", np.zeros(count))
     if design.residual:
-        u = values["u"]
-        theta += tau[:, None] * (u - u.mean(axis=1, keepdims=True) if design.terms else u)
+        theta += tau[:, None] ** (1 - centring.residual) * values["residual"]
     a = np.ones((count, items))
     if problem.free_a:
-        alpha = values["alpha"]
-        a = np.exp(values["spread_a"][:, None] * (alpha - alpha.mean(axis=1, keepdims=True)))
+        a = np.exp(values["spread_a"][:, None] ** (1 - centring.a) * values["log_a"])
     c = values.get("c", np.zeros((count, items)))
     delta = values.get("delta", np.ones((count, items)))
     return RawDraws(
         a=a,
-        b=values["centre_b"][:, None] + values["spread_b"][:, None] * values["beta"],
+        b=values["centre_b"][:, None] + values["spread_b"][:, None] ** (1 - centring.b) * values["b"],
         c=c,
         d=c + (1 - c) * delta,
         theta=theta,

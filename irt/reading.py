@@ -233,9 +233,10 @@ def _unique_cells(
         same &= trials == trials[first]
     if not same.all():
         row = int(np.argmax(~same))
+        found, earlier = table["score"].iloc[row], table["score"].iloc[first[row]]
         raise ValueError(
-            f"{source.at(rows[row])}: student '{table['student'].iloc[row]}', item '{table['item'].iloc[row]}' has score "
-            f"'{table['score'].iloc[row]}', line {rows[first[row]] + source.first} says '{table['score'].iloc[first[row]]}'"
+            f"{source.at(rows[row])}: student '{table['student'].iloc[row]}', item '{table['item'].iloc[row]}' has "
+            f"score '{found}', line {rows[first[row]] + source.first} says '{earlier}'; one answer was wanted"
         )
     count = int(repeated.sum())
     return np.flatnonzero(~repeated), (f"{count} repeated (student, item) rows agreed and were counted once.",)

@@ -94,7 +94,7 @@ class Fit:
 
     @cached_property
     def components(self) -> pd.DataFrame:
-        """One row per level of each facet (and cell of each interaction): `facet,level,effect,sd,low,high`, zero-sum."""
+        """Zero-sum effects, one row per level (or cell of an interaction): `facet,level,effect,sd,low,high`."""
         frames = [
             pd.DataFrame(
                 {"facet": term.name, "level": list(term.levels)}
@@ -194,11 +194,11 @@ class Fit:
         return tables.accuracy_by_level(self.thinned(BAND_DRAWS), self.design, self._tails)
 
     def q3(self) -> pd.DataFrame:
-        """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend on each other beyond ability."""
+        """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend beyond ability."""
         return tables.q3(self.data, self.expected)
 
     def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
-        """Posterior predictive tables `students` and `items`: observed share, expected, low, high, p_value, surprising."""
+        """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
         return tables.predictive_check(
             self.data, self.thinned(BAND_DRAWS), self._tails, self.seed if seed is None else seed
         )
