@@ -7,9 +7,10 @@ as mathematics, so that a `$` in a name stays one. Intervals are drawn as given.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -24,7 +25,7 @@ FAINT = "#8a919c"
 """Colour of grids and reference lines, readable on light and dark ground."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1", "#7F7F7F")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (2.5, 1)))
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.8,
@@ -49,7 +50,6 @@ STYLE = {
 WIDTH = 4.4
 """Width of a figure in inches; text keeps a readable size when a phone shrinks it."""
 _LONGEST_LABEL = 26
-_ENOUGH_FOR_BAND = 5
 _MOST_ROUNDS_NAMED = 8
 
 
@@ -90,24 +90,23 @@ def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None 
     _grid(ax)
 
 
-def grouped_information(ax: Axes, table: pd.DataFrame, *, band: bool = True) -> None:
+def grouped_information(ax: Axes, table: pd.DataFrame) -> None:
     """Mean information of a question over ability, one curve per group, the strongest first in the legend.
 
-    `table` has `group, n_items, theta, mean` and, for the band, `mean_low, mean_high`; groups of fewer than
-    five questions get no band, it would cover the others.
+    `table` has `group, n_items, theta, mean`; with `mean_low, mean_high` a bar at each curve's peak shows the interval
+    there (a band around every curve would hide the others).
     """
     peak = table.groupby("group", sort=False)["mean"].max().sort_values(ascending=False)
     for place, group in enumerate(peak.index):
         rows = table[table["group"] == group]
         colour, dash = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
-        if (
-            band
-            and {"mean_low", "mean_high"} <= set(table.columns)
-            and int(rows["n_items"].iloc[0]) >= _ENOUGH_FOR_BAND
-        ):
-            ax.fill_between(rows["theta"], rows["mean_low"], rows["mean_high"], color=colour, alpha=0.10, linewidth=0)
         label = f"{shorten(str(group))} ({int(rows['n_items'].iloc[0])})"
         ax.plot(rows["theta"], rows["mean"], color=colour, linestyle=dash, linewidth=1.7, label=label)
+        if {"mean_low", "mean_high"} <= set(table.columns):
+            top = _records(rows.sort_values("mean"))[-1]
+            ax.vlines(top["theta"], top["mean_low"], top["mean_high"], color=colour, linewidth=1.1, alpha=0.8)
+            ax.plot([top["theta"]] * 2, [top["mean_low"], top["mean_high"]], "_", color=colour, markersize=5, alpha=0.8)
+            ax.plot(top["theta"], top["mean"], "o", color=colour, markersize=3.5)
     ax.set_xlim(float(table["theta"].min()), float(table["theta"].max()))
     ax.set_ylim(0, _top(table))
     ax.set_xlabel("Ability")
@@ -125,12 +124,12 @@ def component_forest(ax: Axes, table: pd.DataFrame) -> None:
     for place, (facet, rows) in enumerate(table.groupby("facet", sort=False)):
         ax.text(0.0, y, f"{facet}", transform=ax.get_yaxis_transform(), ha="left", va="center", weight="bold")
         y -= 0.9
-        for row in rows.sort_values("effect", ascending=False).itertuples():
+        for row in _records(rows.sort_values("effect", ascending=False)):
             colour = COLOURS[place % len(COLOURS)]
-            ax.plot([row.low, row.high], [y, y], color=colour, linewidth=1.8, solid_capstyle="round")
-            ax.plot(row.effect, y, "o", color=colour, markersize=5)
+            ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=1.8, solid_capstyle="round")
+            ax.plot(row["effect"], y, "o", color=colour, markersize=5)
             ticks.append(y)
-            labels.append(shorten(str(row.level)))
+            labels.append(shorten(str(row["level"])))
             colours.append(colour)
             y -= 0.8
         y -= 0.25
@@ -185,10 +184,10 @@ def heat_map(ax: Axes, table: pd.DataFrame) -> None:
     rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
     values = table.pivot(index="row", columns="column", values="accuracy").loc[rows, columns].to_numpy(float)
     ax.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    for cell in table.itertuples():
-        ink = "white" if cell.accuracy < 0.55 else "black"
-        where = (columns.index(cell.column), rows.index(cell.row))
-        text = f"{100 * cell.accuracy:.0f}\n{100 * cell.low:.0f} to {100 * cell.high:.0f}"
+    for cell in _records(table):
+        ink = "white" if cell["accuracy"] < 0.55 else "black"
+        where = (columns.index(cell["column"]), rows.index(cell["row"]))
+        text = f"{100 * cell['accuracy']:.0f}\n{100 * cell['low']:.0f} to {100 * cell['high']:.0f}"
         ax.annotate(text, where, ha="center", va="center", color=ink, fontsize=7.5, linespacing=1.4)
     ax.set_xticks(range(len(columns)), [_wrapped(name, 12) for name in columns])
     ax.set_yticks(range(len(rows)), [_wrapped(name, 16) for name in rows])
@@ -207,13 +206,15 @@ def shorten(text: str, longest: int = _LONGEST_LABEL) -> str:
 
 
 def _top(table: pd.DataFrame) -> float:
-    """Upper limit that shows all curves and, where they are not extreme, the bands of large groups."""
+    """Upper limit that shows all curves and, where they are not extreme, their intervals at the peaks."""
     curves = float(table["mean"].max())
-    large = (
-        table.loc[table["n_items"] >= _ENOUGH_FOR_BAND, "mean_high"] if "mean_high" in table.columns else table["mean"]
-    )
-    bands = float(large.max()) if len(large) else curves
-    return 1.05 * max(curves, min(bands, 1.8 * curves)) or 1.0
+    peaks = table.loc[table.groupby("group", sort=False)["mean"].idxmax()]
+    bars = float(peaks["mean_high"].max()) if "mean_high" in table.columns else curves
+    return 1.05 * max(curves, min(bars, 2.5 * curves)) or 1.0
+
+
+def _records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    return table.to_dict("records")
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -50,35 +50,23 @@ def accuracy_table(scores: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["row", "column", "accuracy", "low", "high"])
 
 
-def axes_of(scores: pd.DataFrame) -> tuple[str, str, str | None]:
-    """The facets of the heat map: rows, columns, and the one to split by.
+def axes_of(scores: pd.DataFrame) -> tuple[str, str, str | None] | None:
+    """The facets of the heat map: rows, columns, and the one to split by; None with fewer than two facets.
 
     Rows are language models and columns retrievers where the table has them, else its first two facets.
     """
     facets = facets_of(scores)
     if {"llm", "retriever"} <= set(facets):
-        third = next((name for name in facets if name not in ("llm", "retriever")), None)
-        return "llm", "retriever", third
-    if len(facets) >= 2:
-        return facets[0], facets[1], facets[2] if len(facets) > 2 else None
-    return (facets[0], facets[0], None) if facets else ("student", "student", None)
+        return "llm", "retriever", next((name for name in facets if name not in ("llm", "retriever")), None)
+    if len(facets) < 2:
+        return None
+    return facets[0], facets[1], facets[2] if len(facets) > 2 else None
 
 
 def accuracy_view(scores: pd.DataFrame, abilities: pd.DataFrame | None) -> Mapping[str, object]:
     """What the template shows: heat maps averaged and split, bounds in words, pipelines best first."""
     facets = facets_of(scores)
-    row, column, third = axes_of(scores)
-    tables, details = [], []
-    if len(facets) >= 2:
-        averaged = "" if third is None else f", averaged over {facet_name(third)}s"
-        tables.append(_heat(scores, row, column, f"{_title(row)} by {facet_name(column)}{averaged} (percent correct)"))
-    if third is not None and scores[third].nunique() > 1:
-        tables.append(_heat(scores, third, column, f"{_title(third)} by {facet_name(column)} (percent correct)"))
-        if scores[row].nunique() > 1:
-            for level in levels_of(scores, third):
-                part = scores[scores[third] == level]
-                caption = f"{_title(row)} by {facet_name(column)}, {level_name(third, level)} (percent correct)"
-                details.append(_heat(part, row, column, caption))
+    tables, details = _heat_tables(scores)
     return {
         "tables": tables,
         "details": details,
@@ -88,6 +76,24 @@ def accuracy_view(scores: pd.DataFrame, abilities: pd.DataFrame | None) -> Mappi
         "with_ability": abilities is not None,
         "pipeline_caption": "Each pipeline, the most accurate first",
     }
+
+
+def _heat_tables(scores: pd.DataFrame) -> tuple[list[HeatTable], list[HeatTable]]:
+    """The heat maps to show, and those to fold away: one for each level of the third facet."""
+    axes = axes_of(scores)
+    if axes is None:
+        return [], []
+    row, column, third = axes
+    averaged = "" if third is None else f", averaged over {facet_name(third)}s"
+    tables = [_heat(scores, row, column, f"{_title(row)} by {facet_name(column)}{averaged} (percent correct)")]
+    if third is None or scores[third].nunique() < 2:
+        return tables, []
+    tables.append(_heat(scores, third, column, f"{_title(third)} by {facet_name(column)} (percent correct)"))
+    if scores[row].nunique() < 2:
+        return tables, []
+    caption = f"{_title(row)} by {facet_name(column)}, {{}} (percent correct)"
+    parts = {level: scores[scores[third] == level] for level in levels_of(scores, third)}
+    return tables, [_heat(part, row, column, caption.format(level_name(third, level))) for level, part in parts.items()]
 
 
 def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, Interval]:

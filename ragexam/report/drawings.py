@@ -51,7 +51,8 @@ _KINDS = (
         LEVELS,
         "information_by_bloom",
         "By level of Bloom's taxonomy",
-        "Mean information of a question, with the number of questions; a question may have several levels.",
+        "Mean information of a question; in brackets the number of questions, which may have several levels. "
+        "Bars: 90 % interval at the peak.",
     ),
     _Kind(
         "form",
@@ -59,7 +60,7 @@ _KINDS = (
         FORMS,
         "information_by_question_word",
         "By question word",
-        "Mean information of a question, with the number of questions.",
+        "Mean information of a question; in brackets the number of questions. Bars: 90 % interval at the peak.",
     ),
 )
 
@@ -141,7 +142,10 @@ def _pruning(pruning: Mapping[str, Any], folder: Path) -> Picture:
 
 def _accuracy(evidence: Evidence, folder: Path) -> None:
     """The heat map as files only: in the page it is a table."""
-    row, column, _ = axes_of(evidence.scores)
+    axes = axes_of(evidence.scores)
+    if axes is None:
+        return
+    row, column, _ = axes
     table = accuracy_table(evidence.scores, row, column)
     named = table.assign(
         row=[level_name(row, str(name)) for name in table["row"]],

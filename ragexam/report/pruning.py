@@ -72,9 +72,10 @@ def _gain(pruning: Mapping[str, Any]) -> Iterator[str]:
     elif gain.high < 0:
         yield f"{who}, a question of the shorter exam tells less {compared} ({limits}): keep the whole exam."
     else:
+        more = "more" if gain.estimate >= 0 else "less"
         yield (
-            f"{who}, no gain can be claimed: what a question of the shorter exam tells more {compared} is "
-            f"{_percent(gain.estimate)}, and the interval includes 0 ({limits})."
+            f"{who}, no gain can be claimed: the estimate is that a question of the shorter exam tells "
+            f"{percent(abs(gain.estimate))} {more} {compared}, but the interval includes 0 ({limits})."
         )
     claimed = pruning["trajectory"][-1].get("claimed_gain")
     if claimed is not None:
@@ -90,7 +91,7 @@ def _error(trajectory: Sequence[Mapping[str, Any]], targets: Sequence[float]) ->
     if not targets or len(first) != len(targets) or len(last) != len(targets):
         return
     parts = [
-        f"{plain(before)} to {plain(after)} at {signed(target, 0)}"
+        f"{plain(before)} to {plain(after)} at ability {signed(target, 0)}"
         for target, before, after in zip(targets, first, last, strict=True)
     ]
     yield f"With fewer questions the standard error of a pipeline's ability goes from {joined(parts)}."

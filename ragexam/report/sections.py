@@ -262,7 +262,7 @@ def kinds_view(figures: Sequence[Any], counts: Mapping[str, Mapping[str, int]]) 
         return {"sentences": ["Needs a fitted measurement model."], "figures": []}
     lines = [
         "A higher curve means that one question of that kind tells more about a pipeline of that ability. "
-        "Few questions of a kind make a wide band: read those with care."
+        "Kinds with few questions have wide intervals: read those with care."
     ]
     for kind, found in counts.items():
         rare = [name for name, n in found.items() if n < 5]

@@ -126,7 +126,8 @@ def sentences(verdicts: Sequence[FacetVerdict]) -> list[str]:
         lines.append(f"Best of what was tried, with the probability of being best: {joined(named)}.")
     undecided = [verdict for verdict in verdicts if verdict.compared and not verdict.told_apart]
     if undecided:
-        lines.append(f"Not told apart by these data: {'; '.join(_undecided(verdict) for verdict in undecided)}.")
+        parts = [_undecided(verdict) for verdict in undecided]
+        lines.append(f"The data cannot tell apart {', nor '.join(parts)}.")
     if not lines:
         lines.append("Nothing was compared: no component has two levels to choose from.")
     return lines
@@ -147,10 +148,10 @@ def describe(verdict: FacetVerdict, unit: str = "ability") -> str:
 
 
 def _undecided(verdict: FacetVerdict) -> str:
-    """`the retrievers bm25 and hybrid (bm25 is ahead with probability 62 %)`."""
+    """`the retrievers bm25 and hybrid (bm25 is best with probability 62 %)`."""
     levels = verdict.ties if len(verdict.ties) > 1 else (verdict.best, verdict.runner_up or "")
     names = [level_name(verdict.facet, level) for level in levels]
-    ahead = f"{names[0]} ahead with probability {chance(verdict.probability)}"
+    ahead = f"{names[0]} is best with probability {chance(verdict.probability)}"
     return f"the {facet_plural(verdict.facet)} {joined(names)} ({ahead})"
 
 

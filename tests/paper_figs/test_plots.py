@@ -33,13 +33,16 @@ def test_groups_are_named_with_their_number_of_questions_strongest_first() -> No
     with plots.canvas() as (figure, ax):
         plots.grouped_information(ax, groups({"what": 12, "how": 3}))
         assert texts(figure) == ["how (3)", "what (12)"]
-        assert len(ax.lines) == 2
+        assert len([line for line in ax.lines if len(line.get_xdata()) == len(THETA)]) == 2
 
 
-def test_groups_of_few_questions_have_no_band() -> None:
+def test_every_curve_has_its_interval_at_its_peak() -> None:
     with plots.canvas() as (_, ax):
-        plots.grouped_information(ax, groups({"what": 12, "how": 3}))
-        assert len(ax.collections) == 1
+        plots.grouped_information(ax, groups({"what": 12}))
+        (bar,) = ax.collections
+        (ends,) = bar.get_segments()
+        assert ends[:, 0] == pytest.approx([0.0, 0.0])
+        assert ends[:, 1] == pytest.approx([0.08, 0.13])
 
 
 def test_dollar_signs_and_long_names_stay_text(tmp_path: Path) -> None:

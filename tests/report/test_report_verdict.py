@@ -53,7 +53,7 @@ def test_levels_the_data_cannot_tell_apart_are_said_to_be_so() -> None:
     assert not verdict.told_apart
     assert set(verdict.ties) == {"hybrid", "bm25"}
     assert (
-        "Not told apart by these data: the retrievers hybrid and bm25 (hybrid ahead with probability"
+        "The data cannot tell apart the retrievers hybrid and bm25 (hybrid is best with probability"
         in sentences([verdict])[0]
     )
     assert describe(verdict).endswith("not enough to tell them apart.")
