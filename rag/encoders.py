@@ -50,7 +50,12 @@ def encode(texts: Sequence[str], place: str) -> Vectors:
 
 def encoder_place(encoder: str) -> str:
     """The folder or hub name behind an encoder's name; downloads embedded weights that are not here."""
-    return str(locate(encoder)) if is_embedded(encoder) else encoder
+    if not is_embedded(encoder):
+        return encoder
+    place = locate(encoder)
+    if not (place / "modules.json").is_file():
+        raise ValueError(f"encoder {encoder}: is no sentence encoder; wanted {DEFAULT_ENCODER}, a folder or a hub name")
+    return str(place)
 
 
 @functools.lru_cache(maxsize=2)

