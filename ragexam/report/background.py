@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from exam_gen.filters import rule_of
 from exam_gen.records import Question
+from exam_gen.statistics import ExamStatistics
 from ragexam.report.gather import Evidence
 from ragexam.report.words import clipped, duration, joined, percent
 
@@ -31,7 +33,7 @@ _DIAGNOSTICS = {
 }
 
 
-def exam_view(evidence: Evidence) -> View:
+def exam_view(evidence: Evidence, statistics: ExamStatistics) -> View:
     """What was generated, dropped and kept, how long questions are, and the topics."""
     questions, dropped = evidence.questions, evidence.dropped
     kept, lost = len(questions), len(dropped)
@@ -41,9 +43,9 @@ def exam_view(evidence: Evidence) -> View:
         lines.append(f"Of {kept + lost} attempts {kept} became questions of this exam ({percent(share)}).")
     if evidence.n_documents is not None and evidence.n_chunks is not None:
         lines.append(f"The corpus has {evidence.n_documents:,} documents in {evidence.n_chunks:,} passages.")
-    tables = [_lengths(questions)]
+    tables = [_lengths(questions), _blind(statistics)]
     if dropped:
-        reasons = Counter(clipped(one.reason.partition(":")[0], 120) for one in dropped).most_common()
+        reasons = Counter(clipped(rule_of(one.reason), 120) for one in dropped).most_common()
         rows = [[reason, f"{count}", percent(count / (kept + lost))] for reason, count in reasons]
         tables.append({"caption": "Why attempts were dropped", "heads": ["reason", "number", "share"], "rows": rows})
     tables += _topics(evidence)
@@ -66,6 +68,21 @@ def _lengths(questions: Sequence[Question]) -> View:
             rows.append([name, f"{np.mean(words):.1f}", f"{np.mean(lengths):.0f}", f"{np.std(lengths):.0f}"])
     heads = ["mean length of", "words", "characters", "sd of characters"]
     return {"caption": "Lengths", "heads": heads, "rows": rows}
+
+
+def _blind(statistics: ExamStatistics) -> View:
+    """What examinees score who only look at the choices."""
+    found = {
+        "same position": statistics.fixed_answer,
+        "longest choice": statistics.longest_answer,
+        "shortest choice": statistics.shortest_answer,
+    }
+    rows = [
+        [name, percent(one.accuracy), percent(one.chance), f"{one.p_value:.2g}", "yes" if one.within_chance else "no"]
+        for name, one in found.items()
+    ]
+    heads = ["always the", "accuracy", "by chance", "p", "is chance"]
+    return {"caption": "Answering without reading the question", "heads": heads, "rows": rows}
 
 
 def _topics(evidence: Evidence) -> list[View]:

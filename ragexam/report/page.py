@@ -79,7 +79,7 @@ def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[
         "kinds": sections.kinds_view(drawings.kinds, drawings.counts),
         "pruning": pruning_view(evidence.pruning, drawings.pruning),
         "questions": questions_view(evidence.questions, evidence.scores, measured, pruned_ids(evidence.pruning)),
-        "exam": background.exam_view(evidence),
+        "exam": background.exam_view(evidence, found.exam),
         "diagnostics": background.diagnostics_view(evidence),
         "making": background.making_view(evidence),
         "version": _version(),

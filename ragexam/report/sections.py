@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from exam_gen.statistics import Baseline, ExamStatistics
 from ragexam.report.background import model_roles
-from ragexam.report.baselines import Baseline
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
 from ragexam.report.scores import Interval, bound_of, facets_of, levels_of
@@ -127,18 +127,23 @@ def numbers_view(evidence: Evidence, found: Findings) -> tuple[list[View], list[
         _number("Questions", str(len(evidence.questions)), f"multiple choice, written{n_documents}"),
         _number("Pipelines", str(len(found.accuracy)), _grid(evidence.scores)),
         _passages(found.value_of_passages),
-        _baseline("Always the same letter", found.fixed, "the best position in hindsight"),
-        _baseline("Always the longest choice", found.longest, "the choice with the most characters"),
+        _baseline("Always the same letter", found.exam.fixed_answer, "the best position in hindsight"),
+        _baseline("Always the longest choice", found.exam.longest_answer, "the choice with the most characters"),
     ]
-    warnings = []
-    if not found.fixed.is_luck:
-        warnings.append("The right answers stand too often at the same position: answering blindly pays.")
-    if not found.longest.is_luck:
-        warnings.append(
-            "The right answers are too often the longest ones: picking the longest choice pays, so every score here "
-            "is lifted by something that is not knowledge."
-        )
-    return numbers, warnings
+    return numbers, list(_baseline_warnings(found.exam))
+
+
+def _baseline_warnings(exam: ExamStatistics) -> Iterator[str]:
+    if not exam.fixed_answer.within_chance:
+        yield "The right answers stand too often at the same position: answering blindly pays."
+    for baseline, name in ((exam.longest_answer, "longest"), (exam.shortest_answer, "shortest")):
+        if not baseline.within_chance and baseline.accuracy > baseline.chance:
+            yield (
+                f"The right answers are too often the {name} ones: picking the {name} choice pays, so every score here "
+                "is lifted by something that is not knowledge."
+            )
+        elif not baseline.within_chance:
+            yield f"The right answers are too rarely the {name} ones: leaving the {name} choice out pays."
 
 
 def _number(heading: str, value: str, sentence: str) -> View:
@@ -162,8 +167,8 @@ def _passages(gain: Interval) -> View:
 
 
 def _baseline(heading: str, found: Baseline, how: str) -> View:
-    verdict = "within sampling error" if found.is_luck else "more than luck"
-    luck = f"luck alone gives {percent(found.expected)}, up to {percent(found.limit)} in 95 of 100 such exams"
+    verdict = "within sampling error of chance" if found.within_chance else "not explained by chance"
+    luck = f"chance gives {percent(found.chance)}; p = {found.p_value:.2g}"
     return _number(heading, percent(found.accuracy), f"{how}: {verdict} ({luck})")
 
 

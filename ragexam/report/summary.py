@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from exam_gen.statistics import ExamStatistics, exam_statistics
 from ragexam.report.accuracy import pipeline_accuracy
-from ragexam.report.baselines import Baseline, fixed_answer, longest_answer
 from ragexam.report.gather import Evidence, gather
 from ragexam.report.scores import (
     CEILING,
@@ -31,8 +31,7 @@ class Findings:
 
     accuracy: Mapping[str, Interval]
     value_of_passages: Interval
-    fixed: Baseline
-    longest: Baseline
+    exam: ExamStatistics
     verdicts: tuple[FacetVerdict, ...]
     from_accuracy: bool
 
@@ -47,8 +46,7 @@ def find(evidence: Evidence) -> Findings:
     return Findings(
         accuracy=pipeline_accuracy(scores),
         value_of_passages=value_of_passages(scores),
-        fixed=fixed_answer(evidence.questions),
-        longest=longest_answer(evidence.questions),
+        exam=exam_statistics(evidence.questions, evidence.dropped),
         verdicts=judge_all(scores, draws),
         from_accuracy=from_accuracy,
     )
@@ -67,9 +65,12 @@ def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
         "n_pipelines": len(found.accuracy),
         "accuracy": {name: _interval(interval) for name, interval in found.accuracy.items()},
         "oracle_minus_closed_book": _interval(found.value_of_passages),
-        "fixed_answer_baseline": _number(found.fixed.accuracy),
-        "longest_answer_baseline": _number(found.longest.accuracy),
-        "baselines_within_sampling_error": {"fixed": found.fixed.is_luck, "longest": found.longest.is_luck},
+        "fixed_answer_baseline": _number(found.exam.fixed_answer.accuracy),
+        "longest_answer_baseline": _number(found.exam.longest_answer.accuracy),
+        "baselines_within_sampling_error": {
+            "fixed": found.exam.fixed_answer.within_chance,
+            "longest": found.exam.longest_answer.within_chance,
+        },
         "best": {verdict.facet: _best(verdict, found.from_accuracy) for verdict in found.verdicts},
         "verdict": sentences(found.verdicts),
         "converged": None if evidence.measured is None else evidence.measured.converged,

@@ -129,6 +129,14 @@ def test_longest_keys_are_pointed_out(copy: Path) -> None:
     assert "picking the longest choice pays" in text
 
 
+def test_keys_always_at_the_same_position_are_pointed_out(copy: Path) -> None:
+    lines = [json.loads(line) for line in (copy / "exam.jsonl").read_text(encoding="utf-8").splitlines()]
+    (copy / "exam.jsonl").write_text("".join(json.dumps(line | {"answer": 1}) + "\n" for line in lines))
+    assert summarize(copy)["baselines_within_sampling_error"] == {"fixed": False, "longest": True}
+    assert "stand too often at the same position" in seen(copy).text
+    assert "not explained by chance" in seen(copy).text
+
+
 def test_a_retriever_renamed_by_the_grid_is_still_a_bound(copy: Path) -> None:
     table = (copy / "responses.csv").read_text().replace("oracle", "gold-passage")
     (copy / "responses.csv").write_text(table)

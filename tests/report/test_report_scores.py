@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from exam_gen.records import Question
 from ragexam.report.accuracy import accuracy_table, accuracy_view
-from ragexam.report.baselines import fixed_answer, longest_answer
 from ragexam.report.scores import (
     bootstrap_mean,
     bound_of,
@@ -26,10 +24,6 @@ from ragexam.report.scores import (
 
 def table(rows: list[tuple[str, str, float, str, str]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["student", "item", "score", "llm", "retriever"])
-
-
-def question(name: str, key: int, choices: tuple[str, ...] = ("aa", "bb", "cc", "dd")) -> Question:
-    return Question(name, "Which?", choices, key)
 
 
 def test_interval_of_single_answers_is_wilsons() -> None:
@@ -122,40 +116,6 @@ def test_damaged_response_tables_are_refused_in_one_line(tmp_path: Path, text: s
     with pytest.raises(ValueError, match=message) as caught:
         read_scores(path)
     assert "\n" not in str(caught.value)
-
-
-def test_random_keys_are_luck_and_constant_keys_are_not() -> None:
-    rng = np.random.default_rng(3)
-    fair = [question(f"q{n}", int(rng.integers(4))) for n in range(80)]
-    assert fixed_answer(fair).is_luck
-    constant = [question(f"q{n}", 1) for n in range(80)]
-    assert fixed_answer(constant).accuracy == 1.0
-    assert not fixed_answer(constant).is_luck
-
-
-def test_limit_of_the_fixed_answer_knows_that_the_best_of_four_was_picked() -> None:
-    found = fixed_answer([question(f"q{n}", n % 4) for n in range(40)])
-    assert found.accuracy == pytest.approx(0.25)
-    assert found.expected > 0.28
-    assert found.limit > 0.36
-
-
-def test_fixed_answer_is_called_more_than_luck_in_about_one_of_twenty_fair_exams() -> None:
-    rng = np.random.default_rng(4)
-    wrong = sum(
-        not fixed_answer([question(f"q{n}", int(k)) for n, k in enumerate(rng.integers(4, size=48))]).is_luck
-        for _ in range(200)
-    )
-    assert 0 < wrong <= 20
-
-
-def test_longest_answer_shares_ties() -> None:
-    long_key = [question(f"q{n}", 0, ("longer", "b", "c", "d")) for n in range(40)]
-    assert longest_answer(long_key).accuracy == 1.0
-    assert not longest_answer(long_key).is_luck
-    tied = longest_answer([question(f"q{n}", n % 4) for n in range(40)])
-    assert tied.accuracy == pytest.approx(0.25)
-    assert tied.is_luck
 
 
 def test_accuracy_table_averages_over_the_other_facets() -> None:
