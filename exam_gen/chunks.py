@@ -183,7 +183,7 @@ def _spans(pieces: _Pieces) -> list[tuple[int, int]]:
         after = _cut(pieces, first)
         spans.append((first, after))
         first = after
-    return _mend_tail(pieces, spans)
+    return _mended(pieces, spans)
 
 
 def _cut(pieces: _Pieces, first: int) -> int:
@@ -208,19 +208,26 @@ def _cut(pieces: _Pieces, first: int) -> int:
     return max(candidates, key=quality, default=reach)
 
 
-def _mend_tail(pieces: _Pieces, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A last chunk below a minimum joins the one before, or shares its parts, when the maxima allow."""
-    if len(spans) < 2 or pieces.is_enough(*spans[-1]):
-        return spans
-    first, after = spans[-2][0], spans[-1][1]
+def _mended(pieces: _Pieces, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """A chunk below a minimum joins its neighbour, or takes parts from it, when the maxima allow."""
+    found = spans[:1]
+    for span in spans[1:]:
+        whole = all(pieces.is_enough(*side) for side in (found[-1], span))
+        found[-1:] = [found[-1], span] if whole else _pooled(pieces, found[-1], span)
+    return found
+
+
+def _pooled(pieces: _Pieces, left: tuple[int, int], right: tuple[int, int]) -> list[tuple[int, int]]:
+    """The parts of two neighbouring chunks as one chunk, as two that are both long enough, or as they were."""
+    first, after = left[0], right[1]
     if pieces.fits(first, after):
-        return [*spans[:-2], (first, after)]
+        return [(first, after)]
     shared = [
         cut
         for cut in range(first + 1, after)
         if all(pieces.fits(*side) and pieces.is_enough(*side) for side in ((first, cut), (cut, after)))
     ]
     if not shared:
-        return spans
-    cut = max(shared, key=lambda cut: (pieces.levels[cut], -abs(pieces.starts[cut] - spans[-1][0])))
-    return [*spans[:-2], (first, cut), (cut, after)]
+        return [left, right]
+    cut = max(shared, key=lambda cut: (pieces.levels[cut], -abs(pieces.starts[cut] - pieces.starts[right[0]])))
+    return [(first, cut), (cut, after)]
