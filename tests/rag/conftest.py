@@ -76,10 +76,13 @@ FAMILIES = ("llama", "qwen2", "gemma3")
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """From a family name to a folder with a random model of it and a tokenizer trained on the spot."""
+    import torch
+
+    # Threads gain nothing at this size, and they wait for each other on a busy machine.
+    torch.set_num_threads(1)
     made: dict[tuple[str, bool], Path] = {}
 
     def make(family: str, chat: bool = True) -> Path:
-        import torch
         from transformers import AutoModelForCausalLM
 
         if (family, chat) not in made:
