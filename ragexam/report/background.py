@@ -113,7 +113,7 @@ def diagnostics_view(evidence: Evidence) -> View:
             f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
         )
     facts = [(_DIAGNOSTICS.get(name, name.replace("_", " ")), _shown(v)) for name, v in flattened(measured.diagnostics)]
-    return {"sentences": lines, "warnings": list(measured.warnings), "facts": facts}
+    return {"sentences": lines, "warnings": list(measured.fit.warnings), "facts": facts}
 
 
 def making_view(evidence: Evidence) -> list[View]:

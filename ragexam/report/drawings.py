@@ -90,8 +90,9 @@ def draw(evidence: Evidence) -> Drawings:
 def grouped_information(measured: Measured, questions: Sequence[Question], kind: _Kind) -> pd.DataFrame:
     """`group, theta, n_items, total…, mean…` of the questions under each label."""
     groups: dict[str, list[str]] = {name: [] for name in kind.order}
+    known = set(measured.fit.data.items)
     for question in questions:
-        if question.id in measured.items.index:
+        if question.id in known:
             for name in question.labels.get(kind.stored) or kind.label(question.stem):
                 groups.setdefault(name, []).append(question.id)
     return measured.fit.information_by({name: ids for name, ids in groups.items() if ids}, THETA)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,33 +20,59 @@ if TYPE_CHECKING:
 
 THETA = np.linspace(-3.0, 3.0, 61)
 """Abilities at which curves are drawn."""
+_NODES = 25
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A fit in tables, all intervals 90 %.
+    """A fit in tables, all intervals 90 %; tables that only the page needs are made when first asked for.
 
-    `items` (index: question id) has `a, b, c, infit, outfit, point_biserial, flags, information`, the last averaged
-    over the pipelines' abilities; `abilities` has `student, theta, theta_low, theta_high`; `components` has `facet,
-    level, effect, low, high`; `curve` has `theta, total, total_low, total_high`; `residual` is the scale of what the
-    components do not explain, None where it was not estimated.
+    `components` has `facet, level, effect, low, high`; `residual` is the scale of what they do not explain, None
+    where it was not estimated.
     """
 
     fit: Fit
-    converged: bool
-    warnings: tuple[str, ...]
-    diagnostics: Mapping[str, Any]
-    items: pd.DataFrame
-    abilities: pd.DataFrame
-    components: pd.DataFrame
     draws: tuple[FacetDraws, ...]
+    components: pd.DataFrame
     residual: Interval | None
-    curve: pd.DataFrame
+
+    @property
+    def converged(self) -> bool:
+        """False when the answer should not be used."""
+        return self.fit.converged
 
     @property
     def how(self) -> str:
         """The model and the method that fitted it."""
         return f"{self.fit.model.upper()} model, fitted by {self.fit.method.upper()} on {self.fit.backend}"
+
+    @property
+    def diagnostics(self) -> Mapping[str, Any]:
+        """What the fit says about itself."""
+        more = {"reliability of abilities": self.fit.reliability, "elpd_loo": self.fit.elpd_loo}
+        return {**self.fit.diagnostics, **more}
+
+    @cached_property
+    def items(self) -> pd.DataFrame:
+        """The fit's items by question id, with `information` averaged over the pipelines' abilities."""
+        abilities = self.fit.abilities["theta"].to_numpy(float)
+        if len(abilities) > _NODES:
+            abilities = np.quantile(abilities, (np.arange(_NODES) + 0.5) / _NODES)
+        information = self.fit.information(abilities).mean.mean(axis=1)
+        return self.fit.items.assign(information=information).set_index("item")
+
+    @cached_property
+    def abilities(self) -> pd.DataFrame:
+        """`student, theta, theta_low, theta_high`."""
+        low, high = _limits(self.fit.draws["theta"])
+        return self.fit.abilities[["student", "theta"]].assign(theta_low=low, theta_high=high)
+
+    @cached_property
+    def curve(self) -> pd.DataFrame:
+        """`theta, total, total_low, total_high`: information of the whole exam."""
+        found = self.fit.information(THETA)
+        columns = {"total": found.total, "total_low": found.total_low, "total_high": found.total_high}
+        return pd.DataFrame({"theta": found.theta, **columns})
 
 
 def read_measured(folder: Path, renamed: Mapping[str, str]) -> Measured:
@@ -59,28 +86,9 @@ def read_measured(folder: Path, renamed: Mapping[str, str]) -> Measured:
         )
         for term in fit.design.terms
     )
-    return Measured(
-        fit=fit,
-        converged=fit.converged,
-        warnings=fit.warnings,
-        diagnostics={**fit.diagnostics, "reliability of abilities": fit.reliability, "elpd_loo": fit.elpd_loo},
-        items=_items(fit),
-        abilities=_abilities(fit),
-        components=_components(fit, draws),
-        draws=draws,
-        residual=_interval(fit.draws["residual_scale"]) if fit.design.terms and fit.design.residual else None,
-        curve=_curve(fit),
-    )
-
-
-def _items(fit: Fit) -> pd.DataFrame:
-    information = fit.information(fit.abilities["theta"].to_numpy(float)).mean.mean(axis=1)
-    return fit.items.assign(information=information).set_index("item")
-
-
-def _abilities(fit: Fit) -> pd.DataFrame:
-    low, high = _limits(fit.draws["theta"])
-    return fit.abilities[["student", "theta"]].assign(theta_low=low, theta_high=high)
+    estimated = bool(fit.design.terms) and fit.design.residual
+    residual = _interval(fit.draws["residual_scale"]) if estimated else None
+    return Measured(fit, draws, _components(fit, draws), residual)
 
 
 def _components(fit: Fit, draws: tuple[FacetDraws, ...]) -> pd.DataFrame:
@@ -89,12 +97,6 @@ def _components(fit: Fit, draws: tuple[FacetDraws, ...]) -> pd.DataFrame:
         effects = fit.components.loc[fit.components["facet"] == one.facet, "effect"]
         rows += zip([one.facet] * len(one.levels), one.levels, effects, *_limits(one.draws), strict=True)
     return pd.DataFrame(rows, columns=["facet", "level", "effect", "low", "high"])
-
-
-def _curve(fit: Fit) -> pd.DataFrame:
-    found = fit.information(THETA)
-    columns = {"total": found.total, "total_low": found.total_low, "total_high": found.total_high}
-    return pd.DataFrame({"theta": found.theta, **columns})
 
 
 def _limits(draws: NDArray[np.float64]) -> NDArray[np.float64]:
