@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from exam_gen.hypertext import visible_text
 from exam_gen.lines import decode, read_bytes
 
 TEXT_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".pdf"}
@@ -17,12 +18,6 @@ TEXT_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", "
 UNDERLINE = re.compile(r"([=\-~^\"'*+#`:._<>])\1{2,}\s*$")
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)", re.S)
-_BLOCKS = re.compile(
-    "address|article|aside|blockquote|body|dd|details|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main"
-    "|ol|p|pre|section|summary|table|tbody|thead|tfoot|tr|ul"
-)
-_ROWS = {"li", "tr", "dt", "dd", "tbody", "thead", "tfoot"}
-_SILENT = ["script", "style", "nav", "noscript", "template", "title", "svg", "iframe", "object"]
 
 
 class Page(NamedTuple):
@@ -49,7 +44,7 @@ def read_page(path: Path) -> Page:
         return _pdf(data, path)
     text = tidy(decode(data, path))
     if ending in {".html", ".htm"}:
-        return from_html(text)
+        return Page(*map(tidy, visible_text(text)))
     if ending in {".md", ".markdown"}:
         return _from_markdown(text)
     return Page(underlined_title(text) if ending == ".rst" else "", text)
@@ -109,62 +104,15 @@ def underlined_title(text: str) -> str:
     return ""
 
 
-def from_html(source: str) -> Page:
-    """The visible text of an HTML page: no script, style or navigation; one block per line, `pre` kept as it is."""
-    from bs4 import BeautifulSoup
-    from bs4.element import NavigableString, PreformattedString
-
-    # Two private-use characters mark verbatim blocks below, so that the page must not bring its own.
-    soup = BeautifulSoup(re.sub(r"[\ue000\ue001]", "", source), "html.parser")
-    title = _html_title(soup.title.get_text() if soup.title else "", soup.h1.get_text(" ") if soup.h1 else "")
-    for tag in soup.find_all(_SILENT):
-        tag.decompose()
-    verbatim: list[str] = []
-    for string in list(soup.find_all(string=True)):
-        if isinstance(string, PreformattedString):
-            string.extract()
-        elif string.find_parent("pre") is None:
-            string.replace_with(NavigableString(re.sub(r"\s+", " ", string)))
-    for tag in soup.find_all("pre"):
-        verbatim.append(tag.get_text().strip("\n"))
-        tag.replace_with(NavigableString(f"\n\n\ue000{len(verbatim) - 1}\ue001\n\n"))
-    for tag in soup.find_all("br"):
-        tag.replace_with(NavigableString("\n"))
-    for tag in soup.find_all(lambda tag: _BLOCKS.fullmatch(tag.name) is not None):
-        row = tag.name in _ROWS
-        tag.insert_before(NavigableString("\n" if row else "\n\n"))
-        tag.insert(0, NavigableString("- " if tag.name == "li" else ""))
-        tag.insert_after(NavigableString("" if row else "\n\n"))
-    for tag in soup.find_all(["td", "th"]):
-        tag.insert_after(NavigableString(" | "))
-    return Page(title, tidy(_restore(_squeeze(soup.get_text()), verbatim)))
-
-
-def _html_title(title: str, heading: str) -> str:
-    """The `<title>`, or else the first `<h1>`."""
-    return " ".join((title.strip() or heading).split())
-
-
-def _squeeze(text: str) -> str:
-    lines = [re.sub(r"[^\S\n]+", " ", line).strip().removesuffix(" |") for line in text.split("\n")]
-    lines = ["" if line in {"-", "|"} else line for line in lines]
-    return tidy(re.sub(r"\n{3,}", "\n\n", "\n".join(lines)))
-
-
-def _restore(text: str, verbatim: list[str]) -> str:
-    return re.sub(r"\ue000(\d+)\ue001", lambda match: verbatim[int(match.group(1))], text)
-
-
 def _pdf(data: bytes, path: Path) -> Page:
     """The text layer of a PDF, hyphenated line ends joined; pages are separated by a blank line."""
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
 
     try:
         reader = PdfReader(io.BytesIO(data))
         pages = [page.extract_text() for page in reader.pages]
         title = str((reader.metadata.title if reader.metadata else "") or "")
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except Exception as error:  # damaged files make the reader fail in any way
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{path}: cannot read the PDF ({reason}); wanted a readable, unlocked PDF") from None
     text = tidy("\n\n".join(page.strip() for page in pages if page.strip()))

@@ -240,8 +240,13 @@ def _collect(lines: Sequence[str], start: int, style: str, wanted: int) -> _Choi
         if label == len(choices) and len(choices) < wanted:
             choices.append([_body(line, style)])
             closed = False
-        elif label is not None or _ANSWER_START.match(line) or _EXPLAINED.match(line):
+        elif label is not None or _ANSWER_START.match(line):
             break
+        elif _EXPLAINED.match(line):
+            # Each choice may be explained below it; the explanation after the last one ends the choices.
+            if len(choices) >= wanted:
+                break
+            closed = True
         elif not line.strip():
             # A blank line ends a choice that has text; the next label may still follow.
             closed = closed or any(part.strip() for part in choices[-1])

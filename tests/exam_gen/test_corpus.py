@@ -1,12 +1,15 @@
 import csv
 import gzip
 import json
+import time
 import warnings
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from exam_gen import Document
 from exam_gen.corpus import read_corpus
@@ -96,10 +99,18 @@ def test_html_keeps_text_and_code_and_loses_script_style_and_navigation(tmp_path
 
 
 def test_html_without_a_closed_head_keeps_its_body(tmp_path: Path) -> None:
-    (document,) = read_corpus(
-        put(tmp_path / "page.html", b"<head><title>T</title><body><p>Body \xee\x80\x800\xee\x80\x81")
-    )
+    (document,) = read_corpus(put(tmp_path / "page.html", b"<head><title>T</title><body><p>Body 0"))
     assert (document.title, document.text) == ("T", "Body 0")
+
+
+def test_html_with_navigation_never_closed_keeps_its_text(tmp_path: Path) -> None:
+    (document,) = read_corpus(put(tmp_path / "page.html", b"<title>T</title><nav><a>Home</a><p>All the text.<br/>End"))
+    assert (document.title, document.text) == ("T", "Home\n\nAll the text.\nEnd")
+
+
+def test_html_with_a_title_never_closed_keeps_its_text(tmp_path: Path) -> None:
+    (document,) = read_corpus(put(tmp_path / "page.html", b"<title>Name<p>All the text.</p><h1>Head</h1>"))
+    assert (document.title, document.text) == ("Name", "All the text.\n\nHead")
 
 
 def pdf(text: str) -> bytes:
@@ -289,3 +300,40 @@ def test_two_megabytes_in_one_csv_cell_are_read(tmp_path: Path) -> None:
     path = table(tmp_path / "c.csv", [{"id": "a", "text": "long text " * 200_000}])
     assert len(read_corpus(path)[0].text) == 1_999_999
     assert csv.field_size_limit() == limit
+
+
+KEPT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\r"), min_size=1, max_size=40)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(KEPT.map(str.rstrip).filter(lambda text: text[:1].strip() != ""), min_size=1, max_size=5))
+def test_any_text_is_read_alike_from_every_format(tmp_path_factory: pytest.TempPathFactory, found: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    rows = [{"id": f"d{number}", "title": "t", "text": text} for number, text in enumerate(found)]
+    for kind in ("jsonl", "json", "csv", "parquet"):
+        assert [one.text for one in read_corpus(table(folder / f"c.{kind}", rows))] == found
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div>" * 20_000 + "deep",
+        "<p>x" * 50_000,
+        "<" * 200_000 + "p>text",
+        "<pre>" + "x\n" * 100_000,
+        "&#55296;&#0;text",
+    ],
+    ids=["nested", "unclosed", "brackets", "verbatim", "bad references"],
+)
+def test_hostile_pages_are_read_in_seconds(tmp_path: Path, page: str) -> None:
+    start = time.perf_counter()
+    (document,) = read_corpus(put(tmp_path / "page.html", page.encode()))
+    assert document.text
+    document.text.encode()
+    assert time.perf_counter() - start < 20
+
+
+def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
+    put(tmp_path / "a" / "x.md", b"Text.")
+    (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
+    assert [one.id for one in read_corpus(tmp_path)] == ["a/x.md"]

@@ -39,6 +39,15 @@ FORMS = {
     "fifth choice": "Question: {S}\n{P}\nE) None\nAnswer: B",
     "second question": ("Question: {S}\n{P}\nAnswer: B\n\nQuestion 2: Else?\nA) 1\nB) 2\nC) 3\nD) 4"),
     "explained choices": ("Question: {S}\n{P}\nAnswer: B\nExplanations:\nA) is wrong: many zones.\nB) right."),
+    "label alone": "Question: {S}\nA)\n{0}\nB)\n{1}\nC)\n{2}\nD)\n{3}\n\nAnswer: B",
+    "explained in turn": (
+        "Question: {S}\nA) {0}\nExplanation: many.\nB) {1}\nExplanation: one.\n\nC) {2}\nExplanation: no.\nD) {3}\n"
+        "Explanation: no.\n\nCorrect Answer: B"
+    ),
+    "explained behind": (
+        "Question: {S}\nA) {0} Explanation: many.\nB) {1} Explanation: one.\nC) {2} Explanation: no.\nD) {3} "
+        "Explanation: no.\nCorrect Answer: B"
+    ),
     "answer first": "Question: {S}\nCorrect answer: B\n{P}",
     "windows": "Question: {S}\r\nA) {0}\r\nB) {1}\r\nC) {2}\r\nD) {3}\r\nAnswer: B\r\n",
     "end mark": "Question: {S}\n{P}\nAnswer: B</s>",
