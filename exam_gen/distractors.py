@@ -131,7 +131,7 @@ def _trigrams(text: str) -> set[str]:
 
 
 def _by_length(options: Sequence[str], key: str, count: int) -> list[str]:
-    """The first ones of the shorter, the equally long and the longer in turn, so that any length rank stays possible."""
+    """The first ones of the shorter, the equally long and the longer in turn, so that any rank is possible."""
     groups = [
         [text for text in options[:_MAX_CANDIDATES_SEEN] if len(text) < len(key)],
         [text for text in options[:_MAX_CANDIDATES_SEEN] if len(text) > len(key)],
@@ -166,44 +166,50 @@ def choose(items: Sequence[Item], *, seed: int) -> list[tuple[str, str, str]]:
     Items with the fewest possibilities are served first; each takes the triple whose two ranks are so far the rarest.
     """
     rng = random.Random(seed)
-    lengths, likelihoods = np.zeros(4), np.zeros(4)
+    lengths, likelihoods = [0.0] * 4, [0.0] * 4
     triples = [_triples(item) for item in items]
     tiebreak = [rng.random() for _ in items]
-    order = sorted(range(len(items)), key=lambda i: (len({tuple(t.length) for t in triples[i]}), tiebreak[i]))
+    order = sorted(range(len(items)), key=lambda i: (len({t.length for t in triples[i]}), tiebreak[i]))
     chosen: dict[int, tuple[str, str, str]] = {}
     for index in order:
         best = min(
             triples[index],
-            key=lambda t: (float(t.length @ lengths) + 0.5 * float(t.likelihood @ likelihoods), t.preference),
+            key=lambda t: (_dot(t.length, lengths) + 0.5 * _dot(t.likelihood, likelihoods), t.preference),
         )
-        lengths += best.length
-        likelihoods += best.likelihood
+        lengths = [total + share for total, share in zip(lengths, best.length, strict=True)]
+        likelihoods = [total + share for total, share in zip(likelihoods, best.likelihood, strict=True)]
         chosen[index] = best.texts
     return [chosen[index] for index in range(len(items))]
 
 
-class _Triple:
-    """Three options and where they put the key: `length` and `likelihood` are shares `[4]` of ranks (ties share)."""
+class _Triple(NamedTuple):
+    """Three options and where they put the key: shares `[4]` of the ranks from below (ties share)."""
 
-    def __init__(self, item: Item, options: tuple[Option, Option, Option], preference: int) -> None:
-        self.texts = (options[0].text, options[1].text, options[2].text)
-        self.preference = preference
-        self.length = _rank(len(item.key), [len(option.text) for option in options])
-        self.likelihood = _rank(item.closed, [option.closed for option in options])
+    texts: tuple[str, str, str]
+    length: tuple[float, ...]
+    likelihood: tuple[float, ...]
+    preference: int
 
 
 def _triples(item: Item) -> list[_Triple]:
     found = itertools.combinations(enumerate(item.options), 3)
     return [
-        _Triple(item, (a, b, c), i + j + k)
+        _Triple(
+            (a.text, b.text, c.text),
+            _rank(len(item.key), (len(a.text), len(b.text), len(c.text))),
+            _rank(item.closed, (a.closed, b.closed, c.closed)),
+            i + j + k,
+        )
         for (i, a), (j, b), (k, c) in found
         if len({a.text.lower(), b.text.lower(), c.text.lower()}) == 3
     ]
 
 
-def _rank(own: float, others: Sequence[float]) -> NDArray[np.float64]:
+def _rank(own: float, others: Sequence[float]) -> tuple[float, ...]:
     below = sum(other < own for other in others)
     tied = sum(other == own for other in others)
-    shares = np.zeros(4)
-    shares[below : below + tied + 1] = 1 / (tied + 1)
-    return shares
+    return tuple(1 / (tied + 1) if below <= place <= below + tied else 0.0 for place in range(4))
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))

@@ -14,11 +14,18 @@ from exam_gen.spans import Span, sentences, spans
 
 _WEIGHTS = {"code": 1.0, "number": 0.8, "name": 0.9, "phrase": 0.6}
 _LEANS = re.compile(
-    r"^[\"'(]*(?:However|Also|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note that|For (?:example|instance|more|"
-    r"details)|Otherwise|Similarly|In (?:this|that|these|addition|particular|other words)|It|This|These|They|That|Those|"
-    r"Such|He|She|His|Her|Their|Its|Here|There|I|We|You|Our|My|The (?:latter|former|above|following|same|second|first)|If so|"
-    r"And|But|So|Then|See|As (?:above|mentioned|before)|Question|Edit|Top answer)\b"
+    r"^[\"'(]*(?:However|Also|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note that|Otherwise|Similarly"
+    r"|For (?:example|instance|more|details)|In (?:addition|particular|other words)|It|They|That|He|She|His|Her"
+    r"|Their|Its|There|We|Our|The (?:latter|former|same|second|first)|If so|And|But|So|Then|As (?:mentioned|before)"
+    r"|Question|Edit|Top answer)\b"
 )
+_POINTS = re.compile(
+    r"\b(?:sections?|chapters?|appendix|documentation|figures?|tables?|examples?|below|above|following|previously"
+    r"|this|these|those|such|here|(?-i:I)|me|my|you|your|so-called|see|refer to|click|et al)\b",
+    re.IGNORECASE,
+)
+_NEEDS_OTHERS = re.compile(r"\b(?:we|our|us|he|she|his|her|him|former|latter|also|instead|then)\b", re.IGNORECASE)
+_EARLY_PRONOUN = re.compile(r"^(?:\W*\w+){0,5}?\W*\b(?:it|its|they|them|their|there)\b", re.IGNORECASE)
 _LISTED = re.compile(r"(?:^|[,(]|\b(?:and|or|nor|e\.g\.|like|as|including))\s*[\"'`*(]*$")
 _COMMON = 0.12
 """A span in a larger share of the chunks than this says nothing about one of them."""
@@ -33,6 +40,11 @@ class Fact:
     score: float
 
     @property
+    def stands_alone(self) -> bool:
+        """Whether the sentence can be read without its neighbours: nothing in it points to another one or to a "we"."""
+        return not _NEEDS_OTHERS.search(self.span.sentence) and not _EARLY_PRONOUN.search(self.span.sentence)
+
+    @property
     def gapped(self) -> str:
         """The sentence with the key left out."""
         sentence = self.span.sentence
@@ -44,18 +56,18 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
 
     The order of chunks is drawn from `seed`. A sentence that stands in several chunks is used once.
     """
-    rng = random.Random(seed)
     order = list(chunks)
-    rng.shuffle(order)
+    random.Random(seed).shuffle(order)
     common = _common_spans(chunks)
     used: set[str] = set()
     rounds: list[list[Fact]] = [[] for _ in range(per_chunk)]
     for chunk in order:
+        jitter = random.Random(f"{seed}:{chunk.id}")
         best = []
         for sentence in sentences(chunk.text):
-            if sentence in used or _LEANS.match(sentence):
+            if sentence in used or _LEANS.match(sentence) or _POINTS.search(sentence):
                 continue
-            found = [fact for fact in _of_sentence(chunk, sentence, common, rng)]
+            found = _of_sentence(chunk, sentence, common, jitter)
             if found:
                 best.append(max(found, key=lambda fact: fact.score))
         best.sort(key=lambda fact: -fact.score)

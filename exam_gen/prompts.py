@@ -4,44 +4,75 @@ from __future__ import annotations
 
 from exam_gen.model import Prompt
 
-STEM_VERSION = "stem-2"
+STEM_VERSION = "stem-3"
+COMPLETION_VERSION = "completion-1"
 ANSWER_VERSION = "answer-1"
 PAPER_VERSION = "paper-1"
 
 GAP = "____"
 
 _STEM_SYSTEM = (
-    f"You turn a sentence into an exam question. The question asks for the words replaced by {GAP}, "
-    "keeps the other facts of the sentence, names its subject, and ends with a question mark."
+    "You turn a sentence with a gap into an exam question that asks for what is missing. "
+    "Keep the facts of the sentence, name its topic, and do not point to the sentence."
 )
-# The examples are about things no corpus here treats and hold no personal names: a small model copies both.
+# The key is not shown: a small model that sees it asks about it. The examples are about things that corpora seldom
+# treat and hold no personal names, because a small model copies from them.
 _STEM_EXAMPLES = (
     (
-        "Electric motors",
+        "Induction motors",
         f"An induction motor draws {GAP} times its rated current while it starts.",
-        "five to seven",
+        "a number",
         "How many times its rated current does an induction motor draw while it starts?",
     ),
     (
         "Bee colonies in winter",
-        f"The colony survives the cold because the workers form {GAP} around the queen.",
-        "dense cluster",
+        f"The colony survives the cold because the workers form a {GAP} around the queen.",
+        "some words",
         "What do the workers of a bee colony form around the queen to survive the cold?",
     ),
     (
-        "git-config",
-        f"If {GAP} is set, the command reads its settings from that file instead of the home folder.",
-        "GIT_CONFIG_GLOBAL",
-        "Which variable makes git-config read its settings from another file instead of the home folder?",
+        "Tide gauges",
+        f"When the float sticks, the logger writes zeros and sets {GAP} until it is freed.",
+        "a constant or variable",
+        "Which variable does the logger of a tide gauge set when its float sticks?",
     ),
 )
+_MISSING = {
+    "number:percent": "a percentage",
+    "number:%": "a percentage",
+    "number:year": "a year",
+    "number:integer": "a number",
+    "number:decimal": "a number",
+    "name:acronym": "an abbreviation",
+    "code:exception": "an exception",
+    "code:call": "a function or method",
+    "code:dunder": "a special method or attribute",
+    "code:option": "an option",
+    "code:constant": "a constant or variable",
+    "code:dotted": "a module, attribute or method",
+    "code:camel": "a class or value",
+}
+_MISSING_CLASS = {"number": "a quantity", "name": "a proper name", "code": "a name in code", "phrase": "some words"}
+_OPENING = {"code": " Which", "phrase": " What"}
+"""The first word of the question, for the classes where the model otherwise often writes a statement."""
 
 
-def stem_prompt(title: str, gapped: str, key: str) -> Prompt:
-    """Ask for the question whose answer is `key`, the words left out of the sentence `gapped`."""
-    shown = [f"Topic: {t}\nSentence: {s}\nAnswer: {a}\nQuestion: {q}\n" for t, s, a, q in _STEM_EXAMPLES]
-    asked = f"Topic: {title}\nSentence: {gapped}\nAnswer: {key}"
-    return Prompt("\n".join([*shown, asked]), system=_STEM_SYSTEM, reply="Question:")
+def stem_prompt(title: str, gapped: str, kind: str) -> Prompt:
+    """Ask for the question that the gap in a sentence answers; `kind` is that of the missing span."""
+    asked = [*_STEM_EXAMPLES, (title, gapped, _MISSING.get(kind) or _MISSING_CLASS[kind.split(":")[0]], "")]
+    shown = [f"Topic: {t}\nSentence: {s}\nMissing: {m}\nQuestion: {q}" for t, s, m, q in asked]
+    user = "\n\n".join(shown).removesuffix("\nQuestion: ")
+    return Prompt(user, system=_STEM_SYSTEM, reply="Question:" + stem_opening(kind))
+
+
+def stem_opening(kind: str) -> str:
+    """What the prompt has already written of the question."""
+    return _OPENING.get(kind.split(":")[0], "")
+
+
+def completion_stem(title: str, gapped: str) -> str:
+    """A stem made without a model: the sentence itself, to be completed."""
+    return f'{title.rstrip("?.: ")}: which answer completes the statement "{gapped.strip()}"?'
 
 
 def open_prompt(title: str, passage: str, stem: str) -> Prompt:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from exam_gen.words import DETERMINERS, FUNCTION_WORDS, GENERIC, VERBS
+
 MAX_KEY_CHARACTERS = 40
 
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|cf|vs|al|Fig|Eq|Sec|No|Dr|Mr|Mrs|Ms|St|Inc|approx|resp)|\b[A-Z])\.$")
@@ -13,34 +15,7 @@ _CODE_LIKE = re.compile(r">>>|::=|[{}]|==|\+=|->|\\\\|\$\$|=\s|\.\.\.|http|!\[|\
 _MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[([^\]]+)\]\([^)]*\)|\[\d+\]")
 _LIST_MARK = re.compile(r"^(?:[-*•+]|\d+[.)])\s+")
 
-FUNCTION_WORDS = frozenset(
-    """a about above after again against all also although always am an and any are as at be became because become
-    becomes been before being below between both but by came can cannot could did do does doing done down during each
-    either else even ever every few for from further get gets given gives go goes got had has have having he hence her
-    here hers him his how however i if in into is it its itself just keep keeps kept least less let like made make
-    makes many may me might more most much must my near need needs neither never no none nor not nothing now of off
-    often on once one only onto or other others otherwise our out over own per perhaps quite rather really same say
-    says seem seems see she should since so some something such take takes than that the their them then there
-    therefore these they thing things this those though through thus to too under unless until up upon us use used
-    uses using usually very via was way ways we well were what when where whether which while who whom whose why will
-    with within without would yet you your""".split()
-)
-_DETERMINERS = frozenset("a an the its their his her any each every no some this that these those another".split())
 _NOT_LAST = re.compile(r"(?:ly|ed|ing|ive|ous|ful|able|ible|ical|less|est|ic|al)$")
-_VERBS = frozenset(
-    """means returns raises allows provides includes contains requires requires supports specifies defines defined
-    called returned raised shows show found find finds called named known achieves achieve proposes propose presents
-    present outperforms improves enables creates create sets set calls call occurs occur happens happen refers refer
-    lets helps causes cause leads remains appears begins starts ends works work yields consists depends exists behaves
-    applies apply follows follow evaluates evaluated binds bound deletes changed changes performs perform implements
-    implement becomes gives tries try wants want tend tends think thinks know knows said say feel recommend""".split()
-)
-_GENERIC = frozenset(
-    """example examples following case cases thing things way ways lot kind kinds type types sort number point fact
-    time times people person someone text question answer article paper study section page result results order part
-    method methods approach work value values name names object objects word words use user users something anything
-    first second third last next new same different other others above below more most""".split()
-)
 
 
 @dataclass(frozen=True)
@@ -95,12 +70,12 @@ def _is_prose(sentence: str) -> bool:
 
 
 def spans(sentence: str) -> list[Span]:
-    """The candidate keys of a sentence, in order of position; overlapping ones are resolved in favour of the first rule."""
+    """The candidate keys of a sentence, in order of position; where two overlap, the earlier rule's stands."""
     taken: list[Span] = []
     for rule in (_code, _numbers, _names, _phrases):
         for text, kind, start in rule(sentence):
             free = all(start + len(text) <= other.start or start >= other.end for other in taken)
-            if free and 1 < len(text) <= MAX_KEY_CHARACTERS or (free and text.isdigit()):
+            if free and (text.isdigit() or 1 < len(text) <= MAX_KEY_CHARACTERS):
                 taken.append(Span(text, kind, sentence, start))
     return sorted(taken, key=lambda span: span.start)
 
@@ -117,13 +92,12 @@ def _code(sentence: str) -> list[tuple[str, str, int]]:
         text = match.group(1)
         if re.search(r"[A-Za-z]", text) and text[-1] not in ".,;:":
             found.append((text, code_kind(text), match.start(1)))
-    for match in _IDENTIFIER.finditer(sentence):
-        found.append((match.group(), code_kind(match.group()), match.start()))
+    found += [(match.group(), code_kind(match.group()), match.start()) for match in _IDENTIFIER.finditer(sentence)]
     return found
 
 
 def code_kind(text: str) -> str:
-    """The kind of a code token: a call, an exception, a class name, a dunder, an attribute, an option or a plain word."""
+    """The kind of a code token: a call, an exception, a class name, an attribute, an option, a plain word…"""
     bare = text.rstrip("()")
     shapes = (
         ("exception", r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration|Exit|Interrupt)"),
@@ -142,22 +116,26 @@ def code_kind(text: str) -> str:
     return "code:expression"
 
 
+_UNITS = (
+    "percent|million|billion|thousand|bytes?|bits?|KB|MB|GB|TB|kg|g|mg|km|cm|mm|m|seconds?|minutes?|hours?|days?|weeks?"
+    "|months?|years?|characters?|points?|times|people|degrees?|dollars?"
+)
 _NUMBER = re.compile(
-    r"(?<![\w.$€£-])([$€£]?\d[\d,]*(?:\.\d+)?)(%|\s?(?:percent|million|billion|thousand|bytes?|bits?|KB|MB|GB|TB|kg|g|mg|km|cm|mm|m"
-    r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|characters?|points?|times|people|degrees?|dollars?)\b)?(?![\w-]|\.\d)"
+    r"(?<![\w.$€£\[,–-])([$€£]?\d[\d,]*(?:\.\d+)?)" + rf"(\\?%|\s?(?:{_UNITS})\b)?" + r"(?![\w-]|\.\d)"
 )
 
 
 def _numbers(sentence: str) -> list[tuple[str, str, int]]:
     found = []
     for match in _NUMBER.finditer(sentence):
-        number, unit = match.group(1).rstrip(","), (match.group(2) or "").strip()
+        number, unit = match.group(1).rstrip(","), (match.group(2) or "").strip(" \\")
         text = match.group().strip().rstrip(",")
         if not unit and len(number) == 1:
             continue  # "1" and "2" are list marks, versions and footnotes more often than facts
         if not unit and re.fullmatch(r"(?:1[5-9]|20)\d\d", number):
             unit = "year"
-        found.append((text, f"number:{unit.rstrip('s') or ('decimal' if '.' in number else 'integer')}", match.start()))
+        form = "decimal" if "." in number else "integer"
+        found.append((text, f"number:{unit.rstrip('s') or form}", match.start()))
     return found
 
 
@@ -198,7 +176,7 @@ def _phrases(sentence: str) -> list[tuple[str, str, int]]:
             phrase = _noun_phrase(current, sentence, opened)
             if phrase:
                 found.append(phrase)
-            current, opened = [], word.lower() in _DETERMINERS or word.lower() in {"of", "as", "by", "with", "in"}
+            current, opened = [], word.lower() in DETERMINERS or word.lower() in {"of", "as", "by", "with", "in"}
     return found
 
 
@@ -207,13 +185,11 @@ def _noun_phrase(words: list[tuple[str, int]], sentence: str, opened: bool) -> t
         return None
     lower = [word.lower() for word, _ in words]
     last = lower[-1]
-    if any(word in _VERBS or (word.endswith("ly") and len(word) > 4) for word in lower) or _NOT_LAST.search(last):
+    if any(word in VERBS or (word.endswith("ly") and len(word) > 4) for word in lower) or _NOT_LAST.search(last):
         return None
-    if any(
-        word in _GENERIC for word in ([last] if len(words) == 1 else lower[:1] + lower[-1:] if len(words) == 2 else [])
-    ):
+    if len(words) == 1 and (len(last) < 5 or last in GENERIC):
         return None
-    if len(words) == 1 and len(last) < 5:
+    if lower[0].endswith(("ing", "'s")) or (len(words) == 2 and (lower[0] in GENERIC or last in GENERIC)):
         return None
     start = words[0][1]
     text = sentence[start : words[-1][1] + len(words[-1][0])]

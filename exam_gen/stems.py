@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import re
 
-from exam_gen.spans import FUNCTION_WORDS
+from exam_gen.words import FUNCTION_WORDS
 
 _MENTIONS_TEXT = re.compile(
-    r"\b(?:the|this|that|given|above|following) (?:sentence|text|passage|paragraph|statement above|document|documentation|article|"
-    r"paper|study|abstract|context|section|topic|fact|excerpt)\b|\bmentioned\b|\baccording to the (?:text|passage)|____",
+    r"\b(?:the|this|that|given|above|following) (?:sentence|text|passage|paragraph|document|documentation|article|paper"
+    r"|study|abstract|context|section|topic|fact|excerpt|phrase|name|quote)\b|\b(?:these|those)\b|\bmentioned\b|____",
     re.IGNORECASE,
 )
+_FIRST_PERSON = re.compile(r"\b(?:I|we|our|us|my|you|your)\b")
 _QUESTION = re.compile(r"\b(?:what|which|who|whom|whose|where|when|why|how)\b", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9_]+")
 
 
-def read_stem(raw: str, key: str) -> tuple[str, str | None]:
-    """The stem in a reply, and why it cannot be used (None when it can)."""
-    stem = " ".join(raw.strip().split("\n")[0].split())
+def read_stem(raw: str, *, title: str, key: str, opening: str = "") -> tuple[str, str | None]:
+    """The stem in a reply that continues `opening`, and why it cannot be used (None when it can).
+
+    A stem that names nothing of the document's title is given the title as its topic, so that it stands alone.
+    """
+    stem = " ".join((opening + raw).strip().split("\n")[0].split())
     end = stem.find("?")
     stem = stem[: end + 1] if end >= 0 else stem
-    return stem, _fault(stem, key)
+    stem = stem[:1].upper() + stem[1:]
+    reason = _fault(stem, key)
+    return (stem if reason or names_subject(stem, title) else with_topic(stem, title)), reason
+
+
+def with_topic(stem: str, title: str) -> str:
+    """The stem under its topic."""
+    topic = title.strip().rstrip(".:")
+    return f"{topic}{'' if topic.endswith('?') else '.'} {stem}"
 
 
 def _fault(stem: str, key: str) -> str | None:
@@ -30,6 +42,8 @@ def _fault(stem: str, key: str) -> str | None:
         return "stem is too short or too long"
     if not _QUESTION.search(stem):
         return "stem asks yes or no"
+    if _FIRST_PERSON.search(stem):
+        return "stem speaks in the first person"
     if _MENTIONS_TEXT.search(stem):
         return "stem refers to the text"
     if leaks(stem, key):

@@ -8,28 +8,49 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from exam_gen.assembly import shuffle_exam
 from exam_gen.distractors import Embed, Item, Pool, candidates, choose, pool
 from exam_gen.facts import Fact, facts
+from exam_gen.filters import Filter, standard_filters
+from exam_gen.free_writing import write_free
 from exam_gen.model import LanguageModel
-from exam_gen.prompts import STEM_VERSION, stem_prompt
+from exam_gen.prompts import (
+    ANSWER_VERSION,
+    COMPLETION_VERSION,
+    STEM_VERSION,
+    closed_prompt,
+    completion_stem,
+    open_prompt,
+    stem_opening,
+    stem_prompt,
+)
 from exam_gen.records import Chunk, Dropped, Question
 from exam_gen.replies import CachedModel, ReplyStore, Usage
 from exam_gen.stems import read_stem
-from exam_gen.verification import Thresholds, Verdict, judge, requests
+from exam_gen.verification import Thresholds, Verdict, judge, supported
 
 Progress = Callable[[int, int], None]
+BEYOND = "beyond the wanted number"
 
 
 @dataclass(frozen=True)
 class WritingSettings:
-    """How many questions to write and how; `questions` is the wanted number of survivors."""
+    """How many questions to write and how.
+
+    `questions`: the wanted number of survivors. `mode`: `answer-first` (a span of the passage is the key, the model
+    writes the stem) or `paper` (the model writes everything in free text). `per_chunk`: the most questions of one
+    chunk. `batch`: prompts written at once. `candidates`: wrong answers weighed per question. `max_tokens`: the longest
+    stem. `completions`: the largest share of questions that complete a sentence of the passage, made where the model's
+    own stem failed. `thresholds`: what verification asks for.
+    """
 
     questions: int = 64
     mode: Literal["answer-first", "paper"] = "answer-first"
     per_chunk: int = 2
-    batch: int = 8
-    candidates: int = 10
-    max_tokens: int = 48
+    batch: int = 16
+    candidates: int = 9
+    max_tokens: int = 40
+    completions: float = 0.4
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
@@ -38,6 +59,10 @@ class WritingSettings:
                 raise ValueError(f"writing: {name} is {getattr(self, name)}; wanted at least 1")
         if self.candidates < 3:
             raise ValueError(f"writing: candidates is {self.candidates}; wanted at least 3")
+        if not 0 <= self.completions <= 1:
+            raise ValueError(f"writing: completions is {self.completions}; wanted a share from 0 to 1")
+        if self.mode not in {"answer-first", "paper"}:
+            raise ValueError(f"writing: mode is {self.mode!r}; wanted answer-first or paper")
 
 
 @dataclass(frozen=True)
@@ -50,15 +75,20 @@ class Written:
     stopped: str
 
 
-class _Draft(NamedTuple):
+class Draft(NamedTuple):
+    """A stem for a fact, the text it came from, its prompt version and the wrong answers to weigh."""
+
     fact: Fact
     stem: str
     raw: str
+    version: str
     wrong: tuple[str, ...]
 
 
-class _Passed(NamedTuple):
-    draft: _Draft
+class Passed(NamedTuple):
+    """A draft that verification let through."""
+
+    draft: Draft
     verdict: Verdict
 
 
@@ -72,28 +102,27 @@ def write_exam(
     embed: Embed | None = None,
     progress: Progress | None = None,
 ) -> Written:
-    """Write questions until `settings.questions` survive or no fact is left (`stopped` says which).
+    """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
     The same chunks, settings and seed give the same exam; a run that was stopped takes finished batches from `replies`.
+    `embed` (texts to vectors `[n, d]`) brings wrong answers near the key in meaning; without it spelling decides.
+    `progress` is called with survivors so far and wanted.
     """
     cached = CachedModel(model, replies)
-    pooled = pool(chunks, embed)
+    report = progress or _silent
+    if settings.mode == "paper":
+        order = random.Random(seed).sample(list(chunks), len(chunks))
+        kept, dropped = write_free(order, cached, settings.questions, settings.batch, seed, report)
+        return Written(kept, dropped, cached.usage, _stopped(len(kept), settings.questions, len(order), "chunks"))
     todo = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
-    passed: list[_Passed] = []
-    dropped: list[Dropped] = []
+    writer = _Writer(cached, pool(chunks, embed), settings, seed)
     for batch in _batches(todo, settings.batch):
-        drafts, lost = _draft(batch, cached, pooled, settings, seed)
-        kept, failed = _verify(drafts, cached, settings.thresholds)
-        passed += kept
-        dropped += lost + failed
-        if progress:
-            progress(min(len(passed), settings.questions), settings.questions)
-        if len(passed) >= settings.questions:
+        writer.write(batch)
+        report(min(len(writer.passed), settings.questions), settings.questions)
+        if len(writer.passed) >= settings.questions:
             break
-    enough = len(passed) >= settings.questions
-    stopped = "enough questions" if enough else f"no facts left after {len(todo)}"
-    questions = _finish(passed[: settings.questions], cached.name, seed)
-    return Written(questions, dropped, cached.usage, stopped)
+    stopped = _stopped(len(writer.passed), settings.questions, len(todo), "facts")
+    return Written(writer.finished(), writer.dropped, cached.usage, stopped)
 
 
 def _batches(todo: Sequence[Fact], size: int) -> Iterator[Sequence[Fact]]:
@@ -101,86 +130,132 @@ def _batches(todo: Sequence[Fact], size: int) -> Iterator[Sequence[Fact]]:
         yield todo[start : start + size]
 
 
-def _draft(
-    batch: Sequence[Fact], model: CachedModel, pooled: Pool, settings: WritingSettings, seed: int
-) -> tuple[list[_Draft], list[Dropped]]:
-    prompts = [stem_prompt(fact.chunk.title, fact.gapped, fact.span.text) for fact in batch]
-    texts = model.generate(prompts, max_tokens=settings.max_tokens, stop=("\n",), seed=seed)
-    drafts: list[_Draft] = []
-    dropped: list[Dropped] = []
-    for fact, raw in zip(batch, texts, strict=True):
-        stem, reason = read_stem(raw, fact.span.text)
-        wrong = candidates(fact, stem, pooled, count=settings.candidates, seed=seed) if reason is None else []
-        if reason is None and len(wrong) < 3:
-            reason = "fewer than three wrong answers"
-        if reason is None:
-            drafts.append(_Draft(fact, stem, raw, tuple(wrong)))
-        else:
-            dropped.append(Dropped(reason, raw, fact.chunk.id))
-    return drafts, dropped
+def _silent(_done: int, _wanted: int) -> None:
+    """Report to nobody."""
 
 
-def _verify(drafts: Sequence[_Draft], model: CachedModel, limits: Thresholds) -> tuple[list[_Passed], list[Dropped]]:
-    asked = [
-        request
-        for draft in drafts
-        for request in requests(
-            draft.fact.chunk.title, draft.fact.chunk.text, draft.stem, draft.fact.span.text, draft.wrong
+def _stopped(done: int, wanted: int, total: int, what: str) -> str:
+    return f"{wanted} questions written" if done >= wanted else f"all {total} {what} used, {done} of {wanted} questions"
+
+
+class _Writer:
+    """The state of one exam in the making; batches are written in order, so that every run goes the same way."""
+
+    def __init__(self, model: CachedModel, pooled: Pool, settings: WritingSettings, seed: int) -> None:
+        self._model, self._pool, self._settings, self._seed = model, pooled, settings, seed
+        self._filters: Sequence[Filter] = standard_filters()
+        self.passed: list[Passed] = []
+        self.dropped: list[Dropped] = []
+
+    def write(self, batch: Sequence[Fact]) -> None:
+        """Write, verify and, where the model's stem failed, try again with the sentence itself as the stem."""
+        drafts = self._written(batch)
+        done = self._verified(drafts)
+        again = [fact for fact in batch if fact not in done and fact.stands_alone]
+        completed = sum(one.draft.version == COMPLETION_VERSION for one in self.passed)
+        room = int(self._settings.completions * self._settings.questions) - completed
+        self._verified([draft for fact in again[: max(room, 0)] if (draft := self._completion(fact))])
+
+    def finished(self) -> list[Question]:
+        """The wanted number of questions, with wrong answers and positions chosen over the whole exam."""
+        wanted = self._settings.questions
+        for one in self.passed[wanted:]:
+            self._drop(BEYOND, one.draft, one.verdict)
+        kept = self.passed[:wanted]
+        items = [Item(one.draft.fact.span.text, one.verdict.closed, one.verdict.options) for one in kept]
+        triples = choose(items, seed=self._seed)
+        questions = [self._question(one.draft, one.verdict, wrong) for one, wrong in zip(kept, triples, strict=True)]
+        return list(shuffle_exam(questions, self._seed))
+
+    def _written(self, batch: Sequence[Fact]) -> list[Draft]:
+        prompts = [stem_prompt(fact.chunk.title, fact.gapped, fact.span.kind) for fact in batch]
+        texts = self._model.generate(prompts, max_tokens=self._settings.max_tokens, stop=("\n",), seed=self._seed)
+        drafts = []
+        for fact, raw in zip(batch, texts, strict=True):
+            opening = stem_opening(fact.span.kind)
+            stem, reason = read_stem(raw, title=fact.chunk.title, key=fact.span.text, opening=opening)
+            if reason is None and (draft := self._draft(fact, stem, raw, STEM_VERSION)):
+                drafts.append(draft)
+            elif reason is not None:
+                self.dropped.append(Dropped(reason, raw, fact.chunk.id))
+        return drafts
+
+    def _completion(self, fact: Fact) -> Draft | None:
+        stem = completion_stem(fact.chunk.title, fact.gapped)
+        return self._draft(fact, stem, fact.gapped, COMPLETION_VERSION)
+
+    def _draft(self, fact: Fact, stem: str, raw: str, version: str) -> Draft | None:
+        """A draft with its candidates, unless there are too few or a filter finds a fault in the stem."""
+        wrong = candidates(fact, stem, self._pool, count=self._settings.candidates, seed=self._seed)
+        draft = Draft(fact, stem, raw, version, tuple(wrong))
+        if len(wrong) < 3:
+            self._drop("fewer than three wrong answers", draft, None)
+            return None
+        question = self._question(draft, None, draft.wrong[:3])
+        reason = next((reason for rule in self._filters[:-1] if (reason := rule(question))), None)
+        if reason:
+            self._drop(reason, draft, None)
+        return None if reason else draft
+
+    def _verified(self, drafts: Sequence[Draft]) -> set[Fact]:
+        """Ask with the passage, then, of those it supports, without; the facts that passed."""
+        limits = self._settings.thresholds
+        choices = [tuple(f" {text}" for text in (draft.fact.span.text, *draft.wrong)) for draft in drafts]
+        asked = [
+            (open_prompt(d.fact.chunk.title, d.fact.chunk.text, d.stem), c)
+            for d, c in zip(drafts, choices, strict=True)
+        ]
+        with_passage = self._model.all_log_likelihoods(asked)
+        good = [index for index, one in enumerate(with_passage) if supported(one, limits)]
+        for index in sorted(set(range(len(drafts))) - set(good)):
+            self._drop("key not supported by the passage", drafts[index], None)
+        without = self._model.all_log_likelihoods([(closed_prompt(drafts[i].stem), choices[i]) for i in good])
+        passed = set()
+        for index, alone in zip(good, without, strict=True):
+            draft = drafts[index]
+            verdict = judge(with_passage[index], alone, draft.wrong, limits)
+            question = self._question(draft, verdict, draft.wrong[:3])
+            reason = verdict.reason or self._filters[-1](question)
+            if reason is None:
+                self.passed.append(Passed(draft, verdict))
+                passed.add(draft.fact)
+            else:
+                self._drop(reason, draft, verdict)
+        return passed
+
+    def _drop(self, reason: str, draft: Draft, verdict: Verdict | None) -> None:
+        question = self._question(draft, verdict, draft.wrong[:3])
+        self.dropped.append(Dropped(reason, draft.raw, draft.fact.chunk.id, question))
+
+    def _question(self, draft: Draft, verdict: Verdict | None, wrong: Sequence[str]) -> Question:
+        chunk = draft.fact.chunk
+        measured: dict[str, float | None] = {"support": None, "lift": None, "margin": None, "closed_book": None}
+        if verdict is not None:
+            measured = {
+                "support": verdict.support,
+                "lift": verdict.lift,
+                "margin": verdict.margin,
+                "closed_book": verdict.closed,
+            }
+        digest = hashlib.sha256(f"{chunk.id}\n{draft.stem}".encode()).hexdigest()[:10]
+        return Question(
+            id=f"{chunk.id}-{digest}",
+            stem=draft.stem,
+            choices=(draft.fact.span.text, *wrong),
+            key=0,
+            document_id=chunk.document_id,
+            chunk_id=chunk.id,
+            topic=chunk.topic,
+            context=chunk.text,
+            metadata={
+                "model": self._model.name,
+                "verifier": self._model.name,
+                "prompt": draft.version,
+                "verification": ANSWER_VERSION,
+                "seed": self._seed,
+                "title": chunk.title,
+                "evidence": draft.fact.span.sentence,
+                "kind": draft.fact.span.kind,
+                **measured,
+            },
         )
-    ]
-    likelihoods = model.all_log_likelihoods(asked)
-    passed: list[_Passed] = []
-    dropped: list[Dropped] = []
-    for draft, with_passage, without in zip(drafts, likelihoods[::2], likelihoods[1::2], strict=True):
-        verdict = judge(with_passage, without, draft.wrong, limits)
-        if verdict.reason is None:
-            passed.append(_Passed(draft, verdict))
-        else:
-            choices = (draft.fact.span.text, *draft.wrong[:3])
-            question = _question(draft, verdict, choices, 0, model.name, 0)
-            dropped.append(Dropped(verdict.reason, draft.raw, draft.fact.chunk.id, question))
-    return passed, dropped
-
-
-def _finish(passed: Sequence[_Passed], model: str, seed: int) -> list[Question]:
-    """Choose wrong answers and positions so that length, likelihood and place of the key are spread evenly."""
-    items = [Item(one.draft.fact.span.text, one.verdict.closed, one.verdict.options) for one in passed]
-    triples = choose(items, seed=seed)
-    rng = random.Random(seed)
-    places = [place % 4 for place in range(len(passed))]
-    rng.shuffle(places)
-    questions = []
-    for one, wrong, place in zip(passed, triples, places, strict=True):
-        order = list(wrong)
-        rng.shuffle(order)
-        choices = (*order[:place], one.draft.fact.span.text, *order[place:])
-        questions.append(_question(one.draft, one.verdict, choices, place, model, seed))
-    return questions
-
-
-def _question(draft: _Draft, verdict: Verdict, choices: tuple[str, ...], key: int, model: str, seed: int) -> Question:
-    chunk = draft.fact.chunk
-    digest = hashlib.sha256(f"{chunk.id}\n{draft.stem}".encode()).hexdigest()[:10]
-    return Question(
-        id=f"{chunk.id}-{digest}",
-        stem=draft.stem,
-        choices=choices,
-        key=key,
-        document_id=chunk.document_id,
-        chunk_id=chunk.id,
-        topic=chunk.topic,
-        context=chunk.text,
-        metadata={
-            "model": model,
-            "verifier": model,
-            "prompt": STEM_VERSION,
-            "seed": seed,
-            "title": chunk.title,
-            "evidence": draft.fact.span.sentence,
-            "kind": draft.fact.span.kind,
-            "support": verdict.support,
-            "lift": verdict.lift,
-            "margin": verdict.margin,
-            "closed_book": verdict.closed,
-        },
-    )

@@ -1,0 +1,73 @@
+"""Closed word lists by which spans are told apart: function words, verbs, and nouns that say nothing."""
+
+from __future__ import annotations
+
+FUNCTION_WORDS = frozenset(
+    """a about above across after again against all almost along already also although always am among an and any are
+    around as at away be became because become becomes been before behind being below between both but by came can
+    cannot could did do does doing done down during each either else enough even ever every few for from further get
+    gets given gives go goes got had has have having he hence her here hers him his how however i if in including inside
+    instead into is it its itself just keep keeps kept least less let like made make makes many may me might more most
+    much must my near need needs neither never no none nor not nothing now of off often on once one only onto or other
+    others otherwise our out outside over own per perhaps quite rather really regarding respectively same say says seem
+    seems see seen she should since so some something still such take takes than that the their them then there
+    therefore these they thing things this those though through throughout thus to together too toward towards under
+    unless until up upon us use used uses using usually versus very via was way ways we well were what when where
+    whether which while who whom whose why will with within without would yet you your""".split()  # noqa: SIM905
+)
+
+DETERMINERS = frozenset("a an the its their his her any each every no some another".split())  # noqa: SIM905
+
+_PLAIN_VERBS = """accept access achieve act add affect agree allow announce appear apply argue arise ask assert assume
+    attempt avoid bear begin behave believe belong bind break bring build burn buy call carry cause choose claim come
+    compare compute conclude confirm consider consist contain continue convert correspond create cut deal decide declare
+    decrease define delete demonstrate denote depend derive describe determine develop die differ discover discuss drive
+    drop eat emulate enable encourage end ensure enter establish evaluate examine execute exist expect explain express
+    extract facilitate fail fall feel find finish fit fix follow force found generate get give go grow handle happen
+    hear help hide hold identify ignore illustrate imply import improve include increase indicate inherit introduce
+    invoke involve iterate join keep know lack last lead learn leave let lie live look lose love maintain make mean
+    meet modify move obtain occur offer open outperform override perform permit persist pick place play point possess
+    prefer present prevent print proceed produce propose protect prove provide publish pull put raise reach read receive
+    recommend reduce refer regulate reject relate rely remain remove render replace report represent require resemble
+    resolve restrict return reveal rise run satisfy say see seek seem sell send serve show sit solve speak specify spend
+    stand start state stay steal stop store suffer suggest supply support suppose suppress take talk teach tell tend
+    terminate think throw treat try turn understand undergo vary wait walk want watch wear win work worry write yield"""
+
+_IRREGULAR = """ate arose became began bought brought built came chose cut dealt did drove fell felt found gave got grew
+    went had heard held hid kept knew led left lay lost made meant met proved put ran rose said sat saw sent shown shut
+    sold sought spent spoke stood stole taken taught thought threw told took tried understood varied won wore written
+    wrote lies dies tries varies relies applies implies carries denies specifies identifies modifies satisfies"""
+
+
+def _inflected(verb: str) -> set[str]:
+    """The third person and the past of a regular verb; its base is left out where nouns are spelled alike."""
+    ending = "es" if verb.endswith(("s", "x", "ch", "sh", "o")) else "s"
+    return {verb + ending, verb + ("d" if verb.endswith("e") else "ed")}
+
+
+_ALSO_NOUNS = frozenset(
+    """access act attempt break burn call cause claim cut deal drop end fall finish fit fix force handle help import
+    increase decrease lack last lead love look move offer place play point present print report return run show
+    stand start state stay stop store support supply talk try turn wait walk watch win work worry yield return rise
+    express open treat experience""".split()  # noqa: SIM905
+)
+_NOUN_PLURALS = frozenset(
+    """accesses acts attempts breaks burns calls causes claims cuts deals drops ends falls fits fixes forces handles
+    imports increases decreases leads places plays points presents prints reports returns runs states stops stores
+    supports supplies turns values works yields uses""".split()  # noqa: SIM905
+)
+
+VERBS = (
+    frozenset(_PLAIN_VERBS.split()) - _ALSO_NOUNS
+    | {form for verb in _PLAIN_VERBS.split() for form in _inflected(verb)} - _NOUN_PLURALS
+    | frozenset(_IRREGULAR.split())
+)
+"""Forms that are nearly always verbs; one of them in a run of words means that it is no noun phrase."""
+
+GENERIC = frozenset(
+    """example examples following case cases thing things way ways lot kind kinds type types sort number point fact
+    time times people person someone text question answer article paper study section page result results order part
+    method methods approach work value values name names object objects word words use user users something anything
+    first second third last next new same different other others above below more most several various certain similar
+    addition amount bit claim claims evidence reason reasons problem problems""".split()  # noqa: SIM905
+)

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exam_gen.distractors import Item, Option, candidates, choose, pool
+from exam_gen.facts import facts
+from exam_gen.records import Chunk
+
+ERRORS = ["KeyError", "ValueError", "OSError", "TypeError", "IndexError", "RuntimeError", "EOFError", "BufferError"]
+
+
+def corpus() -> list[Chunk]:
+    texts = [
+        f'Reading a closed tape number {n} of the archive raises a "{name}" at once.' for n, name in enumerate(ERRORS)
+    ]
+    return [Chunk(f"d{n}#0", f"d{n // 2}", text, 0, len(text), f"Tape {n}") for n, text in enumerate(texts)]
+
+
+def test_candidates_are_of_the_kind_of_the_key():
+    for fact in facts(corpus(), per_chunk=1, seed=0):
+        assert fact.span.kind == "code:exception"
+        found = candidates(fact, "Which error is raised?", pool(corpus(), None), count=5, seed=0)
+        assert len(found) == 5
+        assert set(found) < set(ERRORS) - {fact.span.text}
+
+
+def test_candidates_leave_out_what_the_stem_names():
+    fact = facts(corpus(), per_chunk=1, seed=0)[0]
+    named = next(name for name in ERRORS if name != fact.span.text)
+    assert named not in candidates(fact, f"Which error but {named} is raised?", pool(corpus(), None), count=8, seed=0)
+
+
+def test_candidates_leave_out_near_copies_of_the_key():
+    def same(texts):
+        return np.ones((len(texts), 2))
+
+    fact = facts(corpus(), per_chunk=1, seed=0)[0]
+    assert candidates(fact, "Which error?", pool(corpus(), same), count=5, seed=0) == []
+
+
+def items(count: int, seed: int) -> list[Item]:
+    rng = np.random.default_rng(seed)
+    made = []
+    for number in range(count):
+        lengths = rng.integers(4, 16, size=9)
+        options = tuple(
+            Option(f"{chr(97 + i)}{number}".ljust(int(n), "x"), float(rng.normal())) for i, n in enumerate(lengths)
+        )
+        made.append(Item("k" * int(rng.integers(8, 12)), float(rng.normal()), options))
+    return made
+
+
+@pytest.mark.parametrize("extreme", [max, min])
+def test_the_longest_and_the_shortest_choice_find_a_quarter_of_the_keys(extreme):
+    given_items = items(80, 1)
+    hits = 0.0
+    for item, wrong in zip(given_items, choose(given_items, seed=0), strict=True):
+        lengths = [len(text) for text in (item.key, *wrong)]
+        hits += (lengths[0] == extreme(lengths)) / lengths.count(extreme(lengths))
+    assert abs(hits / 80 - 0.25) < 0.06
+
+
+def test_the_likeliest_choice_finds_about_a_quarter_of_the_keys():
+    given_items = items(80, 2)
+    hits = 0
+    for item, wrong in zip(given_items, choose(given_items, seed=0), strict=True):
+        closed = {option.text: option.closed for option in item.options}
+        hits += item.closed > max(closed[text] for text in wrong)
+    assert abs(hits / 80 - 0.25) < 0.1
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1000))
+def test_choices_are_three_different_admissible_options(seed):
+    given_items = items(6, seed)
+    for item, wrong in zip(given_items, choose(given_items, seed=seed), strict=True):
+        assert len(set(wrong)) == 3
+        assert set(wrong) <= {option.text for option in item.options}
+    assert choose(given_items, seed=seed) == choose(given_items, seed=seed)

@@ -1,0 +1,100 @@
+import pytest
+
+from exam_gen.model import Likelihoods, Prompt
+from exam_gen.replies import CachedModel, Reply, ReplyStore, Usage
+
+
+class Echo:
+    name = "echo"
+    context_tokens = 100
+
+    def __init__(self, settings=None) -> None:
+        self.batches: list[list[str]] = []
+        self.settings = settings or {}
+
+    def count_tokens(self, text):
+        return len(text.split())
+
+    def generate(self, prompts, *, max_tokens, stop=(), temperature=0.0, seed=0):
+        self.batches.append([prompt.user for prompt in prompts])
+        return [f"{prompt.user} {len(prompts)} {seed}" for prompt in prompts]
+
+    def log_likelihoods(self, prompt, continuations):
+        self.batches.append([prompt.user])
+        return Likelihoods(tuple(-0.1 * len(text) for text in continuations), (1,) * len(continuations), 7)
+
+
+def test_a_reply_is_asked_for_once_per_setting():
+    with ReplyStore(":memory:") as store:
+        model = Echo()
+        cached = CachedModel(model, store)
+        prompts = [Prompt("one two"), Prompt("three")]
+        first = cached.generate(prompts, max_tokens=5)
+        assert cached.generate(prompts, max_tokens=5) == first
+        assert len(model.batches) == 1
+        cached.generate(prompts, max_tokens=6)
+        cached.generate(prompts, max_tokens=5, seed=1)
+        cached.generate([Prompt("one two", reply="x"), Prompt("three")], max_tokens=5)
+        assert len(model.batches) == 4
+
+
+def test_a_batch_that_is_not_whole_in_the_store_is_written_as_a_whole():
+    with ReplyStore(":memory:") as store:
+        model = Echo()
+        cached = CachedModel(model, store)
+        cached.generate([Prompt("one")], max_tokens=5)
+        texts = cached.generate([Prompt("one"), Prompt("two")], max_tokens=5)
+        assert model.batches[-1] == ["one", "two"]
+        assert texts == ["one 1 0", "two 2 0"]
+        assert cached.generate([Prompt("one"), Prompt("two")], max_tokens=5) == texts
+
+
+def test_the_dtype_of_a_model_is_part_of_the_key():
+    with ReplyStore(":memory:") as store:
+        CachedModel(Echo({"dtype": "float32"}), store).generate([Prompt("one")], max_tokens=5)
+        other = Echo({"dtype": "bfloat16"})
+        CachedModel(other, store).generate([Prompt("one")], max_tokens=5)
+        assert len(other.batches) == 1
+
+
+def test_likelihoods_come_back_as_they_were():
+    with ReplyStore(":memory:") as store:
+        model = Echo()
+        cached = CachedModel(model, store)
+        asked = [(Prompt("a"), ("x", "yy")), (Prompt("b"), ("zzz",))]
+        first = cached.all_log_likelihoods(asked)
+        assert first == cached.all_log_likelihoods(asked)
+        assert first[0] == model.log_likelihoods(Prompt("a"), ("x", "yy"))
+        assert cached.log_likelihoods(*asked[1]) == first[1]
+
+
+def test_usage_adds_up_and_tells_what_was_cached():
+    with ReplyStore(":memory:") as store:
+        cached = CachedModel(Echo(), store)
+        cached.generate([Prompt("one two"), Prompt("three")], max_tokens=5)
+        cached.generate([Prompt("one two"), Prompt("three")], max_tokens=5)
+        assert (cached.usage.calls, cached.usage.cached) == (4, 2)
+        assert cached.usage.prompt_tokens == 2 * 3
+        assert cached.usage.written_tokens == 2 * 7
+    assert Usage(1, 0, 2, 3, 0.5) + Usage(1, 1, 1, 1, 0.5) == Usage(2, 1, 3, 4, 1.0)
+
+
+def test_rows_outlive_the_connection_and_the_first_value_stays(tmp_path):
+    with ReplyStore(tmp_path / "r.sqlite") as store:
+        store.add([Reply("k", '"a"', 1, 1, 0.1)])
+    with ReplyStore(tmp_path / "r.sqlite") as store:
+        store.add([Reply("k", '"b"', 1, 1, 0.1)])
+        assert store.get("k") == Reply("k", '"a"', 1, 1, 0.1)
+        assert len(store) == 1
+
+
+def test_a_file_that_is_no_store_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are not replies " * 50)
+    with pytest.raises(ValueError, match=r"notes\.txt: .*; wanted a reply store"):
+        ReplyStore(path)
+
+
+def test_a_store_in_a_missing_folder_is_refused_in_one_line(tmp_path):
+    with pytest.raises(ValueError, match="wanted a reply store"):
+        ReplyStore(tmp_path / "nowhere" / "r.sqlite")

@@ -1,0 +1,277 @@
+import json
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exam_gen.model import Likelihoods, Prompt
+from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, STEM_VERSION
+from exam_gen.records import Chunk, Exam
+from exam_gen.replies import ReplyStore
+from exam_gen.writing import BEYOND, WritingSettings, Written, write_exam
+
+PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
+PLACES = ["Lisbon", "Trieste", "Bergen", "Odessa", "Cardiff", "Rotterdam", "Marseille", "Gdansk"]
+
+
+def word(number: int) -> str:
+    """A word of its own for each number, so that no two stems are near-duplicates."""
+    parts = ["ba", "do", "fi", "gu", "ke", "lo", "mi", "na"]
+    return parts[number % 8] + parts[number // 8 % 8] + parts[(number * 5 + 3) % 8] + "rn"
+
+
+def corpus(size: int = 24) -> list[Chunk]:
+    chunks = []
+    for number in range(size):
+        part, place = PARTS[number % 8], PLACES[(number * 3 + number // 8) % 8]
+        own = [word(number * 6 + i) for i in range(6)]
+        text = (
+            f"The {part} of {own[0]} and {own[1]} was tested by a {own[2]} company in {place} with great care. "
+            f"During a {own[3]} trial the {own[4]} {part} reached a {own[5]} pressure of {130 + 7 * number} degrees.\n"
+        )
+        chunks.append(Chunk(f"d{number}#0", f"d{number}", text, 0, len(text), f"Engine {number}", PARTS[number % 8]))
+    return chunks
+
+
+class Scribe:
+    """Writes the sentence back as a question, and finds the words of the sentence that a stem was made from likely."""
+
+    name = "scribe"
+    context_tokens = 4096
+
+    def __init__(self, bad: str = "", die_after: int | None = None) -> None:
+        self.bad, self.calls, self.die_after = bad, 0, die_after
+
+    def _count(self) -> None:
+        self.calls += 1
+        if self.die_after is not None and self.calls > self.die_after:
+            raise KeyboardInterrupt
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def generate(self, prompts, *, max_tokens, stop=(), temperature=0.0, seed=0):
+        self._count()
+        return [self._reply(prompt) for prompt in prompts]
+
+    def _reply(self, prompt: Prompt) -> str:
+        sentence = prompt.user.rsplit("Sentence: ", 1)[1].split("\n")[0]
+        if self.bad and self.bad in sentence:
+            return " a statement and no question."
+        opening = "" if prompt.reply != "Question:" else " Which"
+        return f"{opening} answer goes with: {sentence.strip().rstrip('.').replace('____', 'what')}?"
+
+    def log_likelihoods(self, prompt, continuations):
+        self._count()
+        passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
+        stem = re.search(r"Question: (.*)", prompt.user).group(1)
+        words = set(re.findall(r"\w+", stem))
+        sentences = [one for one in passage.split(". ") if one.strip()]
+        near = max(sentences, key=lambda one: len(words & set(re.findall(r"\w+", one))), default="")
+        sums = [-0.2 if text.strip() in near else -8.0 - len(text) / 50 for text in continuations]
+        return Likelihoods(tuple(sums), tuple(len(text.split()) for text in continuations), 20)
+
+
+def write(model=None, *, store=":memory:", chunks=None, seed=3, embed=None, **settings) -> Written:
+    options = {"questions": 12, "batch": 4} | settings
+    with ReplyStore(store) as replies:
+        return write_exam(
+            chunks or corpus(), model or Scribe(), WritingSettings(**options), seed=seed, replies=replies, embed=embed
+        )
+
+
+def test_the_wanted_number_of_questions_is_written():
+    written = write()
+    assert len(written.questions) == 12
+    assert written.stopped == "12 questions written"
+    assert len(Exam(tuple(written.questions))) == 12
+
+
+def test_a_corpus_that_runs_out_says_so():
+    written = write(questions=500)
+    assert 0 < len(written.questions) < 500
+    assert re.fullmatch(r"all \d+ facts used, \d+ of 500 questions", written.stopped)
+
+
+def test_keys_stand_in_the_passage_and_not_in_the_stem():
+    for question in write().questions:
+        assert question.answer in question.context
+        assert question.answer in question.metadata["evidence"]
+        assert not re.search(rf"(?<!\w){re.escape(question.answer)}(?!\w)", question.stem)
+
+
+def test_wrong_answers_are_absent_from_the_key_sentence():
+    for question in write().questions:
+        wrong = [text for text in question.choices if text != question.answer]
+        assert len(set(question.choices)) == 4
+        assert not any(text in question.metadata["evidence"] for text in wrong)
+
+
+def test_the_same_seed_gives_the_same_exam_and_another_seed_another():
+    first, second, other = write(), write(), write(seed=4)
+    assert Exam(tuple(first.questions)).hash == Exam(tuple(second.questions)).hash
+    assert Exam(tuple(first.questions)).hash != Exam(tuple(other.questions)).hash
+
+
+def test_every_position_holds_equally_many_keys():
+    places = [question.key for question in write(questions=16).questions]
+    assert [places.count(place) for place in range(4)] == [4, 4, 4, 4]
+
+
+def test_the_longest_choice_finds_about_a_quarter_of_the_keys():
+    shares = []
+    for question in write(questions=16).questions:
+        lengths = [len(text) for text in question.choices]
+        shares.append((len(question.answer) == max(lengths)) / lengths.count(max(lengths)))
+    assert abs(sum(shares) / len(shares) - 0.25) < 0.13
+
+
+def test_a_second_run_asks_the_model_nothing(tmp_path):
+    first = write(store=tmp_path / "replies.sqlite")
+    second = write(Scribe(die_after=0), store=tmp_path / "replies.sqlite")
+    assert second.questions == first.questions
+    assert second.dropped == first.dropped
+    assert second.usage.cached == second.usage.calls == first.usage.calls
+    assert first.usage.cached == 0
+    assert second.usage.prompt_tokens == first.usage.prompt_tokens > 0
+    assert second.usage.written_tokens == first.usage.written_tokens > 0
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 5, 9, 17])
+def test_a_run_stopped_after_any_call_ends_with_the_same_exam(tmp_path, calls):
+    undisturbed = write()
+    with pytest.raises(KeyboardInterrupt):
+        write(Scribe(die_after=calls), store=tmp_path / "replies.sqlite")
+    resumed = write(store=tmp_path / "replies.sqlite")
+    assert resumed.questions == undisturbed.questions
+    assert resumed.dropped == undisturbed.dropped
+
+
+def test_a_killed_process_leaves_whole_batches(tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import importlib.util, sys, time
+            sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+            spec = importlib.util.spec_from_file_location("shared", {__file__!r})
+            shared = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(shared)
+            class Slow(shared.Scribe):
+                def _count(self):
+                    time.sleep(0.02)
+            shared.write(Slow(), store={str(tmp_path / "replies.sqlite")!r})
+            """
+        )
+    )
+    undisturbed = write()
+    store = tmp_path / "replies.sqlite"
+    job = subprocess.Popen([sys.executable, str(script)])
+    for _ in range(600):
+        time.sleep(0.05)
+        if store.exists() and store.stat().st_size and _rows(store) >= 8:
+            break
+    job.send_signal(signal.SIGKILL)
+    job.wait()
+    assert _rows(store) >= 8
+    assert write(store=store).questions == undisturbed.questions
+
+
+def _rows(path: Path) -> int:
+    with ReplyStore(path) as store:
+        return len(store)
+
+
+def test_a_stem_that_failed_is_replaced_by_a_completion_up_to_a_share():
+    written = write(Scribe(bad="company"), completions=0.25)
+    versions = [question.metadata["prompt"] for question in written.questions]
+    assert versions.count(COMPLETION_VERSION) == 3
+    assert versions.count(STEM_VERSION) == 9
+    assert any(one.reason == "stem is not a question" for one in written.dropped)
+    assert COMPLETION_VERSION not in [q.metadata["prompt"] for q in write(Scribe(bad="a"), completions=0).questions]
+
+
+def test_every_loss_names_its_chunk_and_its_reason():
+    written = write(Scribe(bad="company"), completions=0, questions=6, batch=8)
+    assert {one.reason for one in written.dropped} >= {"stem is not a question"}
+    assert all(one.chunk_id and one.raw for one in written.dropped)
+    beyond = [one for one in written.dropped if one.reason == BEYOND]
+    assert all(one.question is not None for one in beyond)
+
+
+def test_metadata_names_the_verifier_and_survives_json():
+    for question in write().questions:
+        assert question.metadata["verifier"] == question.metadata["model"] == "scribe"
+        assert json.loads(json.dumps(dict(question.metadata))) == dict(question.metadata)
+        assert question.metadata["lift"] > 0
+
+
+def test_stems_name_their_document():
+    for question in write().questions:
+        assert question.metadata["title"].lower() in question.stem.lower()
+
+
+def test_progress_ends_at_the_wanted_number():
+    seen = []
+    with ReplyStore(":memory:") as replies:
+        settings = WritingSettings(questions=6, batch=4)
+        write_exam(corpus(), Scribe(), settings, seed=0, replies=replies, progress=lambda *at: seen.append(at))
+    assert seen[-1] == (6, 6)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_embeddings_decide_which_wrong_answers_come_near():
+    def embed(texts):
+        return np.array([[1.0, float(len(text)), float(sum(map(ord, text)) % 7)] for text in texts])
+
+    assert write(embed=embed).questions != write().questions
+
+
+def test_a_passage_that_supports_nothing_yields_nothing():
+    class Blind(Scribe):
+        def log_likelihoods(self, prompt, continuations):
+            return Likelihoods((-9.0,) * len(continuations), (1,) * len(continuations), 5)
+
+    written = write(Blind())
+    assert written.questions == []
+    assert "key not supported by the passage" in {one.reason for one in written.dropped}
+
+
+def test_an_empty_corpus_yields_an_empty_exam():
+    with ReplyStore(":memory:") as replies:
+        written = write_exam([], Scribe(), WritingSettings(), seed=0, replies=replies)
+    assert written.questions == []
+    assert written.stopped == "all 0 facts used, 0 of 64 questions"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("questions", 0), ("batch", 0), ("candidates", 2), ("completions", 1.5), ("mode", "essay")]
+)
+def test_settings_out_of_range_are_refused(field, value):
+    with pytest.raises(ValueError, match=f"writing: {field} is"):
+        WritingSettings(**{field: value})
+
+
+class Free(Scribe):
+    def _reply(self, prompt: Prompt) -> str:
+        number = int(re.search(r"Engine (\d+)", prompt.user).group(1))
+        if number % 3 == 0:
+            return "I cannot write a question about this."
+        return (
+            f"Question: Where was the {word(number)} engine of the {word(number + 99)} works tested by {word(number + 50)}?\n"
+            "A) Lisbon\nB) Vienna\nC) Naples\nD) Geneva\nCorrect Answer: A"
+        )
+
+
+def test_paper_mode_keeps_what_parses_and_counts_the_rest():
+    written = write(Free(), mode="paper", questions=8)
+    assert len(written.questions) == 8
+    assert {question.metadata["prompt"] for question in written.questions} == {PAPER_VERSION}
+    assert "verifier" not in written.questions[0].metadata
+    assert any(one.reason.startswith("unparsable: ") for one in written.dropped)
