@@ -51,7 +51,7 @@ class _Reader(HTMLParser):
         self._naming = ""
         self._named: set[str] = set()
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - the base class asks for it
         if self._naming == "title":
             self._naming = ""  # never closed: a title holds no tags
         if tag in self._titles and tag not in self._named:
@@ -64,7 +64,7 @@ class _Reader(HTMLParser):
         elif not self._hidden:
             self._write(_opening(tag))
 
-    def handle_startendtag(self, tag: str, attrs: object) -> None:
+    def handle_startendtag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as above
         if tag in _VOID:
             self._write(_opening(tag))
 
