@@ -166,6 +166,17 @@ def self_contained(question: Question) -> str | None:
     return None if found is None else f"not self-contained: {found!r}"
 
 
+_NAMES_A_TEXT = re.compile(
+    r"\b(?:documentation|paper|article|research|study)\b|\b(?:in|of the)\s*[\"“][^\"”]+[\"”]", re.I
+)
+
+
+def names_no_text(question: Question) -> str | None:
+    """The paper's own, stricter form of `self_contained`: no word for a text at all, and no title in quotes."""
+    match = _NAMES_A_TEXT.search(question.stem)
+    return f"names a text: {match.group()!r}" if match else None
+
+
 def length_cue(ratio: float = 1.6, characters: int = 12) -> Filter:
     """The key is not much longer than the longest or much shorter than the shortest distractor.
 

@@ -238,9 +238,9 @@ def test_token_bounds_need_a_counter() -> None:
     ids=["one line", "abbreviations", "dots", "one word", "brackets", "quotes", "list", "blank lines", "fences"],
 )
 def test_hostile_documents_take_seconds_not_minutes(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     check(text, chunk([document(text)]))
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_the_language_reference_is_covered() -> None:

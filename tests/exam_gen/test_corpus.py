@@ -326,11 +326,11 @@ def test_any_text_is_read_alike_from_every_format(tmp_path_factory: pytest.TempP
     ids=["nested", "unclosed", "brackets", "verbatim", "bad references"],
 )
 def test_hostile_pages_are_read_in_seconds(tmp_path: Path, page: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     (document,) = read_corpus(put(tmp_path / "page.html", page.encode()))
     assert document.text
     document.text.encode()
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:

@@ -215,9 +215,9 @@ RUNAWAYS += ["A) b\nB) c\nC) d\nD) e\n" + "answer " * 9_000, "A) b\nB) c\nC) d\n
 
 @pytest.mark.parametrize("raw", RUNAWAYS, ids=range(len(RUNAWAYS)))
 def test_a_runaway_reply_takes_no_time(raw: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     parse(raw)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_labelled_lines_are_read_by_label() -> None:
