@@ -17,7 +17,9 @@ _LEANS = re.compile(
     r"^[\"'(]*(?:However|Also|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note that|Otherwise|Similarly"
     r"|For (?:example|instance|more|details)|In (?:addition|particular|other words)|It|They|That|He|She|His|Her"
     r"|Their|Its|There|We|Our|The (?:latter|former|same|second|first)|If so|And|But|So|Then|As (?:mentioned|before)"
-    r"|Question|Edit|Top answer)\b"
+    r"|Question|Edit|Top answer|Returns?|Called|Execute|Print|Enter|Sets?|Start|Continue|Create|Delete|Remove|Show"
+    r"|Display|Choose|Select|Open|Specify|Click|Type|Changed? in|New in|Added in|Deprecated|Optional|Alternatively|Use"
+    r"|If used)\b"
 )
 _POINTS = re.compile(
     r"\b(?:sections?|chapters?|appendix|documentation|figures?|tables?|examples?|below|above|following|previously"
@@ -93,7 +95,9 @@ def _of_sentence(chunk: Chunk, sentence: str, common: frozenset[str], rng: rando
     kept = []
     for span in found:
         lower = span.text.lower()
-        if lower in common or lower in title or sentence.lower().count(lower) > 1 or _listed(span):
+        if lower in common or lower in title or sentence.lower().count(lower) > 1:
+            continue
+        if _listed(span) or _part_of_name(span):
             continue
         words = int(span.kind[-2]) if span.kind.startswith("phrase") else 2
         score = _WEIGHTS[span.kind.split(":")[0]]
@@ -104,6 +108,14 @@ def _of_sentence(chunk: Chunk, sentence: str, common: frozenset[str], rng: rando
         score += rng.uniform(0, 0.5)
         kept.append(Fact(chunk, span, score))
     return kept
+
+
+def _part_of_name(span: Span) -> bool:
+    """Whether a capitalised neighbour shows that the span is a piece of a longer name."""
+    if not span.text[:1].isupper():
+        return False
+    before, after = span.sentence[: span.start], span.sentence[span.end :]
+    return bool(re.search(r"\b[A-Z]\w*\s$", before) or re.match(r"\s[A-Z]\w*", after))
 
 
 def _listed(span: Span) -> bool:

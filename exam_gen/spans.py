@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exam_gen.words import DETERMINERS, FUNCTION_WORDS, GENERIC, VERBS
@@ -37,11 +38,27 @@ def sentences(text: str) -> list[str]:
     """The sentences of a text that read as prose, white space collapsed; code, tables and headings are passed over."""
     found: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text):
-        lines = [line for line in paragraph.split("\n") if line.strip()]
-        joined = " ".join(" ".join(lines).split())
-        joined = _LIST_MARK.sub("", _MARKUP.sub(lambda match: match.group(1) or "", joined))
-        found.extend(one for one in _split(joined) if _is_prose(one))
+        for block in _blocks(paragraph.split("\n")):
+            plain = _MARKUP.sub(lambda match: match.group(1) or "", " ".join(block.split())).replace("**", "")
+            found.extend(one for one in _split(plain) if _is_prose(one))
     return found
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[str]:
+    """The items of a list, each as one text; an indented definition joins its term after a colon."""
+    block: list[str] = []
+    depth = 0
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        item = _LIST_MARK.sub("", line.lstrip())
+        if block and item != line.lstrip():
+            yield " ".join(block)
+            block = []
+        if len(block) == 1 and indent > depth and block[0].rstrip()[-1:] not in {".", ":", ","}:
+            block = [f"{block[0].rstrip()}:"]
+        block.append(item)
+        depth = indent
+    yield " ".join(block)
 
 
 def _split(paragraph: str) -> list[str]:
