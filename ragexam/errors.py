@@ -16,7 +16,7 @@ def is_bad_input(error: BaseException) -> bool:
     """
     if isinstance(error, OSError):
         return True
-    if not isinstance(error, ValueError | ImportError):
+    if not isinstance(error, ValueError):
         return False
     return raised_in(error.__traceback__) in ROOMS
 

@@ -1,0 +1,110 @@
+"""What README and docs show is run: Python snippets as they stand, commands with models that answer at once."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FAST = [
+    *["--set", "writer.model=python:examinees:writer", "--set", "writer.encoder=null"],
+    *["--set", "grid.llms=['python:examinees:careful', 'python:examinees:hasty']"],
+    *["--set", "grid.retrievers=[closed-book, bm25, oracle]"],
+    *["--set", "fit.method=map", "--set", "exam.questions=12"],
+]
+
+
+def fences(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+SNIPPETS = [(page.name, number, code) for page in PAGES for number, code in enumerate(fences(page, "python"))]
+LINES = [(page.name, line) for page in PAGES for block in fences(page, "sh") for line in block.splitlines() if line]
+
+
+@pytest.mark.parametrize(("page", "number", "code"), SNIPPETS, ids=[f"{page}-{number}" for page, number, _ in SNIPPETS])
+def test_a_python_snippet_runs(page: str, number: int, code: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, f"{page}, snippet {number}:\n{done.stderr}"
+
+
+@pytest.mark.parametrize("line", sorted({line for _, line in LINES if line.startswith("make ")}))
+def test_a_make_target_that_is_shown_exists(line: str) -> None:
+    target = shlex.split(line, comments=True)[1]
+    done = subprocess.run(["make", "-n", target], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the documents that the commands of the README speak of."""
+    folder = tmp_path_factory.mktemp("workplace")
+    (folder / "experiments").symlink_to(ROOT / "experiments")
+    home = folder / "home" / "notes"
+    home.mkdir(parents=True)
+    names = sorted(topics, key=lambda name: -len(topics[name]))[:30]
+    for name in names:
+        (home / f"{name}.md").write_text(f"# {name}\n\n{topics[name]}", encoding="utf-8")
+    with gzip.open(folder / "notes.jsonl.gz", "wt", encoding="utf-8") as notes:
+        for name in names:
+            notes.write(json.dumps({"id": name, "title": name, "text": topics[name]}) + "\n")
+    return folder
+
+
+def test_the_commands_of_the_readme_run_in_their_order(workplace: Path) -> None:
+    shown = [line for page, line in LINES if page == "README.md" and not line.startswith("make ")]
+    assert sum("ragexam" in line for line in shown) >= 4
+    for line in shown:
+        words = line.partition("  #")[0].replace(".venv/bin/ragexam", f"{sys.executable} -m ragexam")
+        if " ragexam run " in words or " ragexam estimate " in words:
+            words = f"{words} {shlex.join(FAST)}"
+        done = subprocess.run(
+            ["bash", "-ec", words],
+            capture_output=True,
+            text=True,
+            cwd=workplace,
+            env={**os.environ, "HOME": str(workplace / "home"), "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'ragexam'}"},
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert (workplace / "my-exam" / "run" / "report.html").is_file()
+    assert (workplace / "runs" / "notes" / "report.html").is_file()
+
+
+def commands() -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "ragexam", "--help"], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    return re.findall(r"^  ([a-z]+) {2,}", done.stdout.partition("Commands:")[2], re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_stands_in_the_readme_and_has_an_example(command: str) -> None:
+    assert f"ragexam {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "ragexam", command, "--help"], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert f"Example: ragexam {command}" in " ".join(done.stdout.split())
+
+
+def test_links_to_files_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
