@@ -8,7 +8,7 @@ from ragexam.errors import is_bad_input, one_line
 
 
 def caught(work: object, *arguments: object) -> BaseException:
-    with pytest.raises(Exception) as found:  # noqa: PT011 (any kind is wanted)
+    with pytest.raises(Exception) as found:
         work(*arguments)  # type: ignore[operator]
     return found.value
 
