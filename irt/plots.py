@@ -191,6 +191,7 @@ def heat_map(ax: Axes, table: pd.DataFrame) -> None:
         ax.annotate(text, where, ha="center", va="center", color=ink, fontsize=7.5, linespacing=1.4)
     ax.set_xticks(range(len(columns)), [_wrapped(name, 12) for name in columns])
     ax.set_yticks(range(len(rows)), [_wrapped(name, 16) for name in rows])
+    ax.set_xlabel("Percent correct, with its interval")
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)

@@ -112,7 +112,11 @@ def diagnostics_view(evidence: Evidence) -> View:
         lines.append(
             f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
         )
-    facts = [(_DIAGNOSTICS.get(name, name.replace("_", " ")), _shown(v)) for name, v in flattened(measured.diagnostics)]
+    facts = [
+        (_DIAGNOSTICS.get(name, name.replace("_", " ")), _shown(value))
+        for name, value in flattened(measured.diagnostics)
+        if value is not None
+    ]
     return {"sentences": lines, "warnings": list(measured.fit.warnings), "facts": facts}
 
 

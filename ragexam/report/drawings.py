@@ -21,6 +21,17 @@ from ragexam.report.words import facet_name, level_name
 from taxonomy import FORMS, LEVELS, bloom, form
 
 
+NAMES = (
+    "accuracy",
+    "component_contrasts",
+    "exam_information",
+    "information_by_bloom",
+    "information_by_question_word",
+    "information_over_pruning",
+)
+"""The figures a report may have."""
+
+
 @dataclass(frozen=True)
 class Drawings:
     """The figures that could be drawn, and how many questions each kind has."""
@@ -68,6 +79,7 @@ _KINDS = (
 def draw(evidence: Evidence) -> Drawings:
     """Draw every figure that the run folder has the files for, and write them to its `figures/`."""
     folder = evidence.folder.path / "figures"
+    _clear(folder)
     _accuracy(evidence, folder)
     measured = evidence.measured
     pruning = None if evidence.pruning is None else _pruning(evidence.pruning, folder)
@@ -85,6 +97,13 @@ def draw(evidence: Evidence) -> Drawings:
         counts={title: _counts(table) for title, table in tables.items()},
         pruning=pruning,
     )
+
+
+def _clear(folder: Path) -> None:
+    """Remove figures of an earlier report, so that none is left that the files no longer support."""
+    for name in NAMES:
+        for suffix in ("csv", "pdf", "png"):
+            (folder / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
 def grouped_information(measured: Measured, questions: Sequence[Question], kind: _Kind) -> pd.DataFrame:
@@ -152,5 +171,5 @@ def _accuracy(evidence: Evidence, folder: Path) -> None:
         row=[level_name(row, str(name)) for name in table["row"]],
         column=[level_name(column, str(name)) for name in table["column"]],
     )
-    height = 0.7 + 0.5 * table["row"].nunique()
+    height = 0.95 + 0.5 * table["row"].nunique()
     picture(folder, "accuracy", "Accuracy", "", table, lambda ax, _: plots.heat_map(ax, named), height)

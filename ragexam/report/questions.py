@@ -59,7 +59,7 @@ GUESSED = Fault(
 )
 FLAT = Fault("tells little", "Next to the other questions it says very little about these pipelines' ability.", 6)
 TOO_EASY = Fault(
-    "everyone gets it right", "Every pipeline answers it, even without a passage: it tells nothing and can go.", 7
+    "everyone gets it right", "Every pipeline answers it: it tells nothing about any of them and can go.", 7
 )
 _FLAGS: Mapping[str, Fault] = {
     "probable mis-key": MISKEYED,

@@ -12,20 +12,13 @@ import pytest
 
 import irt
 from ragexam.report import summarize, write_report
+from ragexam.report.drawings import NAMES
 from ragexam.report.gather import gather
 from ragexam.report.pruning import pruning_view
 from tests.report.chromium import PROGRAM, Chromium
 from tests.report.fitted_run import edit_json, write_fitted
 from tests.report.page_text import Seen, seen
 
-FIGURES = (
-    "accuracy",
-    "component_contrasts",
-    "exam_information",
-    "information_by_bloom",
-    "information_by_question_word",
-    "information_over_pruning",
-)
 NOT_CONVERGED = "The measurement model did not converge"
 
 
@@ -45,10 +38,20 @@ def copy(fitted: Path, tmp_path: Path) -> Path:
 
 
 def test_every_figure_lies_as_pdf_and_png_beside_its_data(fitted: Path) -> None:
-    for name in FIGURES:
+    for name in NAMES:
         assert (fitted / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (fitted / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert len(pd.read_csv(fitted / "figures" / f"{name}.csv")) > 2
+
+
+def test_figures_of_an_earlier_fit_do_not_stay(copy: Path) -> None:
+    (copy / "figures").mkdir()
+    (copy / "figures" / "exam_information.png").write_bytes(b"old")
+    (copy / "figures" / "my own notes.txt").write_text("kept")
+    shutil.rmtree(copy / "fit")
+    write_report(copy)
+    assert not (copy / "figures" / "exam_information.png").exists()
+    assert (copy / "figures" / "my own notes.txt").exists()
 
 
 def test_the_same_run_gives_the_same_page(fitted: Path, copy: Path) -> None:
