@@ -20,7 +20,6 @@ from ragexam.report.pruning import rounds_table
 from ragexam.report.words import facet_name, level_name
 from taxonomy import FORMS, LEVELS, bloom, form
 
-
 NAMES = (
     "accuracy",
     "component_contrasts",
