@@ -2,7 +2,8 @@
 
 At given scales the joint log posterior of item parameters and abilities is climbed by Fisher scoring: the gradient is
 exact, the expected information is positive definite, and items are eliminated block by block (Schur complement), so
-that one step solves an S x S system. The scales (spread of a and b, of each facet, of the residual) maximise the
+that one step solves an S x S system; the log discriminations are held to sum to zero (else abilities shrink and
+discriminations grow to make up for it). The scales (spread of a and b, of each facet, of the residual) maximise the
 approximate marginal posterior by EM: a joint mode over scales and effects would collapse them to zero. Priors on their
 logarithms keep them off zero. Draws come from the Gaussian approximation at the mode, on the unconstrained scale.
 """
@@ -60,7 +61,11 @@ class Parts(NamedTuple):
 
 
 class Curvature(NamedTuple):
-    """Gaussian approximation: covariance of w, of theta, item blocks `[I, K, K]` and their regression on theta."""
+    """Gaussian approximation: covariance of w, of theta, item blocks `[I, K, K]` and their regression on theta.
+
+    It is conditional on the log discriminations summing to zero: `held` is the covariance of everything with that sum,
+    `held_size` the variance of the sum, both before conditioning (1 and zeros when there is nothing to hold).
+    """
 
     w_chol: Floats
     w_cov: Floats
@@ -68,6 +73,8 @@ class Curvature(NamedTuple):
     item_cov: Floats
     regression: Floats
     loadings: Floats
+    held: Point
+    held_size: float
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ def climb(problem: Problem, progress: Callable[[int, int], None] | None = None) 
         point, value, _ = _scoring_step(problem, scales, point, value)
         _, curvature = _linearise(problem, scales, point)
         updated = _update_scales(problem, scales, point, curvature)
-        point, updated = _hold_scale(problem, _recoordinate(problem, point, scales, updated), updated)
+        point = _recoordinate(problem, point, scales, updated)
         change = updated.vector() - scales.vector()
         if rounds % LEAP == 0:
             leapt = _leap(updated, change, last)
@@ -131,13 +138,16 @@ def draw(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> RawDraws:
     item_chol = np.linalg.cholesky(curvature.item_cov)
     own = np.einsum("ikl,dil->dki", item_chol, rng.standard_normal((count, *item_chol.shape[:2])))
     x = fit.point.x - np.einsum("iks,ds->dki", curvature.regression, theta_shift, optimize=True) + own
+    if problem.free_a:
+        excess = (x[:, 0].sum(axis=1) - fit.point.x[0].sum()) / curvature.held_size
+        w, x = w - excess[:, None] * curvature.held.w, x - excess[:, None, None] * curvature.held.x
     return _to_raw(problem, fit.scales, w, x)
 
 
 def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> Floats:
     """Approximate draws of the residual scale: log-normal, with the information of its effective degrees of freedom."""
     tail = len(problem.attempts)
-    freedom = max(float(np.sum(1.0 - np.diag(fit.curvature.w_cov)[-tail:])), 0.5)
+    freedom = max(float(np.sum(1.0 - w_variances(fit.curvature)[-tail:])), 0.5)
     rng = np.random.default_rng([seed, 1])
     return fit.scales.residual * np.exp(rng.standard_normal(count) / np.sqrt(2.0 * freedom + 1.0))
 
@@ -269,7 +279,22 @@ def _linearise(problem: Problem, scales: Scales, point: Point) -> tuple[tuple[Fl
     chol = np.linalg.cholesky((precision + precision.T) / 2)
     w_cov = np.asarray(cho_solve((chol, True), np.eye(len(chol))), dtype=np.float64)
     theta_cov = loadings @ w_cov @ loadings.T
-    return (gradient_w, gradient_x), Curvature(chol, w_cov, theta_cov, item_cov, regression, loadings)
+    nothing = Point(np.zeros_like(point.w), np.zeros_like(point.x))
+    curvature = Curvature(chol, w_cov, theta_cov, item_cov, regression, loadings, nothing, 1.0)
+    if problem.free_a:
+        total = nothing.x.copy()
+        total[0] = 1.0
+        held = _solve(curvature, nothing.w, total)
+        curvature = curvature._replace(held=held, held_size=float(held.x[0].sum()))
+    return (gradient_w, gradient_x), curvature
+
+
+def _solve(curvature: Curvature, right_w: Floats, right_x: Floats) -> Point:
+    """The joint precision's inverse, before conditioning, times a right-hand side."""
+    pulled = np.einsum("iks,ki->s", curvature.regression, right_x, optimize=True)
+    step_w = np.asarray(cho_solve((curvature.w_chol, True), right_w - curvature.loadings.T @ pulled))
+    own = np.einsum("ikl,li->ki", curvature.item_cov, right_x)
+    return Point(step_w, own - np.einsum("iks,s->ki", curvature.regression, curvature.loadings @ step_w))
 
 
 def _prior_terms(problem: Problem, point: Point) -> tuple[Floats, Floats]:
@@ -287,13 +312,10 @@ def _prior_terms(problem: Problem, point: Point) -> tuple[Floats, Floats]:
 def _scoring_step(problem: Problem, scales: Scales, point: Point, value: float) -> tuple[Point, float, float]:
     """One step with backtracking; the point, its value, and the largest coordinate change."""
     (gradient_w, gradient_x), curvature = _linearise(problem, scales, point)
-    pulled = np.einsum("iks,ki->s", curvature.regression, gradient_x, optimize=True)
-    right = gradient_w - curvature.loadings.T @ pulled
-    step_w = cho_solve((curvature.w_chol, True), right)
-    along = curvature.loadings @ step_w
-    step_x = np.einsum("ikl,li->ki", curvature.item_cov, gradient_x) - np.einsum(
-        "iks,s->ki", curvature.regression, along
-    )
+    step_w, step_x = _solve(curvature, gradient_w, gradient_x)
+    if problem.free_a:
+        excess = float(point.x[0].sum() + step_x[0].sum()) / curvature.held_size
+        step_w, step_x = step_w - excess * curvature.held.w, step_x - excess * curvature.held.x
     length = 1.0
     for _ in range(30):
         candidate = Point(point.w + length * step_w, point.x + length * step_x)
@@ -307,7 +329,7 @@ def _scoring_step(problem: Problem, scales: Scales, point: Point, value: float) 
 def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Curvature) -> Scales:
     """EM step: each scale from the expected sum of squares it governs, with its prior on the log scale."""
     priors = problem.priors
-    second = point.w**2 + np.diag(curvature.w_cov)
+    second = point.w**2 + w_variances(curvature)
     terms, start = [], 0
     for scale, term in zip(scales.terms, problem.design.terms, strict=True):
         size = len(term.levels)
@@ -323,7 +345,7 @@ def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Cu
     items = point.x.shape[1]
     spread_a = scales.spread_a
     if problem.free_a:
-        squares = float(np.sum((point.x[0] - point.x[0].mean()) ** 2 + variance[0] * (1 - 1 / items)))
+        squares = float(np.sum(point.x[0] ** 2 + variance[0]))
         spread_a = _scale_mode(items - 1, spread_a**2 * squares, priors.spread_a)
     b = scales.centre_b + scales.spread_b * point.x[row]
     centre = float(b.sum() / (items + (scales.spread_b / priors.centre_b) ** 2))
@@ -331,20 +353,9 @@ def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Cu
     return Scales(tuple(terms), residual, spread_a, centre, _scale_mode(items, squares, priors.spread_b))
 
 
-def _hold_scale(problem: Problem, point: Point, scales: Scales) -> tuple[Point, Scales]:
-    """The same probabilities with a geometric mean discrimination of 1.
-
-    Without this the scales shrink round by round while the discriminations grow to make up for it.
-    """
-    if not problem.free_a:
-        return point, scales
-    shift = float(np.mean(point.x[0]))
-    factor = float(np.exp(scales.spread_a * shift))
-    x = point.x.copy()
-    x[0] -= shift
-    terms = tuple(factor * scale for scale in scales.terms)
-    moved = Scales(terms, factor * scales.residual, scales.spread_a, factor * scales.centre_b, factor * scales.spread_b)
-    return Point(point.w, x), moved
+def w_variances(curvature: Curvature) -> Floats:
+    """Posterior variances of the ability weights `[p + S]`."""
+    return np.asarray(np.diag(curvature.w_cov) - curvature.held.w**2 / curvature.held_size)
 
 
 def item_variances(curvature: Curvature) -> Floats:
@@ -352,7 +363,7 @@ def item_variances(curvature: Curvature) -> Floats:
     spread = np.matmul(curvature.regression, curvature.theta_cov)
     through_theta = np.sum(spread * curvature.regression, axis=2)
     own = np.diagonal(curvature.item_cov, axis1=1, axis2=2)
-    return np.asarray((through_theta + own).T)
+    return np.asarray((through_theta + own).T - curvature.held.x**2 / curvature.held_size)
 
 
 def _scale_mode(size: int, squares: float, width: float, log_width: float | None = None) -> float:
