@@ -121,7 +121,7 @@ class Stopping:
 
 def test_run_broken_off_after_any_call_resumes_to_the_same_answers(room: Callable[..., Any], hash_model: Any) -> None:
     whole = room("whole.sqlite")
-    for calls in range(0, 27, 3):
+    for calls in range(0, 27, 6):
         broken = {"one": lambda n=calls: Stopping(hash_model, n, KeyboardInterrupt()), "two": lambda: None}
         with pytest.raises(KeyboardInterrupt):
             room(f"{calls}.sqlite", models=broken)
