@@ -14,9 +14,8 @@ from exam_gen.chunks import chunk
 from exam_gen.corpus import read_corpus
 from exam_gen.facts import Fact, facts
 from exam_gen.model import Prompt
-from exam_gen.prompts import stem_prompt
+from exam_gen.prompts import closed_prompt, open_prompt, stem_prompt
 from exam_gen.records import Chunk, Question
-from exam_gen.verification import requests
 from rag import weights
 from rag.prompts import Shot, exam_prompt
 from ragexam.config import Config
@@ -102,7 +101,7 @@ def write_work(config: Config, chunks: Sequence[Chunk], machine: Machine) -> tup
     if not found:
         raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
     tried = round(wanted * FACTS_PER_SURVIVOR)
-    stems = [_tokens(stem_prompt(one.chunk.title, one.gapped, one.span.text)) for one in found]
+    stems = [_tokens(stem_prompt(one.chunk.title, one.gapped, one.span.kind)) for one in found]
     checks = [sum(_tokens(prompt) for prompt in _verification(one)) for one in found]
     size = parameters(config.writer.model)
     reading, writing = round(tried * _mean(stems)), tried * STEM_TOKENS
@@ -164,8 +163,8 @@ def in_words(foreseen: Mapping[str, Any]) -> str:
 
 
 def _verification(fact: Fact) -> list[Prompt]:
-    asked = requests(fact.chunk.title, fact.chunk.text, "x" * 90, fact.span.text, [])
-    return [prompt for prompt, _ in asked]
+    stem = "x" * 90
+    return [open_prompt(fact.chunk.title, fact.chunk.text, stem), closed_prompt(stem)]
 
 
 def _tokens(prompt: Prompt) -> float:
