@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from exam_gen.assembly import split_pool
-
 from exam_gen.chunks import chunk
 from exam_gen.corpus import read_corpus
 from exam_gen.files import (
@@ -30,10 +29,11 @@ from exam_gen.replies import ReplyStore
 from exam_gen.writing import write_exam as write_questions
 from irt.selection import FEWEST
 from rag.answers import AnswerStore
-from rag.encoders import embed
+from rag.encoders import DEFAULT_ENCODER, embed
 from rag.loading import load_model
 from rag.retrievers import build_retriever
 from rag.sitting import sit
+from rag.weights import download_bytes, find, is_embedded, locate
 from ragexam.config import Config, ExamConfig, GridSettings
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
@@ -46,6 +46,7 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
     folder = RunFolder(config.run)
     with folder.held():
         steps = Steps.of(folder, config, progress)
+        fetch_weights([*writing_models(config), *sitting_models(config.grid)], progress)
         exam = write_steps(steps, config)
         sit_step(steps, exam, config.grid, config.seed)
         measure_steps(steps, config)
@@ -56,7 +57,9 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
     """Write an exam; returns `n_questions`, `pool` and the number dropped by reason."""
     folder = RunFolder(config.run)
     with folder.held():
-        exam = write_steps(Steps.of(folder, config, progress), config)
+        steps = Steps.of(folder, config, progress)
+        fetch_weights(writing_models(config), progress)
+        exam = write_steps(steps, config)
         dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
         return {"n_questions": len(exam), "pool": len(read_exam(folder.shots)), "dropped": dict(dropped.most_common())}
 
@@ -72,10 +75,30 @@ def run_sitting(
     folder = RunFolder(out)
     with folder.held():
         _place_exam(source, exam, folder)
+        fetch_weights(sitting_models(grid), progress)
         sit_step(Steps(folder, Record.open(folder), progress), exam, grid, seed)
         with AnswerStore(folder.answers) as store:
             right = Counter(answer.pipeline for answer in store.answers() if answer.correct)
         return {"accuracy": {one.id: right[one.id] / len(exam) for one in grid.grid.pipelines}}
+
+
+def fetch_weights(names: Iterable[str | None], progress: Progress) -> None:
+    """Download the embedded weights that are not on this machine yet."""
+    missing = [name for name in dict.fromkeys(names) if name and is_embedded(name) and find(name) is None]
+    for name in missing:
+        with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
+            locate(name, lambda done, total, report=report: report(done // 10**6, total // 10**6))
+
+
+def writing_models(config: ExamConfig) -> list[str | None]:
+    """The models behind an exam."""
+    return [config.writer.model, config.writer.encoder]
+
+
+def sitting_models(grid: GridSettings) -> list[str | None]:
+    """The models behind a grid."""
+    encoders = [one.encoder or DEFAULT_ENCODER for one in grid.grid.retrievers if one.kind in ("dense", "hybrid")]
+    return [*(one.model for one in grid.grid.llms), *encoders]
 
 
 def write_steps(steps: Steps, config: ExamConfig) -> Exam:
