@@ -97,14 +97,14 @@ def _of_sentence(chunk: Chunk, sentence: str, common: frozenset[str], rng: rando
         lower = span.text.lower()
         if lower in common or lower in title or sentence.lower().count(lower) > 1:
             continue
-        if _listed(span) or _part_of_name(span):
+        if _listed(span) or _part_of_name(span) or (span.kind == "name:1" and _plain_word(lower, chunk.text)):
             continue
         words = int(span.kind[-2]) if span.kind.startswith("phrase") else 2
         score = _WEIGHTS[span.kind.split(":")[0]]
         score += 0.5 * (span.start / len(sentence))
         score -= 0.25 * (kinds[span.kind] - 1)
         score -= 0.15 * max(0, min(text.count(lower), 4) - 1)
-        score -= 0.4 * (words == 1)
+        score -= 0.6 * (words == 1) + 0.4 * (span.kind == "code:expression")
         score += rng.uniform(0, 0.5)
         kept.append(Fact(chunk, span, score))
     return kept
@@ -116,6 +116,11 @@ def _part_of_name(span: Span) -> bool:
         return False
     before, after = span.sentence[: span.start], span.sentence[span.end :]
     return bool(re.search(r"\b[A-Z]\w*\s$", before) or re.match(r"\s[A-Z]\w*", after))
+
+
+def _plain_word(lower: str, text: str) -> bool:
+    """Whether a capitalised word is an ordinary word of the passage, too."""
+    return bool(re.search(rf"\b{re.escape(lower)}\b", text))
 
 
 def _listed(span: Span) -> bool:

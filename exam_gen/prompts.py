@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from exam_gen.model import Prompt
 
-STEM_VERSION = "stem-3"
+STEM_VERSION = "stem-4"
 COMPLETION_VERSION = "completion-1"
 ANSWER_VERSION = "answer-1"
 PAPER_VERSION = "paper-1"
@@ -30,12 +32,6 @@ _STEM_EXAMPLES = (
         "some words",
         "What do the workers of a bee colony form around the queen to survive the cold?",
     ),
-    (
-        "Tide gauges",
-        f"When the float sticks, the logger writes zeros and sets {GAP} until it is freed.",
-        "a constant or variable",
-        "Which variable does the logger of a tide gauge set when its float sticks?",
-    ),
 )
 _MISSING = {
     "number:percent": "a percentage",
@@ -45,16 +41,27 @@ _MISSING = {
     "number:decimal": "a number",
     "name:acronym": "an abbreviation",
     "code:exception": "an exception",
-    "code:call": "a function or method",
-    "code:dunder": "a special method or attribute",
+    "code:call": "a function",
+    "code:special": "a special method",
+    "code:dunder": "a special attribute",
     "code:option": "an option",
-    "code:constant": "a constant or variable",
-    "code:dotted": "a module, attribute or method",
-    "code:camel": "a class or value",
+    "code:constant": "a constant",
+    "code:dotted": "an attribute",
+    "code:camel": "a class",
+    "code:word": "a keyword or name",
 }
-_MISSING_CLASS = {"number": "a quantity", "name": "a proper name", "code": "a name in code", "phrase": "some words"}
-_OPENING = {"code": " Which", "phrase": " What"}
-"""The first word of the question, for the classes where the model otherwise often writes a statement."""
+_MISSING_CLASS = {
+    "number": "a quantity",
+    "name": "a proper name",
+    "code": "a name or expression",
+    "phrase": "some words",
+}
+_OPENING = {"code": "which", "phrase": "what"}
+"""The question word, for the classes where the model otherwise often writes a statement."""
+_CLAUSE = re.compile(
+    r"^(?:If|When|While|After|Before|In|For|With|Without|Because|Since|Unlike|Although|Though|Despite|Within|By|To|As|Once"
+    r"|During|Until|Unless|Under|At|On|From|Using|Given)\b[^,;:]{8,100},(?= )"
+)
 
 
 def stem_prompt(title: str, gapped: str, kind: str) -> Prompt:
@@ -62,12 +69,19 @@ def stem_prompt(title: str, gapped: str, kind: str) -> Prompt:
     asked = [*_STEM_EXAMPLES, (title, gapped, _MISSING.get(kind) or _MISSING_CLASS[kind.split(":")[0]], "")]
     shown = [f"Topic: {t}\nSentence: {s}\nMissing: {m}\nQuestion: {q}" for t, s, m, q in asked]
     user = "\n\n".join(shown).removesuffix("\nQuestion: ")
-    return Prompt(user, system=_STEM_SYSTEM, reply="Question:" + stem_opening(kind))
+    return Prompt(user, system=_STEM_SYSTEM, reply="Question:" + stem_opening(gapped, kind))
 
 
-def stem_opening(kind: str) -> str:
-    """What the prompt has already written of the question."""
-    return _OPENING.get(kind.split(":")[0], "")
+def stem_opening(gapped: str, kind: str) -> str:
+    """What the prompt has already written of the question.
+
+    A clause that opens the sentence is kept as it stands: the model then keeps its condition, too.
+    """
+    word = _OPENING.get(kind.split(":")[0], "")
+    clause = _CLAUSE.match(gapped)
+    if clause and GAP not in clause.group():
+        return f" {clause.group()} {word or 'what'}"
+    return f" {word.capitalize()}" if word else ""
 
 
 def completion_stem(title: str, gapped: str) -> str:

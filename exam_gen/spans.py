@@ -118,7 +118,8 @@ def code_kind(text: str) -> str:
     bare = text.rstrip("()")
     shapes = (
         ("exception", r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration|Exit|Interrupt)"),
-        ("dunder", r"(?:\w+\.)*__\w+__(?:\(.*\))?"),
+        ("special", r"(?:\w+\.)*__\w+__\(.*\)"),
+        ("dunder", r"(?:\w+\.)*__\w+__"),
         ("call", r".*\(.*\)"),
         ("option", r"-.*"),
         ("dotted", r"\w+(?:\.\w+)+"),
@@ -128,7 +129,7 @@ def code_kind(text: str) -> str:
         ("word", r"[a-z]\w*"),
     )
     for kind, pattern in shapes:
-        if re.fullmatch(pattern, text if kind in {"call", "option", "dunder"} else bare):
+        if re.fullmatch(pattern, text if kind in {"special", "call", "option", "dunder"} else bare):
             return f"code:{kind}"
     return "code:expression"
 
@@ -147,7 +148,7 @@ def _numbers(sentence: str) -> list[tuple[str, str, int]]:
     for match in _NUMBER.finditer(sentence):
         number, unit = match.group(1).rstrip(","), (match.group(2) or "").strip(" \\")
         text = match.group().strip().rstrip(",")
-        if not unit and len(number) == 1:
+        if not unit and (len(number) == 1 or re.match(r"0\d", number)):
             continue  # "1" and "2" are list marks, versions and footnotes more often than facts
         if not unit and re.fullmatch(r"(?:1[5-9]|20)\d\d", number):
             unit = "year"
@@ -167,7 +168,9 @@ def _names(sentence: str) -> list[tuple[str, str, int]]:
         text = match.group()
         if match.start() == 0 or text.lower() in FUNCTION_WORDS or text.split()[0].lower() in FUNCTION_WORDS:
             continue
-        if re.search(r"[:.]\s*$", sentence[: match.start()]):
+        if re.search(r"[:.\"]\s*$", sentence[: match.start()]) or re.match(r"\s\d|[’']", sentence[match.end() :]):
+            continue
+        if text.endswith("ly") or text.lower() in VERBS:
             continue
         words = len(text.split())
         form = "acronym" if words == 1 and text.isupper() else str(words)
@@ -209,6 +212,8 @@ def _noun_phrase(words: list[tuple[str, int]], sentence: str, opened: bool) -> t
     if lower[0].endswith(("ing", "'s")) or (len(words) == 2 and (lower[0] in GENERIC or last in GENERIC)):
         return None
     start = words[0][1]
+    if sentence[words[-1][1] + len(words[-1][0]) :][:1] in {"’", "'", "("}:
+        return None
     text = sentence[start : words[-1][1] + len(words[-1][0])]
     plural = "p" if last.endswith("s") and not last.endswith(("ss", "us", "is")) else "s"
     return text, f"phrase:{len(words)}{plural}", start

@@ -13,19 +13,23 @@ _MENTIONS_TEXT = re.compile(
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|we|our|us|my|you|your)\b")
 _QUESTION = re.compile(r"\b(?:what|which|who|whom|whose|where|when|why|how)\b", re.IGNORECASE)
+_ASKING = frozenset(
+    ["name", "term", "excep", "metho", "funct", "attri", "class", "keywo", "varia", "numbe", "value", "type"]
+)
+"""Beginnings of words that a question uses to say what it asks for."""
 _WORD = re.compile(r"[a-z0-9_]+")
 
 
-def read_stem(raw: str, *, title: str, key: str, opening: str = "") -> tuple[str, str | None]:
+def read_stem(raw: str, *, title: str, key: str, sentence: str = "", opening: str = "") -> tuple[str, str | None]:
     """The stem in a reply that continues `opening`, and why it cannot be used (None when it can).
 
-    A stem that names nothing of the document's title is given the title as its topic, so that it stands alone.
+    With the `sentence` it was made from, it must also keep to it. A stem that names nothing of the document's title is given the title as its topic, so that it stands alone.
     """
     stem = " ".join((opening + raw).strip().split("\n")[0].split())
     end = stem.find("?")
     stem = stem[: end + 1] if end >= 0 else stem
     stem = stem[:1].upper() + stem[1:]
-    reason = _fault(stem, key)
+    reason = _fault(stem, key, sentence, title)
     return (stem if reason or names_subject(stem, title) else with_topic(stem, title)), reason
 
 
@@ -35,7 +39,7 @@ def with_topic(stem: str, title: str) -> str:
     return f"{topic}{'' if topic.endswith('?') else '.'} {stem}"
 
 
-def _fault(stem: str, key: str) -> str | None:
+def _fault(stem: str, key: str, sentence: str, title: str) -> str | None:
     if not stem.endswith("?"):
         return "stem is not a question"
     if not 30 <= len(stem) <= 300:
@@ -48,6 +52,8 @@ def _fault(stem: str, key: str) -> str | None:
         return "stem refers to the text"
     if leaks(stem, key):
         return "stem contains the key"
+    if sentence and strays(stem, sentence, title, key):
+        return "stem strays from the sentence"
     return None
 
 
@@ -59,6 +65,21 @@ def leaks(stem: str, key: str) -> bool:
     seen = set(_WORD.findall(stem.lower()))
     shared = [word for word in words if word in seen or word.rstrip("s") in seen]
     return bool(words) and len(shared) * 2 > len(words)
+
+
+def strays(stem: str, sentence: str, title: str, key: str) -> bool:
+    """Whether the stem says much that the sentence does not, or leaves out most of what it says.
+
+    At most three in ten of its content words are foreign to sentence and title, and at least four in ten of the
+    sentence's (without the key) stand in it. Words count as equal when their first five letters are.
+    """
+    asked, said, topic = _stems(stem) - _ASKING, _stems(sentence) - _stems(key), _stems(title)
+    foreign = asked - said - topic - _stems(key)
+    return len(foreign) > 0.3 * len(asked) or len(asked & said) < 0.4 * len(said)
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:5] for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS}
 
 
 def names_subject(stem: str, title: str) -> bool:

@@ -50,7 +50,7 @@ class WritingSettings:
     batch: int = 16
     candidates: int = 9
     max_tokens: int = 40
-    completions: float = 0.4
+    completions: float = 0.75
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
@@ -172,12 +172,17 @@ class _Writer:
         texts = self._model.generate(prompts, max_tokens=self._settings.max_tokens, stop=("\n",), seed=self._seed)
         drafts = []
         for fact, raw in zip(batch, texts, strict=True):
-            opening = stem_opening(fact.span.kind)
-            stem, reason = read_stem(raw, title=fact.chunk.title, key=fact.span.text, opening=opening)
+            stem, reason = read_stem(
+                raw,
+                title=fact.chunk.title,
+                key=fact.span.text,
+                sentence=fact.span.sentence,
+                opening=stem_opening(fact.gapped, fact.span.kind),
+            )
             if reason is None and (draft := self._draft(fact, stem, raw, STEM_VERSION)):
                 drafts.append(draft)
             elif reason is not None:
-                self.dropped.append(Dropped(reason, raw, fact.chunk.id))
+                self.dropped.append(Dropped(reason, stem, fact.chunk.id))
         return drafts
 
     def _completion(self, fact: Fact) -> Draft | None:

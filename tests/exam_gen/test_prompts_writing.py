@@ -8,9 +8,15 @@ def test_the_stem_prompt_shows_the_gap_and_never_the_key():
 
 
 def test_the_question_is_opened_where_the_model_needs_it():
-    assert stem_opening("code:call") == " Which"
-    assert stem_opening("number:year") == ""
+    assert stem_opening("The pump calls ____ at night.", "code:call") == " Which"
+    assert stem_opening("The pump stopped in ____ at night.", "number:year") == ""
     assert "Missing: an exception" in stem_prompt("t", "____", "code:exception").user
+
+
+def test_a_condition_at_the_start_is_kept_as_it_stands():
+    opening = stem_opening("If the valve is stuck, the pump raises ____ at once.", "code:exception")
+    assert opening == " If the valve is stuck, which"
+    assert stem_opening("If ____ is stuck, the pump stops.", "phrase:1s") == " What"
 
 
 def test_only_the_open_prompt_holds_the_passage():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from exam_gen.facts import facts
 from exam_gen.records import Chunk
 from exam_gen.spans import code_kind, sentences, spans
-from exam_gen.stems import leaks, names_subject, read_stem, with_topic
+from exam_gen.stems import leaks, names_subject, read_stem, strays, with_topic
 
 
 def texts(sentence: str, kind: str) -> list[str]:
@@ -16,7 +16,8 @@ def texts(sentence: str, kind: str) -> list[str]:
     ("text", "kind"),
     [
         ("KeyError", "code:exception"),
-        ("__init__()", "code:dunder"),
+        ("__init__()", "code:special"),
+        ("__dict__", "code:dunder"),
         ("len()", "code:call"),
         ("--verbose", "code:option"),
         ("sys.path", "code:dotted"),
@@ -115,3 +116,22 @@ def test_a_stem_without_its_subject_is_given_it():
 def test_a_key_whose_words_are_spread_over_the_stem_leaks():
     assert leaks("Which board of the harbour met?", "harbour board")
     assert not leaks("Which body ran the harbour?", "harbour board meeting")
+
+
+def test_a_stem_that_invents_or_forgets_strays():
+    sentence = "The pilot boat leaves the outer harbour two hours before high water."
+    keeps = "When does the pilot boat leave the outer harbour of Oslo?"
+    assert not strays(keeps, sentence, "Port of Oslo", "two hours before high water")
+    assert strays(
+        "When does the mayor congratulate the sailors of the pilot boat?", sentence, "Port of Oslo", "two hours"
+    )
+    assert strays(
+        "When does the boat leave?", sentence + " Passengers wait inside the customs hall.", "Oslo", "two hours"
+    )
+
+
+def test_a_capitalised_plain_word_is_no_name():
+    text = "The clerks of the port say that Cargo of the second order pays a duty in winter; cargo pays none in June."
+    assert [fact.span.text for fact in facts([chunk(text)], per_chunk=1, seed=0) if fact.span.kind == "name:1"] != [
+        "Cargo"
+    ]
