@@ -23,7 +23,8 @@ _WORD = re.compile(r"[a-z0-9_]+")
 def read_stem(raw: str, *, title: str, key: str, sentence: str = "", opening: str = "") -> tuple[str, str | None]:
     """The stem in a reply that continues `opening`, and why it cannot be used (None when it can).
 
-    With the `sentence` it was made from, it must also keep to it. A stem that names nothing of the document's title is given the title as its topic, so that it stands alone.
+    With the `sentence` it was made from, it must also keep to it. A stem that names nothing of the document's title is
+    given the title as its topic, so that it stands alone.
     """
     stem = " ".join((opening + raw).strip().split("\n")[0].split())
     end = stem.find("?")

@@ -264,7 +264,8 @@ class Free(Scribe):
         if number % 3 == 0:
             return "I cannot write a question about this."
         return (
-            f"Question: Where was the {word(number)} engine of the {word(number + 99)} works tested by {word(number + 50)}?\n"
+            f"Question: Where was the {word(number)} engine of the {word(number + 99)} works shown by "
+            f"{word(number + 50)}?\n"
             "A) Lisbon\nB) Vienna\nC) Naples\nD) Geneva\nCorrect Answer: A"
         )
 
