@@ -87,7 +87,12 @@ def fetch_weights(names: Iterable[str | None], progress: Progress) -> None:
     missing = [name for name in dict.fromkeys(names) if name and is_embedded(name) and find(name) is None]
     for name in missing:
         with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
-            locate(name, lambda done, total, report=report: report(done // 10**6, total // 10**6))
+            locate(name, in_megabytes(report))
+
+
+def in_megabytes(report: Report) -> Report:
+    """Tell megabytes where bytes are counted."""
+    return lambda done, total: report(done // 10**6, total // 10**6)
 
 
 def writing_models(config: ExamConfig) -> list[str | None]:
