@@ -19,7 +19,8 @@ from exam_gen.spans import sentences, spans
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
-_TOO_CLOSE = 0.9
+_TOO_CLOSE = 0.8
+"""Cosine from which two spans may mean the same."""
 _MAX_CANDIDATES_SEEN = 400
 
 
@@ -108,12 +109,20 @@ def _apart(text: str, key: str, sentence: str, stem: str) -> bool:
         return False
     if not len(key) / 2.2 - 1 <= len(text) <= 2.2 * len(key) + 1:
         return False
+    if _bare(lower) == _bare(lower_key):
+        return False
     words, key_words = _words(lower), _words(lower_key)
     return not words or not key_words or len(words & key_words) / len(words | key_words) < 0.6
 
 
+def _bare(text: str) -> str:
+    """A code token without its arguments and marks: `id(x)` and `id()` ask for the same function."""
+    return re.sub(r"\(.*|\W", "", text) or text
+
+
 def _words(text: str) -> set[str]:
-    return {word[:-1] if word.endswith("s") else word for word in re.findall(r"[a-z0-9]+", text)}
+    """The words by their first six letters, so that inflected and derived forms count as one."""
+    return {word[:6].rstrip("s") for word in re.findall(r"[a-z0-9]+", text)}
 
 
 def _nearness(key: str, options: Sequence[str], pooled: Pool) -> dict[str, float]:

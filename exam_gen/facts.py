@@ -19,7 +19,7 @@ _LEANS = re.compile(
     r"|Their|Its|There|We|Our|The (?:latter|former|same|second|first)|If so|And|But|So|Then|As (?:mentioned|before)"
     r"|Question|Edit|Top answer|Returns?|Called|Execute|Print|Enter|Sets?|Start|Continue|Create|Delete|Remove|Show"
     r"|Display|Choose|Select|Open|Specify|Click|Type|Changed? in|New in|Added in|Deprecated|Optional|Alternatively|Use"
-    r"|If used)\b"
+    r"|If used|More|Both|Neither|Like|Unlike|Suspend|Without)\b"
 )
 _POINTS = re.compile(
     r"\b(?:sections?|chapters?|appendix|documentation|figures?|tables?|examples?|below|above|following|previously"

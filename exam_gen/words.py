@@ -29,7 +29,8 @@ _PLAIN_VERBS = """accept access achieve act add affect agree allow announce appe
     meet modify move obtain occur offer open outperform override perform permit persist pick place play point possess
     prefer present prevent print proceed produce propose protect prove provide publish pull put raise reach read receive
     recommend reduce refer regulate reject relate rely remain remove render replace report represent require resemble
-    resolve restrict return reveal rise run satisfy say see seek seem sell send serve show sit solve speak specify spend
+    resolve restrict
+    select accompany surround return reveal rise run satisfy say see seek seem sell send serve show sit solve speak specify spend
     stand start state stay steal stop store suffer suggest supply support suppose suppress take talk teach tell tend
     terminate think throw treat try turn understand undergo vary wait walk want watch wear win work worry write yield"""
 
