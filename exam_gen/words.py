@@ -30,7 +30,8 @@ _PLAIN_VERBS = """accept access achieve act add affect agree allow announce appe
     prefer present prevent print proceed produce propose protect prove provide publish pull put raise reach read receive
     recommend reduce refer regulate reject relate rely remain remove render replace report represent require resemble
     resolve restrict
-    select accompany surround return reveal rise run satisfy say see seek seem sell send serve show sit solve speak specify spend
+    select accompany surround return reveal rise run satisfy
+    say see seek seem sell send serve show sit solve speak specify spend
     stand start state stay steal stop store suffer suggest supply support suppose suppress take talk teach tell tend
     terminate think throw treat try turn understand undergo vary wait walk want watch wear win work worry write yield"""
 
