@@ -23,6 +23,7 @@ LAPLACE_DRAWS = 2000
 LAPLACE_CELLS = 40_000_000
 LOO_CELLS = 400_000
 FEW_STUDENTS = 200
+UNRELIABLE = 0.1
 
 
 def fit(
@@ -66,7 +67,14 @@ def fit(
 
 def choose(fits: Sequence[Fit]) -> Fit:
     """The simplest fit whose PSIS-LOO is within two standard errors of the best one, with the comparison recorded."""
-    pointwise = [loo(fit.data, fit.thinned(1000)).pointwise for fit in fits]
+    scored = [loo(fit.data, fit.thinned(1000)) for fit in fits]
+    unreliable = [fit.model for fit, each in zip(fits, scored, strict=True) if np.mean(each.k > 0.7) > UNRELIABLE]
+    if unreliable:
+        raise ValueError(
+            f"model 'auto' cannot compare {', '.join(unreliable)} by PSIS-LOO (Pareto k above 0.7 for more than "
+            f"{UNRELIABLE:.0%} of the answers); name a model, or use method 'nuts'"
+        )
+    pointwise = [each.pointwise for each in scored]
     totals = [float(values.sum()) for values in pointwise]
     best = int(np.argmax(totals))
     rows: list[dict[str, float | int | str]] = []
@@ -128,6 +136,12 @@ class _Sampler:
             scale = laplace.residual_scale_draws(problem, mode, count, self.seed)
             reported["residual_scale"] = reported["residual_scale"] * scale / mode.scales.residual
         point = _mode_point(problem, mode, raw.theta)
+        bounded = problem.free_a and mode.scales.spread_a >= 0.999 * laplace.widest_a(problem.priors)
+        if bounded:
+            notes.append(
+                "Not converged: the spread of discriminations ran into its bound, where a joint mode is not to be "
+                "trusted; use method='nuts'."
+            )
         if not mode.converged:
             notes.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")
         diagnostics: dict[str, float | int | str] = {"rounds": mode.rounds, "log_posterior": mode.log_posterior}
@@ -137,7 +151,7 @@ class _Sampler:
             point,
             1,
             mode.log_likelihood,
-            mode.converged,
+            mode.converged and not bounded,
             diagnostics,
             notes,
             {

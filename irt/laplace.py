@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from irt.kernels import sigmoid
-from irt.model import Problem, RawDraws
+from irt.model import Priors, Problem, RawDraws
 from irt.responses import Floats
 
 ROUNDS = 200
@@ -149,14 +149,15 @@ def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: in
     tail = len(problem.attempts)
     freedom = max(float(np.sum(1.0 - w_variances(fit.curvature)[-tail:])), 0.5)
     rng = np.random.default_rng([seed, 1])
-    return fit.scales.residual * np.exp(rng.standard_normal(count) / np.sqrt(2.0 * freedom + 1.0))
+    noise = rng.standard_normal(count) / np.sqrt(2.0 * freedom + 1.0)
+    return np.asarray(fit.scales.residual * np.exp(noise))
 
 
 def _leap(scales: Scales, change: Floats, last: Floats) -> Scales:
     """Aitken's extrapolation of a slow EM sequence, component by component, never more than twenty steps ahead."""
     ratio = np.divide(change, last, out=np.zeros_like(change), where=np.abs(last) > 1e-12)
     ratio = np.where(ratio > 0, np.minimum(ratio, 20 / 21), 0.0)
-    logs = scales.vector() + np.clip(change * ratio / (1 - ratio), -1.0, 1.0)
+    logs = scales.vector() + np.clip(change * ratio / (1 - ratio), -0.25, 0.25)
     *terms, residual, spread_a, spread_b = np.clip(np.exp(logs[:-1]), 1e-3, 20.0).tolist()
     return Scales(tuple(terms), residual, spread_a, float(logs[-1]), spread_b)
 
@@ -197,7 +198,8 @@ def _loadings(problem: Problem, scales: Scales) -> Floats:
     students = problem.design.students
     if problem.design.residual:
         blocks.append(scales.residual * (np.eye(students) - 1.0 / students))
-    return np.hstack(blocks)
+    loadings: Floats = np.hstack(blocks)
+    return loadings
 
 
 def _parts(problem: Problem, scales: Scales, point: Point) -> Parts:
@@ -208,7 +210,7 @@ def _parts(problem: Problem, scales: Scales, point: Point) -> Parts:
     b = scales.centre_b + scales.spread_b * x[next(rows)]
     c = sigmoid(x[next(rows)]) if problem.guessing else np.zeros(items)
     delta = sigmoid(x[next(rows)]) if problem.slipping else np.ones(items)
-    return Parts(_loadings(problem, scales) @ point.w, a, b, c, delta)
+    return Parts(np.asarray(_loadings(problem, scales) @ point.w), a, b, c, delta)
 
 
 def _objective(problem: Problem, scales: Scales, point: Point) -> tuple[float, float]:
@@ -276,7 +278,7 @@ def _linearise(problem: Problem, scales: Scales, point: Point) -> tuple[tuple[Fl
     flat = cross.reshape(-1, cross.shape[2])
     schur = np.diag(np.sum(weight * by_theta**2, axis=1)) - flat.T @ regression.reshape(flat.shape)
     precision = loadings.T @ schur @ loadings + np.eye(len(point.w))
-    chol = np.linalg.cholesky((precision + precision.T) / 2)
+    chol = np.asarray(np.linalg.cholesky((precision + precision.T) / 2), dtype=np.float64)
     w_cov = np.asarray(cho_solve((chol, True), np.eye(len(chol))), dtype=np.float64)
     theta_cov = loadings @ w_cov @ loadings.T
     nothing = Point(np.zeros_like(point.w), np.zeros_like(point.x))
@@ -346,7 +348,7 @@ def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Cu
     spread_a = scales.spread_a
     if problem.free_a:
         squares = float(np.sum(point.x[0] ** 2 + variance[0]))
-        spread_a = _scale_mode(items - 1, spread_a**2 * squares, priors.spread_a)
+        spread_a = min(_scale_mode(items - 1, spread_a**2 * squares, priors.spread_a), widest_a(priors))
     b = scales.centre_b + scales.spread_b * point.x[row]
     centre = float(b.sum() / (items + (scales.spread_b / priors.centre_b) ** 2))
     squares = float(np.sum((b - centre) ** 2 + scales.spread_b**2 * variance[row]))
@@ -356,6 +358,15 @@ def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Cu
 def w_variances(curvature: Curvature) -> Floats:
     """Posterior variances of the ability weights `[p + S]`."""
     return np.asarray(np.diag(curvature.w_cov) - curvature.held.w**2 / curvature.held_size)
+
+
+def widest_a(priors: Priors) -> float:
+    """Largest spread of log discrimination a joint mode is allowed.
+
+    With few items and very unequal discriminations the joint likelihood rises without end: abilities line up on either
+    side of one item whose discrimination grows (a Heywood case). The bound stops that; a fit at it is not converged.
+    """
+    return 2.0 * priors.spread_a
 
 
 def item_variances(curvature: Curvature) -> Floats:
@@ -370,7 +381,7 @@ def _scale_mode(size: int, squares: float, width: float, log_width: float | None
     """Mode over v = log scale of `-size v - squares/2 e^(-2v)` plus its prior: half-normal (with its Jacobian v), or
     Normal(0, log_width) on v. The derivative falls monotonically, so bisection finds it.
     """
-    low, high = np.log(1e-3), np.log(20.0)
+    low, high = np.log(1e-3), np.log(20.0 if log_width is not None else 4.0 * width)
     for _ in range(50):
         v = (low + high) / 2
         prior = 1 - np.exp(2 * v) / width**2 if log_width is None else -v / log_width**2

@@ -180,7 +180,7 @@ def _chain(
         state = program.start(position, inputs, seed)
         for _ in range(_blocks(settings.warmup)):
             state, _ = program.block(state, inputs)
-            jax.block_until_ready(state.i)
+            state.i.block_until_ready()
             report.add(BLOCK)
         kept = []
         for _ in range(_blocks(settings.draws)):

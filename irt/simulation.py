@@ -57,8 +57,8 @@ def simulate(
 
     With `facets` (levels by name, or their number) students are the full crossing, repeated to reach `students` (a
     multiple; by default once), and ability is zero-sum facet effects plus a residual, scaled to mean 0 and standard
-    deviation 1. Without, ability is Normal(0, 1). `missing` is the share of cells not asked. Raises ValueError for an
-    unknown model or a number of students the facets do not divide.
+    deviation 1. Without, ability is Normal(0, 1), moved to mean 0 over the students. `missing` is the share of cells
+    not asked. Raises ValueError for an unknown model or a number of students the facets do not divide.
     """
     if model not in MODELS:
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} were wanted")
@@ -102,7 +102,8 @@ def _abilities(
     rng: np.random.Generator, count: int, table: pd.DataFrame | None, effect_sd: float, residual_sd: float
 ) -> tuple[Floats, dict[str, Floats], float]:
     if table is None:
-        return rng.standard_normal(count), {}, 1.0
+        theta = rng.standard_normal(count)
+        return theta - theta.mean(), {}, 1.0
     theta = residual_sd * rng.standard_normal(count)
     effects = {}
     for name in table.columns:

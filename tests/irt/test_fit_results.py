@@ -1,0 +1,147 @@
+"""What is read from a fit, and what survives saving it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irt
+from irt import kernels
+
+THETA = np.linspace(-2, 2, 5)
+
+
+@pytest.fixture(scope="module")
+def fit() -> irt.Fit:
+    return irt.fit(irt.simulate(None, 20, facets={"retriever": 5, "icl": 3}, seed=1).data, method="map")
+
+
+def test_information_is_the_mean_over_draws_and_adds_up(fit: irt.Fit) -> None:
+    result = fit.information(THETA)
+    assert result.mean.shape == (20, 5)
+    np.testing.assert_allclose(result.mean.sum(axis=0), result.total)
+    draws = fit.thinned(400)
+    by_hand = kernels.information(0.0, draws["a"][:, 3], draws["b"][:, 3]).mean()
+    assert fit.information([0.0], ["q3"]).mean[0, 0] == pytest.approx(by_hand)
+    assert (result.low <= result.mean).all()
+    assert (result.mean <= result.high).all()
+
+
+def test_information_by_groups_adds_up_to_the_whole(fit: irt.Fit) -> None:
+    table = fit.information_by({"first": fit.data.items[:8], "rest": fit.data.items[8:]}, THETA)
+    np.testing.assert_allclose(table.groupby("theta")["total"].sum(), fit.information(THETA).total)
+    np.testing.assert_allclose(table["mean"] * table["n_items"], table["total"])
+    with pytest.raises(ValueError, match="group 'none' has no items"):
+        fit.information_by({"none": []}, THETA)
+    with pytest.raises(ValueError, match="unknown item 'zz'"):
+        fit.information(THETA, ["zz"])
+
+
+def test_contrasts_are_antisymmetric_and_unknown_names_are_refused(fit: irt.Fit) -> None:
+    there, back = fit.contrast("icl", "icl0", "icl2"), fit.contrast("icl", "icl2", "icl0")
+    assert there.estimate == pytest.approx(-back.estimate)
+    assert there.probability == pytest.approx(1 - back.probability)
+    with pytest.raises(ValueError, match="unknown level 'x' of facet 'icl'; it has icl0, icl1, icl2"):
+        fit.contrast("icl", "x", "icl0")
+    with pytest.raises(ValueError, match="unknown facet 'llm'; the fit has 'retriever', 'icl'"):
+        fit.contrast("llm", "x", "y")
+    with pytest.raises(ValueError, match="unknown student 'x'"):
+        fit.compare_students("x", "y")
+
+
+def test_probabilities_of_being_best_sum_to_one(fit: irt.Fit) -> None:
+    assert fit.probability_best("retriever")["probability"].sum() == pytest.approx(1)
+    assert fit.probability_best_student()["probability"].sum() == pytest.approx(1)
+
+
+def test_students_of_the_model_are_not_surprising_and_a_planted_one_is() -> None:
+    sim = irt.simulate(60, 40, seed=3)
+    checked = irt.fit(sim.data, method="map").predictive_check()
+    assert checked["students"]["surprising"].mean() < 0.05
+    assert checked["items"]["surprising"].mean() < 0.05
+
+
+def test_copied_items_depend_on_each_other_most() -> None:
+    data = irt.simulate(200, 15, seed=4).data
+    scores = data.scores.copy()
+    scores[:, 7] = scores[:, 2]
+    table = irt.fit(irt.ResponseMatrix(scores, data.students, data.items), method="map").q3()
+    assert set(table.loc[0, ["item_a", "item_b"]]) == {"q2", "q7"}
+    assert table.loc[0, "q3"] > 0.8
+
+
+def test_infit_and_outfit_are_near_one_for_items_of_the_model() -> None:
+    items = irt.fit(irt.simulate(300, 30, seed=5).data, method="map").items
+    assert items["infit"].mean() == pytest.approx(1, abs=0.05)
+    assert items["outfit"].mean() == pytest.approx(1, abs=0.1)
+
+
+def test_a_saved_fit_reads_back_the_same(fit: irt.Fit, tmp_path: Path) -> None:
+    fit.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "abilities.csv", "components.csv", "fit.json", "items.csv", "posterior.nc",
+    ]  # fmt: skip
+    again = irt.load_fit(tmp_path)
+    pd.testing.assert_frame_equal(again.items, fit.items)
+    pd.testing.assert_frame_equal(again.components, fit.components)
+    assert again.contrast("icl", "icl0", "icl2") == fit.contrast("icl", "icl0", "icl2")
+    np.testing.assert_array_equal(again.information(THETA).total, fit.information(THETA).total)
+    said = json.loads((tmp_path / "fit.json").read_text())
+    assert {"model", "method", "backend", "n_students", "n_items", "log_likelihood", "elpd_loo", "converged"} <= set(
+        said
+    )
+    assert {"diagnostics", "warnings", "seconds", "seed", "versions", "format"} <= set(said)
+    assert set(said["seconds"]) == {"compile", "fit"}
+
+
+def test_an_interaction_and_trials_survive_saving(tmp_path: Path) -> None:
+    data = irt.simulate(24, 12, facets={"llm": 3, "retriever": 4}, seed=2, trials=3, missing=0.1).data
+    fit = irt.fit(data, method="map", interactions=[("llm", "retriever")])
+    assert len(fit.components) == 3 + 4 + 12
+    fit.save(tmp_path)
+    again = irt.load_fit(tmp_path)
+    pd.testing.assert_frame_equal(again.components, fit.components)
+    np.testing.assert_array_equal(again.data.attempts, data.attempts)
+
+
+def test_a_newer_or_broken_fit_is_refused(fit: irt.Fit, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"fit\.json: no such file"):
+        irt.load_fit(tmp_path)
+    fit.save(tmp_path)
+    path = tmp_path / "fit.json"
+    said = path.read_text()
+    path.write_text(said.replace('"format": 1', '"format": 99'))
+    with pytest.raises(ValueError, match=r"fit\.json: format 99 is not one this version reads"):
+        irt.load_fit(tmp_path)
+    path.write_text("{")
+    with pytest.raises(ValueError, match=r"fit\.json:1: not JSON"):
+        irt.load_fit(tmp_path)
+
+
+def test_smoothed_loo_and_mixing_agree_with_arviz() -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import arviz
+
+    from irt.convergence import mixing
+    from irt.loo import smoothed_loo
+
+    rng = np.random.default_rng(0)
+    log_likelihood = -0.5 * (rng.standard_normal((2000, 1)) * np.array([0.3, 1.0, 1.5]) + rng.standard_normal(3)) ** 2
+    elpd, k = smoothed_loo(log_likelihood)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        weights, shapes = arviz.psislw(-log_likelihood.T)
+    wanted = np.log(np.exp(np.asarray(weights) + log_likelihood.T).sum(axis=1))
+    np.testing.assert_allclose(elpd, wanted, atol=2e-3)
+    np.testing.assert_allclose(k, shapes, atol=0.02)
+    chain = np.cumsum(rng.standard_normal((2, 500, 3)), axis=1) * 0.05 + rng.standard_normal((2, 500, 3))
+    found = mixing(chain)
+    for index in range(3):
+        assert found.r_hat[index] == pytest.approx(float(arviz.rhat(chain[..., index])), abs=2e-3)
+        assert found.ess_bulk[index] == pytest.approx(float(arviz.ess(chain[..., index])), rel=0.05)
+        assert found.ess_tail[index] == pytest.approx(float(arviz.ess(chain[..., index], method="tail")), rel=0.05)

@@ -1,0 +1,110 @@
+"""Tables on disk: what is accepted, and the one line that refuses the rest."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irt
+
+LONG = "student,item,score,retriever\nx,q1,1,bm25\nx,q2,0,bm25\ny,q1,,dense\ny,q2,1,dense\n"
+
+
+def written(folder: Path, text: str, name: str = "r.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_long_table_keeps_first_appearance_and_empty_means_not_asked(tmp_path: Path) -> None:
+    data = irt.read_responses(written(tmp_path, LONG))
+    assert data.students == ("x", "y")
+    assert data.items == ("q1", "q2")
+    np.testing.assert_array_equal(data.scores, [[1, 0], [np.nan, 1]])
+    assert irt.levels(data, "retriever") == ("bm25", "dense")
+
+
+def test_wide_table_equals_the_long_one(tmp_path: Path) -> None:
+    wide = irt.read_responses(written(tmp_path, "student,q1,q2\nx,1,0\ny,,1\n"))
+    long = irt.read_responses(written(tmp_path, LONG, "l.csv"), facets=[])
+    np.testing.assert_array_equal(wide.scores, long.scores)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
+def test_a_written_table_reads_back_the_same(tmp_path: Path, suffix: str) -> None:
+    data = irt.simulate(None, 7, facets={"llm": 2, "retriever": 3}, seed=1, trials=4, missing=0.2).data
+    irt.write_responses(data, tmp_path / f"r.{suffix}")
+    again = irt.read_responses(tmp_path / f"r.{suffix}")
+    np.testing.assert_array_equal(again.scores, data.scores)
+    np.testing.assert_array_equal(again.attempts, data.attempts)
+    assert again.students == data.students
+    assert again.facets is not None
+    assert data.facets is not None
+    assert again.facets.equals(data.facets)
+
+
+def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
+    data = irt.read_responses(written(tmp_path, LONG + "x,q1,1,bm25\n"))
+    assert data.scores[0, 0] == 1
+    assert data.notes == ("1 repeated (student, item) rows agreed and were counted once.",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LONG.replace("q2,0", "q2,x"), r"r\.csv:3: score 'x' is not 0, 1 or empty"),
+        (LONG.replace("q2,0", "q2,2"), r"r\.csv:3: score '2' is not 0, 1 or empty"),
+        (LONG.replace("q2,0", "q2,nan"), r"r\.csv:3: score 'nan' is not 0, 1 or empty"),
+        (LONG + "x,q2,1,bm25\n", r"r\.csv:6: student 'x', item 'q2' has score '1', line 3 says '0'"),
+        (LONG.replace("0,bm25", "0,dense"), r"r\.csv:3: student 'x' has retriever 'dense', earlier 'bm25'"),
+        (LONG.replace("0,bm25", "0,"), r"r\.csv:3: student 'x' has no value of facet 'retriever'"),
+        (LONG.replace("y,q2,1", "y,q2,"), r"r\.csv: student 'y' answered no item"),
+        (LONG.replace("x,q1,1", "x,q1,"), r"r\.csv: item 'q1' was answered by nobody"),
+        ("student,item,score\nx,q1,1\nx,q2,0\n", r"r\.csv: only 1 student; at least 2"),
+        ("student,item,score\nx,q1,1\ny,q1,0\n", r"r\.csv: only 1 item; at least 2"),
+        ("student,item,score\n", r"r\.csv: no answers below the header"),
+        ("item,score\nq1,1\n", r"r\.csv:1: column 'student' is missing"),
+        ("student,item,score,trials\nx,q1,3,2\n", r"r\.csv:2: score '3' is not a whole number from 0 to its trials"),
+        ("student,item,score,trials\nx,q1,1,0\n", r"r\.csv:2: trials '0' is not a whole number of at least 1"),
+        ("student,q1,q2\nx,1,0\nx,1,1\n", r"r\.csv:3: student 'x' appears twice"),
+        ("student,item,score\n,q1,1\n", r"r\.csv:2: student is empty"),
+        ("student,item,score\nx,q1,1\nx,q1,1,7,9\n", r"r\.csv: not a readable CSV"),
+        ("", r"r\.csv: not a readable CSV"),
+    ],
+)
+def test_bad_tables_are_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        irt.read_responses(written(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_facet_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"r\.csv:1: unknown facet 'llm'"):
+        irt.read_responses(written(tmp_path, LONG), facets=["llm"])
+
+
+def test_a_missing_or_undecodable_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        irt.read_responses(tmp_path / "none.csv")
+    (tmp_path / "bad.csv").write_bytes(b"student,item,score\n\xff,q,1\n")
+    with pytest.raises(ValueError, match="not UTF-8"):
+        irt.read_responses(tmp_path / "bad.csv")
+
+
+def test_selection_keeps_ids_with_their_answers() -> None:
+    data = irt.simulate(None, 5, facets={"llm": 3}, seed=0).data
+    part = data.select(["q3", "q0"]).select_students(["llm2", "llm0"])
+    np.testing.assert_array_equal(part.scores, data.scores[np.ix_([2, 0], [3, 0])])
+    with pytest.raises(ValueError, match="unknown item 'zz'"):
+        data.select(["zz"])
+    with pytest.raises(ValueError, match="unknown student 'zz'"):
+        data.select_students(["zz"])
+
+
+def test_a_matrix_refuses_impossible_content() -> None:
+    with pytest.raises(ValueError, match="student 'x', item 'q1': score 2 is not 0, 1 or NaN"):
+        irt.ResponseMatrix(np.array([[2.0]]), ("x",), ("q1",))
+    with pytest.raises(ValueError, match="item 'q' appears twice"):
+        irt.ResponseMatrix(np.zeros((1, 2)), ("x",), ("q", "q"))
+    with pytest.raises(ValueError, match=r"scores have shape \(1, 2\); \(2, 2\)"):
+        irt.ResponseMatrix(np.zeros((1, 2)), ("x", "y"), ("p", "q"))
