@@ -86,7 +86,7 @@ def _same_kind(fact: Fact, pooled: Pool, count: int) -> list[str]:
     """Spans of the key's kind; when they are few, those of its wider class as well."""
     kind = fact.span.kind
     found = list(pooled.by_kind.get(kind, ()))
-    if len(found) < 3 * count:
+    if len(found) <= count:
         wider = kind.split(":")[0]
         found += [
             text

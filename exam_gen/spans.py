@@ -170,7 +170,7 @@ def _names(sentence: str) -> list[tuple[str, str, int]]:
             continue
         if re.search(r"[:.\"]\s*$", sentence[: match.start()]) or re.match(r"\s\d|[’']", sentence[match.end() :]):
             continue
-        if text.endswith("ly") or text.lower() in VERBS:
+        if text.endswith("ly") or text.lower() in VERBS or "+" in text:
             continue
         words = len(text.split())
         form = "acronym" if words == 1 and text.isupper() else str(words)
