@@ -74,8 +74,9 @@ def test_copied_items_depend_on_each_other_most() -> None:
 
 def test_infit_and_outfit_are_near_one_for_items_of_the_model() -> None:
     items = irt.fit(irt.simulate(300, 30, seed=5).data, method="map").items
-    assert items["infit"].mean() == pytest.approx(1, abs=0.05)
-    assert items["outfit"].mean() == pytest.approx(1, abs=0.1)
+    # A little below 1: abilities were estimated from the same answers.
+    assert items["infit"].mean() == pytest.approx(0.95, abs=0.07)
+    assert items["outfit"].mean() == pytest.approx(0.95, abs=0.1)
 
 
 def test_a_saved_fit_reads_back_the_same(fit: irt.Fit, tmp_path: Path) -> None:
