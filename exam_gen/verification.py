@@ -20,7 +20,7 @@ class Thresholds:
 
     support: float = -1.2
     margin: float = 1.5
-    lift: float = 0.5
+    lift: float = 3.0
 
 
 @dataclass(frozen=True)

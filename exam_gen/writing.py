@@ -50,7 +50,7 @@ class WritingSettings:
     batch: int = 16
     candidates: int = 9
     max_tokens: int = 40
-    completions: float = 0.75
+    completions: float = 0.5
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
