@@ -43,16 +43,10 @@ class Priors:
     upper_weight: float = 20.0
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Everything an estimator needs: counts `[S, I]`, the design, the model's name, priors, and 1/options `[I]`."""
+class Named:
+    """What a model's name says of its items."""
 
-    successes: Floats
-    attempts: Floats
-    design: Design
     model: str
-    chance: Floats
-    priors: Priors = Priors()
 
     @property
     def free_a(self) -> bool:
@@ -68,6 +62,18 @@ class Problem:
     def slipping(self) -> bool:
         """Whether items have an upper asymptote."""
         return self.model == "4pl"
+
+
+@dataclass(frozen=True)
+class Problem(Named):
+    """Everything an estimator needs: counts `[S, I]`, the design, the model's name, priors, and 1/options `[I]`."""
+
+    successes: Floats
+    attempts: Floats
+    design: Design
+    model: str
+    chance: Floats
+    priors: Priors = Priors()
 
 
 def build_problem(data: ResponseMatrix, design: Design, model: str, options: Options, priors: Priors) -> Problem:

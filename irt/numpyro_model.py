@@ -11,12 +11,12 @@ import numpy as np
 
 from irt import laplace
 from irt.kernels import sigmoid
-from irt.model import Priors, Problem, RawDraws
+from irt.model import Named, Priors, Problem, RawDraws
 from irt.responses import Floats
 
 
 @dataclass(frozen=True)
-class Structure:
+class Structure(Named):
     """What a compiled program depends on: the model, sizes, and priors."""
 
     model: str
@@ -25,21 +25,6 @@ class Structure:
     shapes: tuple[tuple[int, ...], ...]
     residual: bool
     priors: Priors
-
-    @property
-    def free_a(self) -> bool:
-        """Whether items differ in discrimination."""
-        return self.model != "1pl"
-
-    @property
-    def guessing(self) -> bool:
-        """Whether items have a lower asymptote."""
-        return self.model in ("3pl", "4pl")
-
-    @property
-    def slipping(self) -> bool:
-        """Whether items have an upper asymptote."""
-        return self.model == "4pl"
 
 
 POWER = 4.0

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import json
-import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from exam_gen.files import write_text
 from exam_gen.records import Exam
 from rag.pipelines import FACETS, Pipeline
 
@@ -152,19 +152,13 @@ class AnswerStore:
         with self._explained():
             rows = self._db.execute("SELECT pipeline, question, correct FROM answers WHERE exam = ?", (exam.hash,))
             scores = {(pipeline, question): correct for pipeline, question, correct in rows}
-        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as sink:
-                writer = csv.writer(sink, lineterminator="\n")
-                writer.writerow(["student", "item", "score", *FACETS])
-                for one in pipelines:
-                    levels = [one.facets[facet] for facet in FACETS]
-                    writer.writerows([one.id, item, scores.get((one.id, item), ""), *levels] for item in exam.ids)
-            Path(scratch).chmod(0o644)
-            Path(scratch).replace(path)
-        except BaseException:
-            Path(scratch).unlink(missing_ok=True)
-            raise
+        table = io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerow(["student", "item", "score", *FACETS])
+        for one in pipelines:
+            levels = [one.facets[facet] for facet in FACETS]
+            writer.writerows([one.id, item, scores.get((one.id, item), ""), *levels] for item in exam.ids)
+        write_text(path, [table.getvalue()])
 
     def close(self) -> None:
         """End writing and close the file; closing twice does nothing."""
