@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def fit_table(
     """`ragexam fit`: returns the content of `fit.json`."""
     if backend not in (known := set(BACKENDS.values()) | {"numpyro"}):
         raise ValueError(f"--backend {backend}: unknown; wanted one of {', '.join(sorted(known))}")
-    data = irt.read_responses(responses, facets=facet_list(facets))
+    data = varying(irt.read_responses(responses, facets=facet_list(facets)))
     settings = FitSettings(model=model, method=method, interval=interval)
     with progress.step("fit") as report:
         fitted(data, settings, seed, 4, report).save(out)
@@ -96,9 +97,13 @@ def fitted(
 
 
 def varying(data: irt.ResponseMatrix) -> irt.ResponseMatrix:
-    """The table without facets that have one level only: there is nothing to compare."""
-    constant = set(irt.constant_facets(data))
-    return data.with_facets([name for name in irt.facet_names(data) if name not in constant])
+    """The table without facets that have one level only, which its notes tell: there is nothing to compare."""
+    constant = irt.constant_facets(data)
+    notes = tuple(
+        f"Facet '{name}' has one level only and was left out: there is nothing to compare." for name in constant
+    )
+    kept = data.with_facets([name for name in irt.facet_names(data) if name not in constant])
+    return replace(kept, notes=(*data.notes, *notes))
 
 
 def run_data(folder: RunFolder) -> irt.ResponseMatrix:
