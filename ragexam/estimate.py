@@ -22,13 +22,12 @@ from ragexam.config import Config
 from ragexam.progress import Progress
 from ragexam.progress import in_words as duration
 
-CHARACTERS_PER_TOKEN = 4.0
+CHARACTERS_PER_TOKEN = 4.5
 """English prose in the vocabularies of current models."""
-FACTS_PER_SURVIVOR = 2.0
-"""Facts tried for one surviving question: a round figure above those of `docs/exam-writing.md`."""
-FACTS_VERIFIED = 0.8
-"""Share of facts that get as far as verification."""
-STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 24, 4, 30
+FACTS_PER_SURVIVOR = 2.5
+"""Facts tried for one surviving question, and requests that verify one fact: as measured (`benchmarks/RESULTS.md`)."""
+CHECKS_PER_FACT = 2.0
+STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 18, 4, 15
 EFFICIENCY = 0.4
 """Share of the measured matrix rate that a forward pass reaches on short prompts."""
 SAMPLE = 40
@@ -102,17 +101,17 @@ def write_work(config: Config, chunks: Sequence[Chunk], machine: Machine) -> tup
         raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
     tried = round(wanted * FACTS_PER_SURVIVOR)
     stems = [_tokens(stem_prompt(one.chunk.title, one.gapped, one.span.kind)) for one in found]
-    checks = [sum(_tokens(prompt) for prompt in _verification(one)) for one in found]
+    checks = [_tokens(prompt) for one in found for prompt in _verification(one)]
     size = parameters(config.writer.model)
     reading, writing = round(tried * _mean(stems)), tried * STEM_TOKENS
-    steps = tried / config.exam.batch * STEM_TOKENS
+    steps = tried / config.exam.batch * config.exam.max_tokens
     decoding = max(steps * size * 2 / machine.bytes, 2 * size * writing / (machine.flops * EFFICIENCY))
-    verified = round(tried * FACTS_VERIFIED)
-    choices = verified * 2 * (1 + config.exam.candidates) * CHOICE_TOKENS
-    checking = round(verified * _mean(checks)) + choices
+    verified = round(tried * CHECKS_PER_FACT)
+    choices = (1 + config.exam.candidates) * CHOICE_TOKENS
+    checking = round(verified * (_mean(checks) + choices))
     return (
         Work(config.writer.model, tried, reading, writing, round(_reading(size, reading, machine) + decoding, 1)),
-        Work(config.writer.model, 2 * verified, checking, 0, round(_reading(size, checking, machine), 1)),
+        Work(config.writer.model, verified, checking, 0, round(_reading(size, checking, machine), 1)),
     )
 
 

@@ -1,0 +1,26 @@
+import json
+import subprocess
+import sys
+
+from ragexam import doctor
+
+
+def test_the_doctor_names_what_is_missing() -> None:
+    found = doctor.examine() | {"healthy": False, "problems": ["torch is not installed; run make setup"]}
+    told = doctor.in_words(found)
+    assert "problem: torch is not installed; run make setup" in told
+    assert told.endswith("not ready")
+
+
+def test_a_package_that_is_not_there_has_no_version() -> None:
+    assert doctor.version("no-such-package-at-all") is None
+    assert doctor.version("numpy") is not None
+
+
+def test_the_command_prints_json() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ragexam", "doctor", "--json"], capture_output=True, text=True, check=False
+    )
+    found = json.loads(done.stdout)
+    assert done.returncode == (0 if found["healthy"] else 1)
+    assert {"packages", "processors", "memory_gb", "disk_gb", "models"} <= set(found)

@@ -1,0 +1,32 @@
+from pathlib import Path
+
+import pytest
+
+from ragexam.config import Config
+from ragexam.settings import read
+from ragexam.template import begin
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_the_template_is_a_sound_configuration(tmp_path: Path) -> None:
+    told = begin(tmp_path / "mine")
+    settings = read(tmp_path / "mine" / "config.yaml", Config)
+    assert settings.corpus.source == str(tmp_path / "mine" / "documents")
+    assert settings.run == tmp_path / "mine" / "run"
+    assert "ragexam run" in told
+
+
+def test_an_existing_configuration_is_kept(tmp_path: Path) -> None:
+    begin(tmp_path)
+    (tmp_path / "config.yaml").write_text("mine")
+    with pytest.raises(ValueError, match=r"config\.yaml: already there"):
+        begin(tmp_path)
+    assert (tmp_path / "config.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "experiments").glob("*/config.yaml")), ids=lambda path: path.parent.name
+)
+def test_the_configurations_of_the_experiments_are_sound(path: Path) -> None:
+    assert len(read(path, Config).grid.grid.pipelines) >= 10
