@@ -92,7 +92,7 @@ class Passed(NamedTuple):
     verdict: Verdict
 
 
-def write_exam(
+def write_questions(
     chunks: Sequence[Chunk],
     model: LanguageModel,
     settings: WritingSettings,

@@ -26,7 +26,7 @@ from exam_gen.files import (
 from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk, Exam, Question
 from exam_gen.replies import ReplyStore
-from exam_gen.writing import write_exam as write_questions
+from exam_gen.writing import write_questions
 from irt.selection import FEWEST
 from rag.answers import AnswerStore
 from rag.encoders import DEFAULT_ENCODER, embed

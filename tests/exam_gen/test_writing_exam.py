@@ -14,7 +14,7 @@ from exam_gen.model import Likelihoods, Prompt
 from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, STEM_VERSION
 from exam_gen.records import Chunk, Exam
 from exam_gen.replies import ReplyStore
-from exam_gen.writing import BEYOND, WritingSettings, Written, write_exam
+from exam_gen.writing import BEYOND, WritingSettings, Written, write_questions
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
 PLACES = ["Lisbon", "Trieste", "Bergen", "Odessa", "Cardiff", "Rotterdam", "Marseille", "Gdansk"]
@@ -81,7 +81,7 @@ class Scribe:
 def write(model=None, *, store=":memory:", chunks=None, seed=3, embed=None, **settings) -> Written:
     options = {"questions": 12, "batch": 4} | settings
     with ReplyStore(store) as replies:
-        return write_exam(
+        return write_questions(
             chunks or corpus(), model or Scribe(), WritingSettings(**options), seed=seed, replies=replies, embed=embed
         )
 
@@ -221,7 +221,7 @@ def test_progress_ends_at_the_wanted_number():
     seen = []
     with ReplyStore(":memory:") as replies:
         settings = WritingSettings(questions=6, batch=4)
-        write_exam(corpus(), Scribe(), settings, seed=0, replies=replies, progress=lambda *at: seen.append(at))
+        write_questions(corpus(), Scribe(), settings, seed=0, replies=replies, progress=lambda *at: seen.append(at))
     assert seen[-1] == (6, 6)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
@@ -245,7 +245,7 @@ def test_a_passage_that_supports_nothing_yields_nothing():
 
 def test_an_empty_corpus_yields_an_empty_exam():
     with ReplyStore(":memory:") as replies:
-        written = write_exam([], Scribe(), WritingSettings(), seed=0, replies=replies)
+        written = write_questions([], Scribe(), WritingSettings(), seed=0, replies=replies)
     assert written.questions == []
     assert written.stopped == "all 0 facts used, 0 of 64 questions"
 
