@@ -93,6 +93,22 @@ def _source(name: str, progress: Progress | None) -> Source:
     return Source(name)
 
 
+def check(name: str) -> None:
+    """Raise in one line for a model that cannot be loaded, without loading it; embedded weights must be here."""
+    if name.startswith(PYTHON):
+        _from_factory(name)
+        return
+    source = _source(name, None)
+    if not Path(source.place).is_dir() and offline(source.place) and not _cached(source.place):
+        raise OSError(f"model {name}: not in the local hub cache and the hub cannot be reached; wanted a model at hand")
+
+
+def _cached(place: str) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(place, "config.json"), str)
+
+
 def _short_name(name: str) -> str:
     if is_embedded(name):
         return name.partition(":")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
@@ -27,7 +28,7 @@ Overrides = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
-Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
 Facets = Annotated[
     str | None, typer.Option(help="Facet columns, comma separated; all extra columns when not given, '' for none.")
@@ -39,7 +40,12 @@ def main() -> None:
     try:
         status = app(standalone_mode=False)
     except typer.TyperException as error:
-        fail(f"{getattr(error, 'message', '') or error} (ragexam --help lists the commands)")
+        message = getattr(error, "message", "") or str(error)
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(message, file=sys.stderr)
+            sys.exit(2)
+        parameter = getattr(getattr(error, "param", None), "opts", None)
+        fail(f"{f'{parameter[0]}: ' if parameter else ''}{message} (see --help)")
     except Exception as error:
         if os.environ.get("RAGEXAM_TRACE") or not is_bad_input(error):
             raise
@@ -139,7 +145,7 @@ def fit(
     method: Annotated[str, typer.Option(help="map or nuts.")] = "nuts",
     backend: Annotated[str, typer.Option(help="numpyro.")] = "numpyro",
     facets: Facets = None,
-    interval: Annotated[float, typer.Option(help="Share of the central intervals.")] = 0.9,
+    interval: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the central intervals.")] = 0.9,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -148,10 +154,17 @@ def fit(
     from ragexam.measure import fit_table
 
     result = fit_table(responses, out, model, method, backend, facets, interval, seed, Progress(quiet=quiet))
-    lines = [f"warning: {warning}" for warning in result["warnings"]]
+    for warning in result["warnings"]:
+        print(f"warning: {warning}", file=sys.stderr)
     verdict = "converged" if result["converged"] else "NOT converged"
-    lines.append(f"{out}: {result['model']} by {result['method']}, {verdict}")
-    show(result, as_json=as_json, lines="\n".join(lines))
+    table = (out / "components.csv").read_text(encoding="utf-8").splitlines()
+    rows = [
+        f"{row['facet']:>12} {row['level']:<16} {float(row['effect']):+.2f} "
+        f"[{float(row['low']):+.2f}, {float(row['high']):+.2f}]"
+        for row in csv.DictReader(table)
+    ]
+    rows.append(f"{out}: {result['model']} by {result['method']}, {verdict}")
+    show(result, as_json=as_json, lines="\n".join(rows))
 
 
 @app.command(epilog="Example: ragexam prune runs/quickstart/responses.csv --keep 0.7 --out pruned")
@@ -171,8 +184,11 @@ def prune(
 
     result = prune_table(responses, out, keep, holdout, model, facets, seed, Progress(quiet=quiet))
     gain = result["heldout_gain"]
-    line = f"kept {len(result['kept'])}, dropped {len(result['dropped'])}; held-out gain {gain['estimate']:+.1%}"
-    show(result, as_json=as_json, lines=f"{line} ({gain['low']:+.1%} to {gain['high']:+.1%})")
+    kept = f"kept {len(result['kept'])}, dropped {len(result['dropped'])}"
+    size = f"{gain['estimate']:+.1%} ({gain['low']:+.1%} to {gain['high']:+.1%})"
+    verdict = "" if gain["low"] > 0 else "; no gain can be claimed"
+    lines = f"{kept}; information per question against random pruning {size}{verdict}"
+    show(result, as_json=as_json, lines=lines)
 
 
 @app.command(epilog="Example: ragexam report runs/quickstart")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -68,8 +68,8 @@ class GridSettings(Group):
 class FitSettings(Group):
     """The measurement model; `interval` is the share of the central intervals."""
 
-    model: str = "2pl"
-    method: str = "nuts"
+    model: Literal["1pl", "2pl", "3pl", "4pl", "auto"] = "2pl"
+    method: Literal["nuts", "map"] = "nuts"
     interval: float = Field(default=0.9, gt=0, lt=1)
 
 
@@ -84,7 +84,7 @@ class ExamConfig(Group):
     """What `ragexam generate` needs; `run` is the folder the results go to."""
 
     run: Path
-    seed: int = 0
+    seed: int = Field(default=0, ge=0)
     corpus: CorpusSettings
     writer: WriterSettings = WriterSettings()
     exam: WritingSettings = WritingSettings()

@@ -16,6 +16,7 @@ from rag.pipelines import FACETS
 from ragexam.config import Config, FitSettings
 from ragexam.folder import RunFolder
 from ragexam.progress import Progress, Report
+from ragexam.settings import check
 
 
 def fit_run(folder: RunFolder, config: Config, report: Report) -> None:
@@ -57,7 +58,8 @@ def fit_table(
     if backend not in (known := set(BACKENDS.values()) | {"numpyro"}):
         raise ValueError(f"--backend {backend}: unknown; wanted one of {', '.join(sorted(known))}")
     data = varying(irt.read_responses(responses, facets=facet_list(facets)))
-    settings = FitSettings(model=model, method=method, interval=interval)
+    settings = check("fit", {"model": model, "method": method, "interval": interval}, FitSettings)
+    out.mkdir(parents=True, exist_ok=True)
     with progress.step("fit") as report:
         fitted(data, settings, seed, 4, report).save(out)
     return dict(json.loads((out / "fit.json").read_text(encoding="utf-8")))
@@ -75,6 +77,7 @@ def prune_table(
 ) -> dict[str, Any]:
     """`ragexam prune`: returns the content of `prune.json`."""
     data = varying(irt.read_responses(responses, facets=facet_list(facets)))
+    out.mkdir(parents=True, exist_ok=True)
     with progress.step("prune") as report:
         chosen = prune(data, keep=keep, holdout=holdout, model=model, seed=seed, progress=report)
     chosen.save(out)

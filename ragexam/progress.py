@@ -10,6 +10,8 @@ from typing import TextIO
 
 PLAIN_SECONDS = 10.0
 """Without a terminal, one line in so many seconds."""
+FIRST_SHARE = 0.03
+"""No remaining time is told before this share is done: the first units pay for loading."""
 
 
 Report = Callable[[int, int], None]
@@ -85,8 +87,8 @@ class _Lines:
 
 
 def remaining(done: int, left: int, seconds: float) -> str:
-    """`, about 3 min left` from the pace so far; empty before the first unit and after the last."""
-    if done <= 0 or left <= 0:
+    """`, about 3 min left` from the pace so far; empty at the beginning and after the last unit."""
+    if left <= 0 or done < FIRST_SHARE * (done + left):
         return ""
     return f", about {in_words(seconds / done * left)} left"
 

@@ -30,7 +30,7 @@ from exam_gen.writing import write_questions
 from irt.selection import FEWEST
 from rag.answers import AnswerStore
 from rag.encoders import DEFAULT_ENCODER, embed
-from rag.loading import load_model
+from rag.loading import check, load_model
 from rag.retrievers import build_retriever
 from rag.sitting import sit
 from rag.weights import download_bytes, find, is_embedded, locate
@@ -47,6 +47,7 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
     with folder.held():
         steps = Steps.of(folder, config, progress)
         fetch_weights([*writing_models(config), *sitting_models(config.grid)], progress)
+        check_models([config.writer.model, *(one.model for one in config.grid.grid.llms)])
         exam = write_steps(steps, config)
         sit_step(steps, exam, config.grid, config.seed)
         measure_steps(steps, config)
@@ -59,6 +60,7 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
     with folder.held():
         steps = Steps.of(folder, config, progress)
         fetch_weights(writing_models(config), progress)
+        check_models([config.writer.model])
         exam = write_steps(steps, config)
         dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
         return {"n_questions": len(exam), "pool": len(read_exam(folder.shots)), "dropped": dict(dropped.most_common())}
@@ -76,6 +78,7 @@ def run_sitting(
     with folder.held():
         _place_exam(source, exam, folder)
         fetch_weights(sitting_models(grid), progress)
+        check_models([one.model for one in grid.grid.llms])
         sit_step(Steps(folder, Record.open(folder), progress), exam, grid, seed)
         with AnswerStore(folder.answers) as store:
             right = Counter(answer.pipeline for answer in store.answers() if answer.correct)
@@ -88,6 +91,12 @@ def fetch_weights(names: Iterable[str | None], progress: Progress) -> None:
     for name in missing:
         with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
             locate(name, in_megabytes(report))
+
+
+def check_models(names: Iterable[str]) -> None:
+    """Refuse models that cannot be loaded before anything costs time."""
+    for name in dict.fromkeys(names):
+        check(name)
 
 
 def in_megabytes(report: Report) -> Report:
@@ -180,6 +189,12 @@ def report_step(steps: Steps) -> dict[str, Any]:
 
 def contexts(exam: Exam) -> list[Chunk]:
     """The passages an exam was written from, for an exam that came without its chunks."""
+    for question in exam.questions:
+        if not question.context:
+            raise ValueError(
+                f"exam: question {question.id!r} has no context; wanted the text it was written from, or chunks.jsonl "
+                "beside the exam"
+            )
     found = {
         q.chunk_id: Chunk(q.chunk_id, q.document_id, q.context, 0, len(q.context), topic=q.topic)
         for q in exam.questions
@@ -200,6 +215,11 @@ def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel
             replies=replies,
             embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
             progress=report,
+        )
+    if 0 < len(written.questions) <= config.pool:
+        raise ValueError(
+            f"{config.corpus.source}: {len(written.questions)} questions survived and the pool takes {config.pool}; wanted "
+            "more text or a smaller pool"
         )
     exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
     if not exam:

@@ -43,7 +43,8 @@ def check(
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise ValueError(_fault(source, lines, error)) from None
+        given = [override.partition("=")[0].strip() for override in overrides]
+        raise ValueError(_fault(source, lines, error, given)) from None
 
 
 def _text(path: Path) -> str:
@@ -93,12 +94,16 @@ def _override(content: dict[str, Any], override: str) -> None:
         raise ValueError(f"--set {override}: {value!r} is not YAML; quote it") from None
 
 
-def _fault(source: Path | str, lines: Lines | None, error: ValidationError) -> str:
+def _fault(source: Path | str, lines: Lines | None, error: ValidationError, given: Sequence[str]) -> str:
     """The first mistake, placed at the nearest line that stands in the file."""
     first = error.errors()[0]
     where = tuple(first["loc"])
-    place = f"{source}:{_line(where, lines)}" if lines is not None else str(source)
     name = ".".join(str(part) for part in where) or "settings"
+    told = next((one for one in given if f"{name}.".startswith(f"{one}.") or f"{one}.".startswith(f"{name}.")), None)
+    if told is not None:
+        place = f"--set {told}"
+    else:
+        place = f"{source}:{_line(where, lines)}" if lines is not None else str(source)
     if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"{place}: unknown setting {name!r}; see the names that `ragexam init` writes"
     if first["type"] == "missing":

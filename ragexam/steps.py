@@ -71,7 +71,7 @@ def source_hash(source: str) -> str:
 
 def _refuse_other(record: Record, content: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
     before = record.content.get("configuration")
-    if before is None or record.begun_with("corpus") is None:
+    if before is None or record.fingerprint("exam") is None:
         return
     where = f"{record.folder.record}: this folder holds another exam"
     for name in EXAM_SETTINGS:

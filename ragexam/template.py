@@ -8,6 +8,7 @@ from exam_gen.files import write_text
 
 CONFIG = """\
 # An exam of your own. Put documents into {documents}/ and say: ragexam run {config}
+# Paths are seen from the folder you say it in.
 run: {run}
 seed: 0
 

@@ -94,7 +94,10 @@ def _error(trajectory: Sequence[Mapping[str, Any]], targets: Sequence[float]) ->
         f"{plain(before)} to {plain(after)} at ability {signed(target, 0)}"
         for target, before, after in zip(targets, first, last, strict=True)
     ]
-    yield f"With fewer questions the standard error of a pipeline's ability goes from {joined(parts)}."
+    yield (
+        f"With fewer questions the standard error of a pipeline's ability goes from {joined(parts)} (in a quick fit of "
+        "the pipelines that did the choosing, without components: a scale of its own)."
+    )
 
 
 def _percent(share: float) -> str:

@@ -175,7 +175,8 @@ def _card(
     question: Question, number: int, share: float, faults: Sequence[Fault], items: pd.DataFrame | None
 ) -> Mapping[str, object]:
     facts = [f"{percent(share)} right"]
-    if items is not None and question.id in items.index:
+    # Where all or none are right, discrimination and difficulty are the prior's.
+    if items is not None and question.id in items.index and 0 < share < 1:
         facts.append(f"discrimination {plain(_of(items, question, 'a'))}")
         facts.append(f"difficulty {plain(_of(items, question, 'b'))}")
     if question.topic:

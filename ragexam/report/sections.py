@@ -31,6 +31,8 @@ from ragexam.report.words import (
 
 View = Mapping[str, object]
 _LARGE_RESIDUAL = 0.25
+_CLEAR_RESIDUAL = 0.15
+"""In standard deviations of ability: a lower limit below this is what the prior alone would give."""
 
 
 def verdict_view(evidence: Evidence, found: Findings) -> View:
@@ -195,7 +197,7 @@ def components_view(measured: Measured | None, figure: object | None) -> View:
             f"What the components do not explain has a scale of {plain(scale.estimate)} "
             f"(90 % interval {plain(scale.low)} to {plain(scale.high)})."
         )
-        if scale.low > _LARGE_RESIDUAL * _typical(measured.components):
+        if scale.low > max(_LARGE_RESIDUAL * _typical(measured.components), _CLEAR_RESIDUAL):
             warnings.append(
                 "The additive story fails here: what a component is worth depends on what it is combined with. "
                 "Compare whole pipelines, not components."

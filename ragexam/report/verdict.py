@@ -97,10 +97,19 @@ def _judge(scores: pd.DataFrame, facet: str, found: FacetDraws | None) -> FacetV
         runner_up=ranked[1],
         probability=float(wins[0]),
         gap=leads[0],
-        accuracy_gap=paired_difference(scores, facet, ranked[0], ranked[1], level=INTERVAL),
+        accuracy_gap=paired_difference(_without_bounds(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
         chances=tuple(zip(ranked, wins.tolist(), strict=True)),
         ties=(ranked[0], *ties),
     )
+
+
+def _without_bounds(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
+    """The answers of pipelines that could be chosen: in the other facets, no floor and no ceiling."""
+    for other in facets_of(scores):
+        choices = choices_of(scores, other)
+        if other != facet and choices:
+            scores = scores[scores[other].isin(choices)]
+    return scores
 
 
 def accuracy_draws(scores: pd.DataFrame, *, draws: int = 4000, seed: int = 0) -> tuple[FacetDraws, ...]:
