@@ -16,7 +16,6 @@ from ragexam.errors import is_bad_input, one_line
 from ragexam.progress import Progress
 
 app = typer.Typer(
-    help="Exams for RAG: written from your corpus, sat by your pipelines, measured with item response theory.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -33,6 +32,25 @@ Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the 
 Facets = Annotated[
     str | None, typer.Option(help="Facet columns, comma separated; all extra columns when not given, '' for none.")
 ]
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and end."""
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"ragexam {version('ragexam')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", is_eager=True, callback=show_version, help="Print the version and end.")
+]
+
+
+@app.callback()
+def root(version: Version = False) -> None:
+    """Exams for RAG: written from your corpus, sat by your pipelines, measured with item response theory."""
 
 
 def main() -> None:

@@ -218,8 +218,8 @@ def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel
         )
     if 0 < len(written.questions) <= config.pool:
         raise ValueError(
-            f"{config.corpus.source}: {len(written.questions)} questions survived and the pool takes {config.pool}; wanted "
-            "more text or a smaller pool"
+            f"{config.corpus.source}: {len(written.questions)} questions survived and the pool takes {config.pool}; "
+            "wanted more text or a smaller pool"
         )
     exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
     if not exam:
