@@ -129,7 +129,12 @@ def test_kill_9_at_twenty_moments_changes_no_result_and_repeats_no_answer(finish
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     process = subprocess.Popen(
-        **command("run", str(config), pause=1.0), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        **command("run", str(config), pause=1.0),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's background job ignores Ctrl-C, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while not (tmp_path / "run" / "replies.sqlite").exists():
         time.sleep(0.05)
