@@ -156,10 +156,10 @@ def _dtype(dtype: str, device: Any) -> Any:
         raise ValueError(f"dtype {dtype!r}: unknown; wanted auto, {', '.join(named)}")
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-    return torch.bfloat16 if device.type == "cpu" and _fast_bfloat16() else torch.float32
+    return torch.bfloat16 if device.type == "cpu" and fast_bfloat16() else torch.float32
 
 
-def _fast_bfloat16() -> bool:
+def fast_bfloat16() -> bool:
     """Whether this processor multiplies bfloat16 matrices natively (AVX-512 BF16 or AMX)."""
     try:
         text = Path("/proc/cpuinfo").read_text()

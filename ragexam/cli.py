@@ -126,7 +126,7 @@ def generate(
     from ragexam.config import of_generate
     from ragexam.run import run_exam
 
-    given = {"exam.questions": questions, "exam.writer": writer, "corpus.sample": sample}
+    given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
     result = run_exam(settings, Progress(quiet=quiet))
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"

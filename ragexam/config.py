@@ -39,6 +39,11 @@ class WriterSettings(Group):
     device: str = "auto"
     encoder: str | None = DEFAULT_ENCODER
 
+    @property
+    def models(self) -> list[str]:
+        """The language model and the encoder it needs."""
+        return [self.model, *([self.encoder] if self.encoder else [])]
+
 
 class GridSettings(Group):
     """The pipelines that sit the exam, and how they sit it."""
@@ -59,6 +64,12 @@ class GridSettings(Group):
     def grid(self) -> Grid:
         """All combinations."""
         return grid_of({"llms": self.llms, "retrievers": self.retrievers, "shots": self.shots})
+
+    @property
+    def models(self) -> list[str]:
+        """The language models and encoders it needs."""
+        encoders = [one.encoder or DEFAULT_ENCODER for one in self.grid.retrievers if one.kind in ("dense", "hybrid")]
+        return [*(one.model for one in self.grid.llms), *encoders]
 
     def sitting(self, seed: int) -> SittingSettings:
         """How the exam is sat."""

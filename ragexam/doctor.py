@@ -35,6 +35,8 @@ def examine() -> dict[str, Any]:
     """Versions, processors, memory (GB), free disk (GB), models at hand, and what is wrong."""
     import psutil
 
+    from rag.loading import fast_bfloat16
+
     packages = {name: version(name) for name in PACKAGES}
     memory = psutil.virtual_memory().available / 1e9
     disk = shutil.disk_usage(Path.cwd()).free / 1e9
@@ -64,15 +66,6 @@ def version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def fast_bfloat16() -> bool:
-    """Whether the processor multiplies bfloat16 in hardware."""
-    try:
-        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return False
-    return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
 def cuda_devices() -> list[str]:

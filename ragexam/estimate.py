@@ -64,8 +64,7 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     writing, verifying = write_work(config, chunks, machine)
     sitting = [sit_work(spec.model, config, chunks, machine) for spec in config.grid.grid.llms]
     fitting = NUTS_SECONDS if config.fit.method == "nuts" else 1.0
-    names = [config.writer.model, config.writer.encoder, *(spec.model for spec in config.grid.grid.llms)]
-    embedded = [name for name in names if name and weights.is_embedded(name)]
+    embedded = [name for name in (*config.writer.models, *config.grid.models) if weights.is_embedded(name)]
     return {
         "documents": len(documents),
         "chunks": len(chunks),

@@ -29,7 +29,7 @@ from exam_gen.replies import ReplyStore
 from exam_gen.writing import write_questions
 from irt.selection import FEWEST
 from rag.answers import AnswerStore
-from rag.encoders import DEFAULT_ENCODER, embed
+from rag.encoders import embed
 from rag.loading import check, load_model
 from rag.retrievers import build_retriever
 from rag.sitting import sit
@@ -46,8 +46,10 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
     folder = RunFolder(config.run)
     with folder.held():
         steps = Steps.of(folder, config, progress)
-        fetch_weights([*writing_models(config), *sitting_models(config.grid)], progress)
-        check_models([config.writer.model, *(one.model for one in config.grid.grid.llms)])
+        if steps.record.fingerprint("exam") is None:
+            prepare(config.writer.models, [config.writer.model], progress)
+        if steps.record.fingerprint("answers") is None:
+            prepare(config.grid.models, [one.model for one in config.grid.grid.llms], progress)
         exam = write_steps(steps, config)
         sit_step(steps, exam, config.grid, config.seed)
         measure_steps(steps, config)
@@ -59,8 +61,8 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
     folder = RunFolder(config.run)
     with folder.held():
         steps = Steps.of(folder, config, progress)
-        fetch_weights(writing_models(config), progress)
-        check_models([config.writer.model])
+        if steps.record.fingerprint("exam") is None:
+            prepare(config.writer.models, [config.writer.model], progress)
         exam = write_steps(steps, config)
         dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
         return {"n_questions": len(exam), "pool": len(read_exam(folder.shots)), "dropped": dict(dropped.most_common())}
@@ -73,46 +75,32 @@ def run_sitting(
     if engine != "local":
         raise ValueError(f"--engine {engine}: unknown; wanted local")
     source = RunFolder(exam_path if exam_path.is_dir() else exam_path.parent)
-    exam = read_exam(source.exam if exam_path.is_dir() else exam_path)
+    exam = with_sources(read_exam(source.exam if exam_path.is_dir() else exam_path))
     folder = RunFolder(out)
     with folder.held():
         _place_exam(source, exam, folder)
-        fetch_weights(sitting_models(grid), progress)
-        check_models([one.model for one in grid.grid.llms])
-        sit_step(Steps(folder, Record.open(folder), progress), exam, grid, seed)
+        prepare(grid.models, [one.model for one in grid.grid.llms], progress)
+        record = Record.open(folder)
+        record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
+        sit_step(Steps(folder, record, progress), exam, grid, seed)
         with AnswerStore(folder.answers) as store:
             right = Counter(answer.pipeline for answer in store.answers() if answer.correct)
         return {"accuracy": {one.id: right[one.id] / len(exam) for one in grid.grid.pipelines}}
 
 
-def fetch_weights(names: Iterable[str | None], progress: Progress) -> None:
-    """Download the embedded weights that are not on this machine yet."""
-    missing = [name for name in dict.fromkeys(names) if name and is_embedded(name) and find(name) is None]
-    for name in missing:
-        with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
-            locate(name, in_megabytes(report))
-
-
-def check_models(names: Iterable[str]) -> None:
-    """Refuse models that cannot be loaded before anything costs time."""
+def prepare(names: Iterable[str], language_models: Iterable[str], progress: Progress) -> None:
+    """Download the embedded weights that are not here, and refuse models that cannot be loaded, before work begins."""
     for name in dict.fromkeys(names):
+        if is_embedded(name) and find(name) is None:
+            with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
+                locate(name, in_megabytes(report))
+    for name in dict.fromkeys(language_models):
         check(name)
 
 
 def in_megabytes(report: Report) -> Report:
     """Tell megabytes where bytes are counted."""
     return lambda done, total: report(done // 10**6, total // 10**6)
-
-
-def writing_models(config: ExamConfig) -> list[str | None]:
-    """The models behind an exam."""
-    return [config.writer.model, config.writer.encoder]
-
-
-def sitting_models(grid: GridSettings) -> list[str | None]:
-    """The models behind a grid."""
-    encoders = [one.encoder or DEFAULT_ENCODER for one in grid.grid.retrievers if one.kind in ("dense", "hybrid")]
-    return [*(one.model for one in grid.grid.llms), *encoders]
 
 
 def write_steps(steps: Steps, config: ExamConfig) -> Exam:
@@ -185,6 +173,16 @@ def report_step(steps: Steps) -> dict[str, Any]:
     record.content["summary"]["seconds"] = record.seconds
     record.save()
     return dict(record.content["summary"])
+
+
+def with_sources(exam: Exam) -> Exam:
+    """The exam with a source passage named for every question; one that names none is its own."""
+    return Exam(
+        tuple(
+            replace(one, chunk_id=one.chunk_id or one.id, document_id=one.document_id or one.chunk_id or one.id)
+            for one in exam.questions
+        )
+    )
 
 
 def contexts(exam: Exam) -> list[Chunk]:

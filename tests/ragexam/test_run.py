@@ -128,14 +128,12 @@ def test_kill_9_at_twenty_moments_changes_no_result_and_repeats_no_answer(finish
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     config = write_config(tmp_path)
+    # A background job of a shell ignores Ctrl-C and its children inherit that; a handler of our own they do not.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
-        **command("run", str(config), pause=1.0),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell's background job ignores Ctrl-C, and its children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **command("run", str(config), pause=1.0), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
+    signal.signal(signal.SIGINT, before)
     while not (tmp_path / "run" / "replies.sqlite").exists():
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -194,7 +192,7 @@ def test_the_steps_one_by_one_agree_with_the_run(finished: Path, tmp_path: Path)
     )
     written = ragexam(
         *["generate", "python-docs", "--out", str(run), "--questions", "30", "--sample", "25", "--seed", "3"],
-        *["--set", 'writer={model: "python:examinees:writer", encoder: null}', "--set", "pool=2", "--json"],
+        *["--writer", "python:examinees:writer", "--set", "writer.encoder=null", "--set", "pool=2", "--json"],
     )
     assert written.returncode == 0, written.stderr
     assert json.loads(written.stdout)["n_questions"] == 30
@@ -220,3 +218,38 @@ def test_answers_go_beside_a_copy_of_the_exam_when_out_is_elsewhere(finished: Pa
     sat = ragexam("sit", str(finished / "run"), "--pipelines", str(grid), "--out", str(tmp_path / "out"))
     assert sat.returncode == 0, sat.stderr
     assert (tmp_path / "out" / "exam.jsonl").read_text() == (finished / "run" / "exam.jsonl").read_text()
+
+
+def test_a_hand_written_exam_needs_no_chunk_ids(tmp_path: Path) -> None:
+    exam, grid = tmp_path / "mine" / "exam.jsonl", tmp_path / "grid.yaml"
+    exam.parent.mkdir()
+    asked = {
+        "q1": ("Which statement ends a loop?", ["break", "pass"], 0, "The break statement ends the nearest loop."),
+        "q2": ("Which statement does nothing?", ["return", "pass"], 1, "The pass statement does nothing."),
+    }
+    lines = [
+        json.dumps({"id": name, "question": stem, "choices": choices, "answer": key, "context": context})
+        for name, (stem, choices, key, context) in asked.items()
+    ]
+    exam.write_text("\n".join(lines) + "\n")
+    grid.write_text('llms: ["python:examinees:writer"]\nretrievers: [closed-book, {name: gold, kind: oracle}]\n')
+    sat = ragexam("sit", str(exam), "--pipelines", str(grid), "--out", str(tmp_path / "out"), "--json")
+    assert sat.returncode == 0, sat.stderr
+    assert json.loads(sat.stdout)["accuracy"]["writer+gold+icl0"] == 1.0
+    with sqlite3.connect(tmp_path / "out" / "answers.sqlite") as store:
+        read = store.execute("SELECT question, passages FROM answers WHERE pipeline LIKE '%gold%' ORDER BY question")
+        assert [(name, json.loads(passages)) for name, passages in read] == [("q1", ["q1"]), ("q2", ["q2"])]
+    page = ragexam("report", str(tmp_path / "out"), "--json")
+    assert page.returncode == 0, page.stderr
+    found = json.loads(page.stdout)
+    assert found["oracle_minus_closed_book"]["estimate"] is not None
+    assert found["best"]["retriever"]["level"] is None
+
+
+def test_an_exam_without_contexts_or_chunks_is_refused(tmp_path: Path) -> None:
+    exam, grid = tmp_path / "exam.jsonl", tmp_path / "grid.yaml"
+    exam.write_text('{"id": "q1", "question": "Which one?", "choices": ["a", "b"], "answer": 0}\n')
+    grid.write_text('llms: ["python:examinees:writer"]\nretrievers: [oracle]\n')
+    sat = ragexam("sit", str(exam), "--pipelines", str(grid), "--out", str(tmp_path / "out"), "--quiet")
+    assert sat.returncode == 2
+    assert "question 'q1' has no context" in sat.stderr
