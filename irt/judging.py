@@ -35,7 +35,7 @@ class Judge:
     """
 
     def __init__(self, data: ResponseMatrix, model: str, options: Options, interval: float) -> None:
-        from irt import laplace
+        from irt.fitting import laplace
 
         seen = [data.items[index] for index in np.flatnonzero(data.asked.any(axis=0))]
         if isinstance(options, Mapping):

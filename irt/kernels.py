@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from irt.responses import Floats
+
+
+class ItemParameters(NamedTuple):
+    """Discrimination, difficulty, guessing (lower asymptote) and upper asymptote, `[I]` each."""
+
+    a: Floats
+    b: Floats
+    c: Floats
+    d: Floats
 
 
 def probability(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Any:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from irt import kernels, tables
 from irt.design import Design
+from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
 
 BAND_DRAWS = 400
@@ -55,7 +56,8 @@ class Fit:
 
     Abilities, difficulties and effects are on the reported scale: with facets, abilities have mean 0 and standard
     deviation 1 over the students of the table; without, ability is Normal(0, 1) in the population. `point` holds the
-    posterior means (`nuts`) or the mode (`map`). `warnings` are plain sentences; `converged` is False when the answer
+    posterior means (`nuts`) or the mode (`map`); `errors` analytic standard errors where a method has them (else the
+    spread of the draws is one). `warnings` are plain sentences; `converged` is False when the answer
     should not be used.
     """
 
@@ -78,6 +80,7 @@ class Fit:
     warnings: tuple[str, ...]
     seconds: Mapping[str, float]
     model_choice: tuple[Mapping[str, float | int | str], ...] = field(default=())
+    errors: Mapping[str, Floats] = field(default_factory=dict)
 
     @cached_property
     def items(self) -> pd.DataFrame:
@@ -107,6 +110,11 @@ class Fit:
         names = {"effect_sd": "sd", "effect_low": "low", "effect_high": "high"}
         empty = pd.DataFrame(columns=["facet", "level", "effect", "sd", "low", "high"])
         return pd.concat(frames, ignore_index=True).rename(columns=names) if frames else empty
+
+    @property
+    def parameters(self) -> ItemParameters:
+        """The items' point estimates, on the scale of the abilities."""
+        return ItemParameters(*(np.asarray(self.point[name]) for name in "abcd"))
 
     @cached_property
     def residual_scale(self) -> Estimate | None:
@@ -239,4 +247,5 @@ class Fit:
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         low, high = np.quantile(draws, self._tails, axis=0)
-        return {name: point, f"{name}_sd": draws.std(axis=0, ddof=1), f"{name}_low": low, f"{name}_high": high}
+        error = self.errors.get(name, draws.std(axis=0, ddof=1))
+        return {name: point, f"{name}_sd": error, f"{name}_low": low, f"{name}_high": high}

@@ -19,6 +19,7 @@ from irt.responses import ResponseMatrix
 if TYPE_CHECKING:
     from irt.result import Fit
 
+Arrays = dict[str, Any]
 FORMAT = 1
 PACKAGES = ("numpy", "scipy", "jax", "numpyro")
 DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "student"}
@@ -81,7 +82,7 @@ def load_fit(folder: str | Path) -> Fit:
         raise ValueError(
             f"{folder / 'fit.json'}: format {found!r} is not one this version reads (up to {FORMAT}); upgrade ragexam"
         )
-    data, draws, point, chance = _read_posterior(folder / "posterior.nc", said)
+    data, draws, point, errors, chance = _read_posterior(folder / "posterior.nc", said)
     return Fit(
         model=said["model"],
         method=said["method"],
@@ -90,6 +91,7 @@ def load_fit(folder: str | Path) -> Fit:
         design=build_design(data, said["facets"], said["interactions"]),
         draws=draws,
         point=point,
+        errors=errors,
         chance=chance,
         chains=said["chains"],
         interval=said["interval"],
@@ -120,7 +122,8 @@ def _write_posterior(fit: Fit, path: Path) -> None:
         if fit.data.facets is not None:
             constants |= {f"facet.{name}": fit.data.facets[name].to_numpy(dtype=str) for name in fit.data.facets}
         constants |= {f"point.{name}": values for name, values in fit.point.items()}
-        dims |= {f"point.{name}": axes for name, axes in list(dims.items())}
+        constants |= {f"error.{name}": values for name, values in fit.errors.items()}
+        dims |= {f"{kind}.{name}": axes for name, axes in list(dims.items()) for kind in ("point", "error")}
         dims |= {f"facet.{name}": ["student"] for name in (() if fit.data.facets is None else fit.data.facets)}
         posterior = {
             name: values.reshape(fit.chains, len(values) // fit.chains, *values.shape[1:])
@@ -136,7 +139,9 @@ def _write_posterior(fit: Fit, path: Path) -> None:
         inference.to_netcdf(str(path), engine="h5netcdf")
 
 
-def _read_posterior(path: Path, said: dict[str, Any]) -> tuple[ResponseMatrix, dict[str, Any], dict[str, Any], Any]:
+def _read_posterior(
+    path: Path, said: dict[str, Any]
+) -> tuple[ResponseMatrix, dict[str, Any], dict[str, Any], dict[str, Any], Any]:
     import xarray
 
     def group(name: str) -> Any:
@@ -156,10 +161,12 @@ def _read_posterior(path: Path, said: dict[str, Any]) -> tuple[ResponseMatrix, d
     facets = pd.DataFrame(columns, index=pd.Index(students, name="student"), dtype=str) if columns else None
     trials = observed["trials"].values
     data = ResponseMatrix(observed["scores"].values, students, items, trials if trials.max() > 1 else None, facets)
-    prefix = "point."
-    point = {
-        str(name)[len(prefix) :]: np.asarray(values)
-        for name, values in constant.data_vars.items()
-        if str(name).startswith(prefix)
-    }
-    return data, draws, point, constant["chance"].values
+    point, errors = (
+        {
+            str(name)[len(prefix) :]: np.asarray(values)
+            for name, values in constant.data_vars.items()
+            if str(name).startswith(prefix)
+        }
+        for prefix in ("point.", "error.")
+    )
+    return data, draws, point, errors, constant["chance"].values

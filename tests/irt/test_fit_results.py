@@ -128,8 +128,8 @@ def test_smoothed_loo_and_mixing_agree_with_arviz() -> None:
         warnings.simplefilter("ignore")
         import arviz
 
-    from irt.convergence import mixing
-    from irt.loo import smoothed_loo
+    from irt.checks.convergence import mixing
+    from irt.checks.loo import smoothed_loo
 
     rng = np.random.default_rng(0)
     log_likelihood = -0.5 * (rng.standard_normal((2000, 1)) * np.array([0.3, 1.0, 1.5]) + rng.standard_normal(3)) ** 2

@@ -9,7 +9,7 @@ import pytest
 import irt
 from irt import kernels
 from irt.design import build_design
-from irt.laplace import climb
+from irt.fitting.laplace import climb
 from irt.model import Priors, build_problem
 
 GRID = {"retriever": 5, "icl": 3}
@@ -32,7 +32,7 @@ def by_nuts(small: irt.Simulation) -> irt.Fit:
 
 @pytest.mark.parametrize("model", ["1pl", "2pl", "3pl", "4pl"])
 def test_the_mode_has_a_zero_gradient(small: irt.Simulation, model: str) -> None:
-    from irt import laplace
+    from irt.fitting import laplace
 
     problem = build_problem(small.data, build_design(small.data, list(GRID)), model, 4, Priors())
     fit = climb(problem)
@@ -224,7 +224,7 @@ def test_likelihood_gradient_of_the_sampler_is_that_of_automatic_differentiation
     import jax
     import jax.numpy as jnp
 
-    from irt.numpyro_model import _cell_likelihood
+    from irt.fitting.numpyro_model import _cell_likelihood
 
     rng = np.random.default_rng(0)
     n = rng.integers(0, 4, (5, 6)).astype(float)

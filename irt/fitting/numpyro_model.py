@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt import laplace
+from irt.fitting import laplace
 from irt.kernels import sigmoid
 from irt.model import Named, Priors, Problem, RawDraws
 from irt.responses import Floats

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt import laplace
-from irt.model import Problem, RawDraws
-from irt.numpyro_model import (
+from irt.fitting import laplace
+from irt.fitting.numpyro_model import (
     Inputs,
     Structure,
     constrained,
@@ -28,22 +27,12 @@ from irt.numpyro_model import (
     starting_point,
     structure_of,
 )
+from irt.fitting.outcome import Progress, Settings
+from irt.model import Problem, RawDraws
 from irt.responses import Floats
 
 MAX_DEPTH = 10
 BLOCK = 50
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to sample."""
-
-    warmup: int = 1000
-    draws: int = 1500
-    chains: int = 2
-    target_accept: float = 0.9
-    seed: int = 0
 
 
 @dataclass(frozen=True)

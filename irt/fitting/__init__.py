@@ -1,0 +1,1 @@
+"""How a model is fitted: the posterior mode and its curvature, sampling, marginal likelihood."""

@@ -1,0 +1,62 @@
+"""Method `map`: the joint posterior mode with errors from its curvature."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from irt.fitting import laplace
+from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.model import Problem, report_scale
+from irt.responses import Floats
+
+DRAWS = 2000
+CELLS = 40_000_000
+"""Most numbers the draws may hold; large tables take fewer draws."""
+
+
+def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+    """Climb to the mode and draw from its Gaussian approximation."""
+    begin = time.perf_counter()
+    mode = laplace.climb(problem, progress)
+    per_draw = problem.successes.shape[1] * 4 + problem.successes.shape[0]
+    count = int(np.clip(CELLS // per_draw, 200, DRAWS))
+    raw = laplace.draw(problem, mode, count, settings.seed)
+    reported = report_scale(raw, problem.design)
+    if problem.design.terms and problem.design.residual:
+        scale = laplace.residual_scale_draws(problem, mode, count, settings.seed)
+        reported["residual_scale"] = reported["residual_scale"] * scale / mode.scales.residual
+    notes = []
+    bounded = problem.free_a and mode.scales.spread_a >= 0.999 * laplace.widest_a(problem.priors)
+    if bounded:
+        notes.append(
+            "Not converged: the spread of discriminations ran into its bound, where a joint mode is not to be trusted; "
+            "use method='nuts'."
+        )
+    if not mode.converged:
+        notes.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")
+    return Outcome(
+        draws=reported,
+        point=_reported_mode(problem, mode, raw.theta),
+        log_likelihood=mode.log_likelihood,
+        converged=mode.converged and not bounded,
+        diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior},
+        notes=tuple(notes),
+        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
+    )
+
+
+def _reported_mode(problem: Problem, mode: laplace.LaplaceFit, theta: Floats) -> dict[str, Floats]:
+    """The mode on the reported scale, whose unit is the typical spread of the abilities over draws `theta` `[D, S]`."""
+    raw = laplace.mode_of(problem, mode)
+    point = {name: values[0] for name, values in report_scale(raw, problem.design).items()}
+    if not problem.design.terms:
+        return point
+    unit = float(np.sqrt(np.mean(theta.var(axis=1))))
+    own = float(raw.theta.std())
+    grow = {"a", "b", "theta", "residual_scale", "spread_b", "centre_b"}
+    for name in point:
+        if name in grow or name.startswith(("effect.", "scale.")):
+            point[name] = point[name] * (unit / own if name == "a" else own / unit)
+    return point

@@ -1,0 +1,40 @@
+"""What every method is asked and what it brings back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from irt.responses import Floats
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to fit: the seed, and for samplers warm-up and kept draws per chain, chains, and acceptance aimed at."""
+
+    seed: int = 0
+    warmup: int = 1000
+    draws: int = 1500
+    chains: int = 2
+    target_accept: float = 0.9
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Draws on the reported scale by name (`irt.model.report_scale`), the point estimates, and how they came about.
+
+    `errors` holds analytic standard errors by name; where there are none the spread of the draws is one. `notes` are
+    plain sentences; `seconds` has `compile` and `fit`.
+    """
+
+    draws: Mapping[str, Floats]
+    point: Mapping[str, Floats]
+    log_likelihood: float
+    converged: bool
+    diagnostics: Mapping[str, float | int | str]
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+    chains: int = 1
+    errors: Mapping[str, Floats] = field(default_factory=dict)

@@ -1,0 +1,109 @@
+"""Method `nuts`: the posterior by the No-U-Turn sampler, behind a convergence gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from irt import kernels
+from irt.checks.convergence import mixing
+from irt.fitting import nuts
+from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.model import Problem, report_scale
+from irt.responses import Floats
+
+DIVERGENT_SHARE = 0.001
+"""Transitions that may diverge in the repeated run, which is then said; in the first run none may."""
+LIKELIHOOD_DRAWS = 400
+
+
+def sample_posterior(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+    """Sample, and once more with more draws and smaller steps when the gate refuses the first run."""
+    notes = []
+    sampled = nuts.sample(problem, settings, progress)
+    compile_seconds, fit_seconds = sampled.compile_seconds, sampled.sample_seconds
+    reported = report_scale(sampled.raw, problem.design)
+    diagnostics, failures = gate(reported, sampled)
+    if failures:
+        again = replace(
+            settings,
+            warmup=2 * settings.warmup,
+            draws=2 * settings.draws,
+            target_accept=max(settings.target_accept, 0.97),
+            seed=settings.seed + 1000,
+        )
+        notes.append(
+            f"The first run did not pass the convergence gate ({'; '.join(failures)}); it was repeated with "
+            f"{again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
+        )
+        sampled = nuts.sample(problem, again, progress)
+        compile_seconds += sampled.compile_seconds
+        fit_seconds += sampled.sample_seconds
+        reported = report_scale(sampled.raw, problem.design)
+        diagnostics, failures = gate(reported, sampled, DIVERGENT_SHARE)
+    if sampled.divergences and not failures:
+        notes.append(
+            f"{sampled.divergences} of {len(reported['a'])} transitions diverged in the repeated run, no more than 1 "
+            "in 1000: the tails of the steepest items may be cut a little short."
+        )
+    if failures:
+        notes.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
+    return Outcome(
+        draws=reported,
+        point={name: values.mean(axis=0) for name, values in reported.items()},
+        log_likelihood=float(np.mean(_log_likelihoods(problem, reported))),
+        converged=not failures,
+        diagnostics=diagnostics,
+        notes=tuple(notes),
+        seconds={"compile": compile_seconds, "fit": fit_seconds},
+        chains=sampled.chains,
+    )
+
+
+def gate(
+    reported: Mapping[str, Floats], sampled: nuts.Sampled, divergent_share: float = 0.0
+) -> tuple[dict[str, float | int | str], list[str]]:
+    """Diagnostics, and what failed of: R-hat <= 1.01, bulk and tail ESS >= 400, depth not saturated, divergences.
+
+    At most `divergent_share` of the transitions may diverge.
+    """
+    r_hat, bulk, tail, worst = 1.0, np.inf, np.inf, ""
+    for name, values in reported.items():
+        result = mixing(values.reshape(sampled.chains, len(values) // sampled.chains, -1))
+        if result.r_hat.max() > r_hat:
+            r_hat, worst = float(result.r_hat.max()), name
+        bulk, tail = min(bulk, float(result.ess_bulk.min())), min(tail, float(result.ess_tail.min()))
+    diagnostics: dict[str, float | int | str] = {
+        "r_hat_max": r_hat,
+        "r_hat_worst": worst,
+        "ess_bulk_min": bulk,
+        "ess_tail_min": tail,
+        "divergences": sampled.divergences,
+        "tree_depth_saturated": sampled.saturated,
+        "chains": sampled.chains,
+        "draws": len(reported["a"]),
+    }
+    failures = []
+    if r_hat > 1.01:
+        failures.append(f"R-hat {r_hat:.3f} of {worst} is above 1.01")
+    if min(bulk, tail) < 400:
+        failures.append(f"effective sample size {min(bulk, tail):.0f} is below 400")
+    if sampled.divergences > divergent_share * len(reported["a"]):
+        failures.append(f"{sampled.divergences} divergent transitions")
+    if sampled.saturated > 0.01 * len(reported["a"]):
+        failures.append(f"tree depth saturated {sampled.saturated} times")
+    return diagnostics, failures
+
+
+def _log_likelihoods(problem: Problem, draws: Mapping[str, Floats]) -> Floats:
+    """Joint log-likelihood of each of some hundred draws."""
+    keep = np.unique(np.linspace(0, len(draws["a"]) - 1, min(LIKELIHOOD_DRAWS, len(draws["a"]))).astype(int))
+    k, n = problem.successes, problem.attempts
+    return np.array(
+        [
+            kernels.log_likelihood(k, n, *(draws[name][index] for name in ("theta", "a", "b", "c", "d"))).sum()
+            for index in keep
+        ]
+    )
