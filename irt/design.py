@@ -4,42 +4,44 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irt.responses import Floats, ResponseMatrix, levels
+from irt.smooth import spline_root
 
 SEPARATOR = " x "
 
 
 @dataclass(frozen=True)
 class Term:
-    """One block of ability: a facet, or an interaction of facets.
+    """One block of ability: a facet, an interaction of facets, or a covariate (`smooth`).
 
-    `levels` are its `L` labels, `level_of` `[S]` says which one each student has, `centring` `[L, L]` projects any
-    vector of effects onto the zero-sum ones (doubly zero-sum for an interaction), `shape` counts the levels of
-    each facet.
+    `levels` are its `L` labels, `level_of` `[S]` says which one each student has, `shape` counts the levels of each
+    facet. `root` `[L, L]`, symmetric, takes unit-scale weights to effects that sum to zero: the projection onto the
+    zero-sum effects for a facet (doubly zero-sum for an interaction), `irt.smooth.spline_root` for a covariate.
     """
 
     name: str
     facets: tuple[str, ...]
     levels: tuple[str, ...]
     level_of: NDArray[np.int64]
-    centring: Floats
+    root: Floats
     shape: tuple[int, ...]
+    smooth: bool = False
 
     @property
     def matrix(self) -> Floats:
-        """`[S, L]`: unit-scale effects to their contribution to ability."""
-        rows: Floats = self.centring[self.level_of]
+        """`[S, L]`: unit-scale weights to their contribution to ability."""
+        rows: Floats = self.root[self.level_of]
         return rows
 
     @property
     def freedom(self) -> int:
         """Number of independent contrasts."""
-        return round(float(np.trace(self.centring)))
+        return int(np.linalg.matrix_rank(self.root))
 
 
 @dataclass(frozen=True)
@@ -61,15 +63,20 @@ class Design:
 
 
 def build_design(
-    data: ResponseMatrix, facets: Sequence[str] = (), interactions: Sequence[Sequence[str]] = ()
+    data: ResponseMatrix,
+    facets: Sequence[str] = (),
+    interactions: Sequence[Sequence[str]] = (),
+    covariates: Sequence[str] = (),
 ) -> Design:
     """The checked design of these facets; one ValueError names what cannot be estimated.
 
-    Refused: a facet with one level, two facets that are the same up to names, levels never seen together with the rest
-    (contrasts between unconnected components), and any other rank deficiency.
+    `covariates` are facet columns of numbers whose effect is smooth. Refused: a facet with one level, two facets that
+    are the same up to names, levels never seen together with the rest (contrasts between unconnected components), any
+    other rank deficiency, and a covariate that is not a number or has fewer than three values.
     """
-    if len(set(facets)) < len(facets):
-        raise ValueError(f"facets {list(facets)} name a facet twice")
+    named = [*facets, *covariates]
+    if len(set(named)) < len(named):
+        raise ValueError(f"facets {named} name a facet twice")
     mains = tuple(_main(data, facet) for facet in facets)
     for term in mains:
         if len(term.levels) < 2:
@@ -79,7 +86,7 @@ def build_design(
             )
     _require_connected(mains)
     crossed = tuple(_interaction(mains, names) for names in interactions)
-    terms = mains + crossed
+    terms = mains + crossed + tuple(_covariate(data, name) for name in covariates)
     _require_rank(terms)
     students = len(data.students)
     used = 1 + sum(term.freedom for term in terms)
@@ -109,6 +116,21 @@ def _main(data: ResponseMatrix, facet: str) -> Term:
     return Term(facet, (facet,), names, level_of, _zero_sum(len(names)), (len(names),))
 
 
+def _covariate(data: ResponseMatrix, name: str) -> Term:
+    term = _main(data, name)
+    values = []
+    for level in term.levels:
+        try:
+            values.append(float(level))
+        except ValueError:
+            raise ValueError(f"covariate '{name}': '{level}' is not a number") from None
+    if not np.isfinite(values).all():
+        raise ValueError(f"covariate '{name}' has a value that is not finite")
+    if len(set(values)) < 3:
+        raise ValueError(f"covariate '{name}' has {len(set(values))} values; at least 3 are wanted (make it a facet)")
+    return replace(term, root=spline_root(np.array(values)), smooth=True)
+
+
 def _interaction(mains: Sequence[Term], names: Sequence[str]) -> Term:
     by_name = {term.name: term for term in mains}
     for name in names:
@@ -119,11 +141,11 @@ def _interaction(mains: Sequence[Term], names: Sequence[str]) -> Term:
     parts = [by_name[name] for name in names]
     labels = tuple(SEPARATOR.join(cell) for cell in itertools.product(*(part.levels for part in parts)))
     level_of = np.zeros_like(parts[0].level_of)
-    centring: Floats = np.ones((1, 1))
+    root: Floats = np.ones((1, 1))
     for part in parts:
         level_of = level_of * len(part.levels) + part.level_of
-        centring = np.asarray(np.kron(centring, part.centring), dtype=np.float64)
-    return Term(":".join(names), tuple(names), labels, level_of, centring, tuple(len(part.levels) for part in parts))
+        root = np.asarray(np.kron(root, part.root), dtype=np.float64)
+    return Term(":".join(names), tuple(names), labels, level_of, root, tuple(len(part.levels) for part in parts))
 
 
 def _zero_sum(size: int) -> Floats:
@@ -191,7 +213,7 @@ def _require_rank(terms: Sequence[Term]) -> None:
         so_far = np.hstack([so_far, term.matrix])
         rank += term.freedom
         if np.linalg.matrix_rank(so_far) < rank:
-            kind = "interaction" if len(term.facets) > 1 else "facet"
+            kind = "covariate" if term.smooth else "interaction" if len(term.facets) > 1 else "facet"
             raise ValueError(
                 f"{kind} '{term.name}' cannot be estimated: its effects are confounded with those of the facets before "
                 "it (combinations of levels are missing); leave it out"

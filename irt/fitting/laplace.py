@@ -416,7 +416,7 @@ def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:
     delta = sigmoid(x[:, next(rows)]) if problem.slipping else np.ones((count, items))
     effects, start = [], 0
     for scale, term in zip(scales.terms, problem.design.terms, strict=True):
-        effects.append(scale * w[:, start : start + len(term.levels)] @ term.centring)
+        effects.append(scale * w[:, start : start + len(term.levels)] @ term.root)
         start += len(term.levels)
     full = np.full(count, 1.0)
     return RawDraws(

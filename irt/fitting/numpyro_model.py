@@ -163,7 +163,7 @@ def starting_point(problem: Problem, fit: laplace.LaplaceFit) -> tuple[Centring,
         start = block.stop
         shares.append(_known(variance[block], term.freedom) ** POWER)
         values[f"scale_{index}"] = np.log(scale)
-        effects = scale ** shares[-1] * (term.centring @ fit.point.w[block])
+        effects = scale ** shares[-1] * (term.root @ fit.point.w[block])
         values[f"effect_{index}"] = _free(effects.reshape(term.shape))
     residual = 0.0
     if problem.design.residual:

@@ -6,6 +6,7 @@ import pytest
 
 import irt
 from irt.design import build_design
+from irt.smooth import WIGGLE, spline_root
 
 
 def table(**facets: list[str]) -> irt.ResponseMatrix:
@@ -18,7 +19,7 @@ def table(**facets: list[str]) -> irt.ResponseMatrix:
 def test_every_term_sums_to_zero_over_each_of_its_facets() -> None:
     data = irt.simulate(None, 4, facets={"llm": 3, "retriever": 4, "shots": 2}, seed=0).data
     design = build_design(data, ["llm", "retriever"], [("llm", "retriever")])
-    effects = np.random.default_rng(0).standard_normal(12) @ design.term("llm:retriever").centring
+    effects = np.random.default_rng(0).standard_normal(12) @ design.term("llm:retriever").root
     grid = effects.reshape(3, 4)
     np.testing.assert_allclose(grid.sum(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(grid.sum(axis=1), 0, atol=1e-12)
@@ -65,3 +66,47 @@ def test_a_level_per_student_leaves_no_residual_and_says_so() -> None:
     design = build_design(table(llm=["m", "n", "o"]), ["llm"])
     assert not design.residual
     assert "no subject residual" in design.notes[0]
+
+
+def test_a_covariate_has_a_smooth_effect_that_sums_to_zero() -> None:
+    rng = np.random.default_rng(0)
+    values = np.array([100.0, 200.0, 400.0, 800.0, 1600.0])
+    effects = rng.standard_normal((4000, 5)) @ spline_root(values)
+    np.testing.assert_allclose(effects.sum(axis=1), 0, atol=1e-9)
+    assert np.mean(effects**2) == pytest.approx(1 + WIGGLE, rel=0.1)
+    line = (values - values.mean()) / np.linalg.norm(values - values.mean())
+    straight = (effects @ line) ** 2
+    assert np.mean(straight / (effects**2).sum(axis=1)) > 0.8
+    np.testing.assert_allclose(spline_root(values), spline_root(values * 3 - 7), atol=1e-12)
+
+
+def test_the_spline_prior_bends_as_an_integrated_wiener_process() -> None:
+    # Its covariance is the integral of (s - u)(t - u) over u below both, here by quadrature.
+    x = np.linspace(0, 1, 6)
+    grid = (np.arange(20000) + 0.5) / 20000
+    ramps = np.maximum(x[:, None] - grid, 0)
+    bends = ramps @ ramps.T / len(grid)
+    centre = np.eye(6) - 1 / 6
+    parts = [centre @ part @ centre for part in (np.outer(x, x), bends)]
+    expected = sum(weight * part / np.trace(part) * 6 for weight, part in zip((1, WIGGLE), parts, strict=True))
+    root = spline_root(5 + 2 * x)
+    np.testing.assert_allclose(root @ root, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["1", "2", "big", "4"], "covariate 'size': 'big' is not a number"),
+        (["1", "2", "1", "2"], "covariate 'size' has 2 values; at least 3 are wanted"),
+        (["1", "2", "inf", "2"], "covariate 'size' has a value that is not finite"),
+    ],
+)
+def test_a_covariate_that_is_no_number_is_refused(values: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_design(table(size=values), covariates=["size"])
+
+
+def test_a_covariate_that_follows_from_a_facet_is_refused() -> None:
+    data = table(retriever=["a", "b", "c", "a", "b", "c"], size=["1", "2", "4", "1", "2", "4"])
+    with pytest.raises(ValueError, match="covariate 'size' cannot be estimated"):
+        build_design(data, ["retriever"], covariates=["size"])
