@@ -19,6 +19,8 @@ Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 """Texts to vectors `[texts, dimensions]`."""
 
 Floats = NDArray[np.float64]
+BATCH = 500
+"""Questions whose windows are held in memory together."""
 
 
 class Similarities(NamedTuple):
@@ -34,9 +36,17 @@ class Similarities(NamedTuple):
 
 def jaccard(first: str, second: str) -> float:
     """Words in common over words in either, as bags: 1 for the same words, 0 for none in common (or none at all)."""
-    left, right = (Counter(text.lower().split()) for text in (first, second))
-    union = (left | right).total()
-    return (left & right).total() / union if union else 0.0
+    return _shared(_bag(first), _bag(second))
+
+
+def _bag(text: str) -> Counter[str]:
+    return Counter(text.lower().split())
+
+
+def _shared(left: Counter[str], right: Counter[str]) -> float:
+    common = sum(min(count, right[word]) for word, count in left.items() if word in right)
+    union = left.total() + right.total() - common
+    return common / union if union else 0.0
 
 
 def mean_words(choices: Sequence[str]) -> int:
@@ -44,39 +54,73 @@ def mean_words(choices: Sequence[str]) -> int:
     return max(1, sum(len(choice.split()) for choice in choices) // len(choices))
 
 
+class _Windows:
+    """Windows of many choices in one line of slots, filled by what begins and ends where."""
+
+    def __init__(self) -> None:
+        self.begins: list[int] = []
+        self.ends: list[int] = []
+        self.firsts: list[int] = [0]
+        self.words: list[int] = []
+
+    def add(self, bags: Sequence[Counter[str]], document: str, n: int) -> None:
+        """Room for the choices' windows of `n` words, and which words each shares with them.
+
+        Of a word that stands `limit` times in the choice, the first `limit` in a window count. So the word at one place
+        counts in the windows that reach it and begin after its `limit`-th predecessor.
+        """
+        words = document.lower().split()
+        last = len(words) - n
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(words):
+            places.setdefault(word, []).append(place)
+        for bag in bags:
+            start = self.firsts[-1]
+            for word, limit in bag.items():
+                at = places.get(word, ())
+                for order, place in enumerate(at):
+                    first = max(place - n + 1, at[order - limit] + 1 if order >= limit else 0, 0)
+                    end = min(place, last) + 1
+                    if first < end:
+                        self.begins.append(start + first)
+                        self.ends.append(start + end)
+            self.words.append(bag.total() + n)
+            # One slot more than windows, where what still counts in the last window ends.
+            self.firsts.append(start + max(last + 1, 0) + 1)
+
+    def best(self) -> Floats:
+        """The highest Jaccard similarity of any window, per choice added."""
+        slots = self.firsts[-1]
+        begins, ends = (np.bincount(np.array(at, dtype=np.intp), minlength=slots) for at in (self.begins, self.ends))
+        common = np.cumsum(begins - ends)
+        sizes = np.repeat(self.words, np.diff(self.firsts))
+        best: Floats = np.maximum.reduceat(common / np.maximum(sizes - common, 1), self.firsts[:-1])
+        return best
+
+
 def best_windows(choices: Sequence[str], document: str, n: int) -> Floats:
     """The Jaccard similarity `[choices]` of each choice and the `n` neighbouring document words closest to it.
 
     0 for a document of fewer than `n` words, as in the reference.
     """
-    words = document.lower().split()
-    windows = len(words) - n + 1
-    bags = [Counter(choice.lower().split()) for choice in choices]
-    if windows < 1:
-        return np.zeros(len(bags))
-    index: dict[str, int] = {}
-    ids = np.array([index.setdefault(word, len(index)) for word in words])
-    known = [(row, index[word], count) for row, bag in enumerate(bags) for word, count in bag.items() if word in index]
-    common = np.zeros((len(bags), windows))
-    if known:
-        rows, numbers, limits = np.array(known).T
-        sums = np.zeros((len(known), len(words) + 1), dtype=np.int32)
-        np.cumsum(ids == numbers[:, None], axis=1, out=sums[:, 1:])
-        counts = np.minimum(sums[:, n:] - sums[:, :-n], limits[:, None])
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        common[rows[starts]] = np.add.reduceat(counts, starts, axis=0)
-    sizes = np.array([bag.total() for bag in bags])[:, None] + n
-    best: Floats = (common / (sizes - common)).max(axis=1)
-    return best
+    windows = _Windows()
+    windows.add([_bag(choice) for choice in choices], document, n)
+    return windows.best()
 
 
 def word_similarities(questions: Sequence[Question]) -> Similarities:
     """Both similarities by word n-grams; the passage is each question's `context`."""
     extra, intra = np.zeros(len(questions)), np.zeros(len(questions))
-    for row, question in enumerate(questions):
-        closeness = best_windows(question.choices, question.context, mean_words(question.choices))
-        extra[row] = _lead(closeness, question.key)
-        intra[row] = max((jaccard(one, question.answer) for one in distractors(question)), default=0.0)
+    for start in range(0, len(questions), BATCH):
+        batch, windows = questions[start : start + BATCH], _Windows()
+        for row, question in enumerate(batch, start):
+            bags = [_bag(choice) for choice in question.choices]
+            windows.add(bags, question.context, mean_words(question.choices))
+            key = bags.pop(question.key)
+            intra[row] = max((_shared(one, key) for one in bags), default=0.0)
+        ends = np.cumsum([len(question.choices) for question in batch])
+        for row, closeness in enumerate(np.split(windows.best(), ends[:-1]), start):
+            extra[row] = _lead(closeness, questions[row].key)
     return Similarities(extra, intra)
 
 
