@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from irt.broad import read_broad
 from irt.responses import Floats, ResponseMatrix
 
 LONG = ("student", "item", "score")
@@ -94,6 +95,9 @@ def _read_table(path: Path) -> tuple[pd.DataFrame, _Source]:
             raise ValueError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
         return _as_text(table), _Source(path, 1)
     try:
+        broad = read_broad(path)
+        if broad is not None:
+            return broad, _Source(path, 2)
         table = pd.read_csv(
             path, dtype=str, keep_default_na=False, na_values=[], encoding="utf-8-sig", skip_blank_lines=False
         )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import irt
+from irt.broad import MANY
 
 LONG = "student,item,score,retriever\nx,q1,1,bm25\nx,q2,0,bm25\ny,q1,,dense\ny,q2,1,dense\n"
 
@@ -108,3 +109,24 @@ def test_a_matrix_refuses_impossible_content() -> None:
         irt.ResponseMatrix(np.zeros((1, 2)), ("x",), ("q", "q"))
     with pytest.raises(ValueError, match=r"scores have shape \(1, 2\); \(2, 2\)"):
         irt.ResponseMatrix(np.zeros((1, 2)), ("x", "y"), ("p", "q"))
+
+
+def test_a_table_of_many_columns_is_read_like_any_other(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.choice(["0", "1", ""], (5, MANY + 50), p=[0.4, 0.5, 0.1])
+    names = [f"q{index}" for index in range(scores.shape[1])]
+    lines = [",".join(["student", *names]), *(f"s{row}," + ",".join(cells) for row, cells in enumerate(scores))]
+    broad, narrow = tmp_path / "broad.csv", tmp_path / "narrow.csv"
+    broad.write_text("\n".join(lines) + "\n\n")
+    narrow.write_text("\n".join(",".join(line.split(",")[:100]) for line in lines) + "\n")
+    found, some = irt.read_responses(broad), irt.read_responses(narrow)
+    assert found.scores.shape == scores.shape
+    assert found.students == some.students
+    np.testing.assert_array_equal(found.scores[:, :99], some.scores)
+    broad.write_text("\n".join([*lines, "s9,1"]))
+    with pytest.raises(ValueError, match=r"broad\.csv:7: 2 cells; 2051, as in the header, were wanted"):
+        irt.read_responses(broad)
+    lines[3] = lines[3].replace("s2,", "s2,x", 1)
+    broad.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"broad\.csv:4: score 'x"):
+        irt.read_responses(broad)
