@@ -46,8 +46,13 @@ def _cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Indices, col
 
 def smoothed_loo(log_likelihood: Floats) -> tuple[Floats, Floats]:
     """`(elpd, k)` per column of log-likelihoods `[D, N]`."""
-    ratios = -log_likelihood
-    ratios -= ratios.max(axis=0)
+    weight, k = smoothed(-log_likelihood)
+    return _log_sum(weight + log_likelihood) - _log_sum(weight), k
+
+
+def smoothed(ratios: Floats) -> tuple[Floats, Floats]:
+    """Log importance ratios `[D, N]` with their largest replaced by Pareto quantiles, and its shape k per column."""
+    ratios = ratios - ratios.max(axis=0)
     draws = len(ratios)
     tail = int(np.ceil(min(0.2 * draws, 3 * np.sqrt(draws))))
     order = np.argsort(ratios, axis=0)
@@ -59,12 +64,11 @@ def smoothed_loo(log_likelihood: Floats) -> tuple[Floats, Floats]:
     small = np.abs(k) < 1e-6
     shape = np.where(small, 1.0, k)
     exceed = np.where(small, -sigma * np.log1p(-quantiles), sigma * np.expm1(-shape * np.log1p(-quantiles)) / shape)
-    smoothed = np.minimum(np.log(np.exp(cutoff) + exceed), 0.0)
+    replaced = np.minimum(np.log(np.exp(cutoff) + exceed), 0.0)
     flat = np.ptp(above, axis=0) < 1e-12
-    smoothed = np.where(flat, np.take_along_axis(ratios, largest, axis=0), smoothed)
-    np.put_along_axis(ratios, largest, smoothed, axis=0)
-    weight = _log_sum(ratios)
-    return _log_sum(ratios + log_likelihood) - weight, np.where(flat, 0.0, k)
+    replaced = np.where(flat, np.take_along_axis(ratios, largest, axis=0), replaced)
+    np.put_along_axis(ratios, largest, replaced, axis=0)
+    return ratios, np.where(flat, 0.0, k)
 
 
 def _log_sum(values: Floats) -> Floats:

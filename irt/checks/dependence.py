@@ -1,0 +1,199 @@
+"""Do items depend on each other beyond ability? Correlations of residuals, by pair and within groups of items.
+
+Q3 (Yen 1984); Q3* is Q3 minus its mean over pairs, which removes the common shift of about -1/(I - 1). What is large
+depends on the numbers of students and items, so the critical value comes from tables that the model itself produced
+(Christensen, Makransky & Horton 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from irt.checks.inputs import ALPHA, optional, require_matching
+from irt.checks.replicas import replicas, residuals
+from irt.checks.tails import holm
+from irt.kernels import ItemParameters
+from irt.quadrature import posterior
+from irt.responses import Floats, ResponseMatrix
+
+REPLICAS = 100
+FEWEST = 3
+Refit = Callable[[ResponseMatrix], ItemParameters]
+Indices = NDArray[np.intp]
+
+
+class Dependence(NamedTuple):
+    """`pairs` `item_a,item_b,students,q3,q3_star,p_adjusted,flag,note,sentence`, largest Q3* first; `groups`
+    `group,items,pairs,q3,q3_star,p,p_adjusted,flag,note,sentence`; the mean Q3, and the critical value of the largest
+    Q3*.
+    """
+
+    pairs: pd.DataFrame
+    groups: pd.DataFrame
+    mean: float
+    critical: float
+
+
+def dependence(
+    data: ResponseMatrix,
+    items: ItemParameters,
+    groups: Mapping[str, str] | None = None,
+    replicas_count: int = REPLICAS,
+    seed: int = 0,
+    refit: Refit | None = None,
+) -> Dependence:
+    """Q3 of all pairs, and its mean within each group (`groups`: label by item, such as the document of a question).
+
+    A pair's `p_adjusted` is the share of replicated tables whose largest Q3* reaches it, so one flag in twenty tables
+    is false; a group's p compares its mean Q3* with the replicas, adjusted by Holm. `refit` estimates the items anew in
+    each replica (slower, and closer to the truth when students are few). Pairs with fewer than 3 students in common, or
+    with a residual that does not vary, are empty. Raises ValueError when a group label belongs to no item of the table.
+    """
+    require_matching(data, items)
+    members = _members(data, groups or {})
+    successes, attempts = data.successes, data.attempts
+    first, second = np.triu_indices(len(data.items), 1)
+    q3, known = _q3(successes, attempts, items)
+    values, known = q3[first, second], known[first, second]
+    mean = _mean(values, known)
+    largest, within = [], []
+    for table in replicas(posterior(successes, attempts, items), attempts, items, replicas_count, seed):
+        estimated = items if refit is None else refit(_replaced(data, table))
+        drawn, fine = _q3(table, attempts, estimated)
+        centre = _mean(drawn[first, second], fine[first, second])
+        largest.append(float(np.max(np.where(fine, drawn - centre, -1.0)[first, second], initial=-1.0)))
+        within.append([_mean(drawn[pair] - centre, fine[pair]) for pair in members.values()])
+    extreme = np.array(largest)
+    pairs = _pair_table(data, (first, second), values, known, mean, extreme)
+    observed = [_mean(q3[pair], _fine(known, len(data.items))[pair]) for pair in members.values()]
+    table = _group_table(members, np.array(observed), mean, np.array(within).reshape(replicas_count, len(members)))
+    return Dependence(pairs, table, mean, float(np.quantile(extreme, 1 - ALPHA)))
+
+
+def q3(data: ResponseMatrix, expected: Floats) -> pd.DataFrame:
+    """`item_a,item_b,q3` given expected shares right `[S, I]`, largest absolute value first, where it is defined."""
+    residual = np.where(data.asked, np.nan_to_num(data.proportions) - expected, 0.0)
+    rho, known = q3_matrix(residual, data.asked)
+    first, second = np.triu_indices(len(data.items), 1)
+    names = np.array(data.items, dtype=object)
+    table = pd.DataFrame({"item_a": names[first], "item_b": names[second], "q3": rho[first, second]})[
+        known[first, second]
+    ]
+    order = table["q3"].abs().sort_values(ascending=False, kind="stable").index
+    return table.loc[order].reset_index(drop=True)
+
+
+def q3_matrix(residual: Floats, asked: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Correlations `[I, I]` of residuals `[S, I]` over students asked both items, and whether each is defined."""
+    weight = asked.astype(np.float64)
+    residual = np.where(asked, residual, 0.0)
+    count = weight.T @ weight
+    safe = np.maximum(count, 1)
+    sums = residual.T @ weight
+    covariance = residual.T @ residual / safe - sums * sums.T / safe**2
+    variance = (residual**2).T @ weight / safe - (sums / safe) ** 2
+    norm = np.sqrt(np.maximum(variance * variance.T, 0))
+    known = (norm > 1e-12) & (count >= FEWEST)
+    return np.divide(covariance, norm, out=np.zeros_like(norm), where=known), known
+
+
+def _q3(successes: Floats, attempts: Floats, items: ItemParameters) -> tuple[Floats, NDArray[np.bool_]]:
+    found = residuals(successes, attempts, items)
+    return q3_matrix(found.residual / np.maximum(attempts, 1), attempts > 0)
+
+
+def _members(data: ResponseMatrix, groups: Mapping[str, str]) -> dict[str, tuple[Indices, Indices]]:
+    """Positions of the pairs within each group of at least two items."""
+    unknown = [item for item in groups if item not in set(data.items)]
+    if len(unknown) == len(groups) and groups:
+        raise ValueError(f"groups name item '{unknown[0]}' and no item of the table; labels by item id were wanted")
+    labels: dict[str, list[int]] = {}
+    for index, item in enumerate(data.items):
+        if item in groups:
+            labels.setdefault(groups[item], []).append(index)
+    result = {}
+    for label, where in labels.items():
+        rows, columns = np.triu_indices(len(where), 1)
+        if len(where) > 1:
+            result[label] = (np.array(where)[rows], np.array(where)[columns])
+    return result
+
+
+def _mean(values: Floats, known: NDArray[np.bool_]) -> float:
+    return float(values[known].mean()) if known.any() else 0.0
+
+
+def _fine(known: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+    fine = np.zeros((count, count), dtype=bool)
+    fine[np.triu_indices(count, 1)] = known
+    return fine
+
+
+def _replaced(data: ResponseMatrix, successes: Floats) -> ResponseMatrix:
+    scores = np.where(data.asked, successes, np.nan)
+    return ResponseMatrix(scores, data.students, data.items, data.trials, data.facets)
+
+
+def _pair_table(
+    data: ResponseMatrix, pair: tuple[Indices, Indices], values: Floats, known: NDArray[np.bool_], mean: float,
+    extreme: Floats,
+) -> pd.DataFrame:  # fmt: skip
+    star = np.where(known, values - mean, -1.0)
+    reached = len(extreme) - np.searchsorted(np.sort(extreme), star, side="left")
+    p = (1 + reached) / (1 + len(extreme))
+    flag = known & (p < ALPHA)
+    names = np.array(data.items, dtype=object)
+    asked = data.asked.astype(np.float64)
+    together = (asked.T @ asked)[pair].astype(int)
+    table = pd.DataFrame({"item_a": names[pair[0]], "item_b": names[pair[1]], "students": together})
+    table["q3"], table["q3_star"] = optional(values, known), optional(star, known)
+    table["p_adjusted"], table["flag"] = optional(p, known), flag
+    table["note"] = np.where(known, "", "fewer than 3 students in common, or answers that do not vary")
+    table["sentence"] = ""
+    for row in np.nonzero(flag)[0]:
+        table.loc[row, "sentence"] = (
+            f"Items '{names[pair[0][row]]}' and '{names[pair[1][row]]}' depend on each other beyond ability (Q3* "
+            f"{star[row]:.2f}): one may repeat or give away the other; keep one."
+        )
+    return table.iloc[np.argsort(-star, kind="stable")].reset_index(drop=True)
+
+
+def _group_table(
+    members: Mapping[str, tuple[Indices, Indices]], observed: Floats, mean: float, within: Floats
+) -> pd.DataFrame:
+    from scipy.special import ndtr
+
+    star = observed - mean if len(members) else np.zeros(0)
+    spread = np.maximum(within.std(axis=0, ddof=1), 1e-9) if len(within) > 1 else np.ones(len(members))
+    z = (star - within.mean(axis=0)) / spread if len(within) else star
+    p = ndtr(-z)
+    corrected = holm(p)
+    flag = corrected < ALPHA
+    sizes = [len(set(pair[0]) | set(pair[1])) for pair in members.values()]
+    said = [
+        f"The {size} questions of '{label}' depend on each other beyond ability (mean Q3* {value:.2f}): they count for "
+        "fewer than they are; intervals are too narrow, so drop some or treat the group as one."
+        if bad
+        else ""
+        for label, size, value, bad in zip(members, sizes, star, flag, strict=True)
+    ]
+    table = pd.DataFrame(
+        {
+            "group": list(members),
+            "items": sizes,
+            "pairs": [len(pair[0]) for pair in members.values()],
+            "q3": star + mean,
+            "q3_star": star,
+            "p": p,
+            "p_adjusted": corrected,
+            "flag": flag,
+            "note": "",
+            "sentence": said,
+        }
+    )
+    return table.iloc[np.argsort(p, kind="stable")].reset_index(drop=True)
