@@ -13,7 +13,7 @@ import pandas as pd
 
 from irt import kernels, tables
 from irt.checks import items as item_checks
-from irt.checks.dependence import q3
+from irt.checks.item_pairs import q3
 from irt.checks.predictive import predictive_check
 from irt.design import Design
 from irt.kernels import ItemParameters

@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import comb, ndtri
 
 from irt import kernels
 from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
-from irt.checks.tails import benjamini_hochberg, upper_tail
+from irt.checks.tails import REACH, benjamini_hochberg, upper_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import nodes_for
 from irt.responses import Floats, ResponseMatrix, levels
@@ -30,10 +29,12 @@ ROUNDS = 4
 STEPS = 25
 MODERATE, LARGE = 1.0 / 2.35, 1.5 / 2.35
 """Bounds of the ETS classes, which are on the delta scale: 2.35 times the log odds (Zieky 1993)."""
+ONE_SIDED = 1.644854
 PRECISION = np.array([1.0, 4.0])
 """Prior precision of changes to an item's own intercept and slope, which the fit has estimated already."""
 CHUNK = 2_000_000
-HERMITE = (lambda points, weights: (points, weights / weights.sum()))(*np.polynomial.hermite_e.hermegauss(7))
+_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
+HERMITE = (_POINTS, _WEIGHTS / _WEIGHTS.sum())
 """Points and weights of a standard normal ability."""
 Mask = NDArray[np.bool_]
 
@@ -77,7 +78,7 @@ def dif(data: ResponseMatrix, items: ItemParameters, facet: str, fewest: int = F
 
 
 def level_effects(successes: Floats, attempts: Floats, items: ItemParameters, inside: Mask, anchor: Mask) -> Effects:
-    """Effects of belonging to `inside` `[S]`, ability being judged by the items of `anchor` `[I]` without the tested."""
+    """Effects of belonging to `inside` `[S]`, ability judged by the items of `anchor` `[I]` except the one tested."""
     theta = _abilities(successes, attempts, items, inside, anchor)
     students, count = successes.shape
     size = max(1, CHUNK // (students * len(HERMITE[0]) * int(attempts.max(initial=1.0) + 1)))
@@ -188,6 +189,8 @@ def _scores(cells: _Cells, value: Floats) -> tuple[Floats, Floats, Floats, Float
 
     A count is a mixture of binomials over the points of ability; its score is the mean of theirs (Fisher's identity).
     """
+    from scipy.special import comb
+
     a, b, c, d = cells.items
     moved = value[:, :, None, None]
     logit = a * (cells.theta - b) + moved[:, 0] + moved[:, 1] * cells.theta
@@ -228,7 +231,7 @@ def _level_table(
     if found is None:
         lack = f"level '{level}' compares {size} students; {fewest} were wanted"
     table = pd.DataFrame({"item": list(data.items), "level": level, "against": against})
-    reach = -ndtri(0.025) * se
+    reach = REACH * se
     for name, values in (("effect", effect), ("se", se), ("low", effect - reach), ("high", effect + reach), ("p", p)):
         table[name] = optional(values, known)
     table["note"] = np.where(known, "", lack)
@@ -242,18 +245,21 @@ def _judged(table: pd.DataFrame) -> pd.DataFrame:
     corrected = adjusted(p, known, benjamini_hochberg)
     size = np.abs(effect)
     differs = known & (corrected < ALPHA) & (size >= MODERATE)
-    large = differs & (size >= LARGE) & (size - MODERATE > -ndtri(0.05) * se)
+    large = differs & (size >= LARGE) & (size - MODERATE > ONE_SIDED * se)
     table["p_adjusted"] = optional(corrected, known)
     table["class"] = np.where(known, np.where(large, "C", np.where(differs, "B", "A")), "")
     table["flag"] = differs
-    table["sentence"] = [
-        f"Item '{row.item}' is {'easier' if row.effect > 0 else 'harder'} for students of '{row.level}' than for "
-        f"equally able ones of {row.against} (odds times {np.exp(row.effect):.2g}, 95 % {np.exp(row.low):.2g} to "
-        f"{np.exp(row.high):.2g}): find out why, or compare levels without it."
-        if bad
-        else ""
-        for row, bad in zip(table.itertuples(), differs, strict=True)
-    ]
+    table["sentence"] = ""
+    for row in np.nonzero(differs)[0]:
+        table.loc[row, "sentence"] = _sentence(*table.loc[row, ["item", "level", "against", "effect", "low", "high"]])
     order = ["item", "level", "against", "effect", "se", "low", "high", "p", "p_adjusted", "class", "flag", "note",
              "sentence"]  # fmt: skip
     return table[order].iloc[np.argsort(np.where(known, p, 2.0), kind="stable")].reset_index(drop=True)
+
+
+def _sentence(item: str, level: str, against: str, effect: float, low: float, high: float) -> str:
+    return (
+        f"Item '{item}' is {'easier' if effect > 0 else 'harder'} for students of '{level}' than for equally "
+        f"able ones of {against} (odds times {np.exp(effect):.2g}, 95 % {np.exp(low):.2g} to {np.exp(high):.2g}): "
+        "find out why, or compare levels without it."
+    )

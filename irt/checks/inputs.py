@@ -39,7 +39,7 @@ def complete_scores(data: ResponseMatrix, check: str, fewest: int) -> tuple[Floa
     """
     if np.any(data.attempts > 1):
         raise ValueError(f"{check} wants one trial per answer; the table has answers of up to {data.attempts.max():g}")
-    whole = data.asked.all(axis=1)
+    whole = np.asarray(data.asked.all(axis=1))
     if whole.sum() < fewest:
         raise ValueError(
             f"{check} wants at least {fewest} students who were asked every item; {whole.sum()} of {len(whole)} were"

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.stats import chi2
 
 from irt.checks.inputs import (
     ALPHA,
@@ -22,7 +21,7 @@ from irt.checks.inputs import (
     require_known_model,
     require_matching,
 )
-from irt.checks.tails import benjamini_hochberg
+from irt.checks.tails import benjamini_hochberg, chi_square_tail
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
 
@@ -44,7 +43,7 @@ def s_x2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl", smalle
     count = np.bincount(totals, minlength=scores.shape[1] + 1)[1:-1].astype(np.float64)
     statistic, cells = np.zeros(len(data.items)), np.zeros(len(data.items), dtype=int)
     for index, expected in enumerate(expected_shares(population(items))):
-        right = np.bincount(totals, weights=scores[:, index], minlength=scores.shape[1] + 1)[1:-1]
+        right = np.asarray(np.bincount(totals, scores[:, index], scores.shape[1] + 1)[1:-1], dtype=np.float64)
         observed, wanted = _merged(right, count - right, expected * count, (1 - expected) * count, smallest)
         statistic[index] = float(((observed - wanted) ** 2 / wanted).sum())
         cells[index] = len(observed)
@@ -110,7 +109,7 @@ def _table(
 ) -> pd.DataFrame:
     known = df >= 1
     safe = np.maximum(df, 1)
-    p = chi2.sf(statistic, safe)
+    p = chi_square_tail(statistic, safe)
     corrected = adjusted(p, known, benjamini_hochberg)
     flag = known & (corrected < ALPHA)
     few = [f"{count} groups of scores are too few for {free} parameters" for count in cells]

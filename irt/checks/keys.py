@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from irt.checks.inputs import ALPHA, adjusted, optional
 from irt.checks.items import rest_correlation
-from irt.checks.tails import holm
+from irt.checks.tails import REACH, benjamini_hochberg, holm, normal_tail
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
 
@@ -48,21 +47,21 @@ def miskeys(
     suggested_low,suggested_high,suggested_p,flag,note,sentence`, suggestions first, then the lowest rest correlation.
 
     `rest_correlation` is that of the item with the share right on the others, with a 95 % interval (Fisher's z); `p` is
-    the one-sided chance of one as low, adjusted by Holm. `options` has one row per student and one column per item (the
-    chosen option, empty if none), `key` the keyed option by item. Items whose correlation is not
+    the one-sided chance of one as low, `p_adjusted` Benjamini and Hochberg's. `options` has one row per student and one
+    column per item (the chosen option, empty if none), `key` the keyed option by item. Items whose correlation is not
     significantly positive are searched for a better key: an option with at least 5 takers that correlates positively
     and more than the key (dependent correlations; Meng, Rosenthal & Rubin 1992). It is `suggested` when `suggested_p`,
-    adjusted by Holm over all options so searched, is below 5 %. Flagged are items with a
-    significantly negative correlation, a negative discrimination in `items`, or a suggestion. Raises ValueError when
-    only one of `options` and `key` is given, or when they do not cover the table.
+    adjusted by Holm over all options so searched, is below 5 %. Flagged are items with a significantly negative
+    correlation, a negative discrimination in `items`, or a suggestion. Raises ValueError when only one of `options` and
+    `key` is given, or when they do not cover the table.
     """
     if (options is None) != (key is None):
         raise ValueError("chosen options and key belong together; both or neither were wanted")
     rho, count = rest_correlation(data), data.asked.sum(axis=0)
     known = (np.abs(rho) > 0) & (count >= FEWEST_STUDENTS)
     low, high = _interval(rho, count)
-    p = ndtr(np.arctanh(np.clip(rho, -0.999999, 0.999999)) * np.sqrt(np.maximum(count - 3, 1)))
-    corrected = adjusted(p, known, holm)
+    p = normal_tail(-np.arctanh(np.clip(rho, -0.999999, 0.999999)) * np.sqrt(np.maximum(count - 3, 1)))
+    corrected = adjusted(p, known, benjamini_hochberg)
     found: dict[str, Suggestion] = {}
     if options is not None and key is not None:
         found = suggested_keys(data, options, key)
@@ -114,7 +113,7 @@ def _judged(option: str, taken: Mask, right: Mask, rest: Floats) -> Suggestion:
     h = (1 - f * square) / (1 - square)
     gap = (np.arctanh(rho) - np.arctanh(keyed)) * np.sqrt((count - 3) / (2 * (1 - between) * h))
     low, high = _interval(rho, count)
-    return Suggestion(option, rho, float(low), float(high), max(float(ndtr(-gap)), _positive(rho, count)))
+    return Suggestion(option, rho, float(low), float(high), max(float(normal_tail(gap)), _positive(rho, count)))
 
 
 def _correlation(chosen: Mask, other: Floats) -> float:
@@ -125,11 +124,11 @@ def _correlation(chosen: Mask, other: Floats) -> float:
 
 def _positive(rho: float, count: int) -> float:
     """One-sided p of a correlation (Fisher's z)."""
-    return float(ndtr(-np.arctanh(rho) * np.sqrt(max(count - 3, 1))))
+    return float(normal_tail(np.arctanh(rho) * np.sqrt(max(count - 3, 1))))
 
 
 def _interval(rho: Any, count: Any) -> tuple[Any, Any]:
-    reach = -ndtri(0.025) / np.sqrt(np.maximum(np.asarray(count) - 3, 1))
+    reach = REACH / np.sqrt(np.maximum(np.asarray(count) - 3, 1))
     centre = np.arctanh(np.clip(rho, -0.999999, 0.999999))
     return np.tanh(centre - reach), np.tanh(centre + reach)
 
@@ -183,8 +182,8 @@ def _sentence(item: object, key: object, pick: Suggestion | None, negative: bool
     if pick is not None:
         return (
             f"Item '{item}' is probably keyed wrongly: the more students get right elsewhere, the more choose "
-            f"'{pick.option}' (correlation {pick.correlation:.2f}, 95 % {pick.low:.2f} to {pick.high:.2f}), not the key "
-            f"'{key}'; check whether '{pick.option}' is right."
+            f"'{pick.option}' (correlation {pick.correlation:.2f}, 95 % {pick.low:.2f} to {pick.high:.2f}), not the "
+            f"key '{key}'; check whether '{pick.option}' is right."
         )
     if negative:
         return f"Item '{item}' is answered worse by better students: check its key, or drop it."

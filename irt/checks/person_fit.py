@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
 from irt import kernels
 from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
 from irt.checks.replicas import residuals
 from irt.checks.residual_fit import mean_square_columns, mean_squares
-from irt.checks.tails import benjamini_hochberg, upper_tail
+from irt.checks.tails import benjamini_hochberg, normal_tail, upper_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
 from irt.responses import Floats, ResponseMatrix
@@ -80,7 +79,7 @@ def person_statistics(successes: Floats, attempts: Floats, items: ItemParameters
     chances = np.where((attempts > 0)[..., None], chances, np.array([1.0, 0.0]))
     steps = np.where((attempts > 0)[..., None], steps, 0.0)
     star = total / _sd(attempts, p, own)
-    tail = upper_tail(-steps, chances, -total) if single else ndtr(star)
+    tail = upper_tail(-steps, chances, -total) if single else normal_tail(-star)
     return PersonStatistics(lz, star, np.asarray(tail))
 
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
+from numpy.typing import NDArray
 
 from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
 from irt.checks.replicas import Residuals, replicas, residuals
-from irt.checks.tails import benjamini_hochberg
+from irt.checks.tails import benjamini_hochberg, normal_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
 from irt.responses import Floats, ResponseMatrix
@@ -78,7 +78,7 @@ def item_residuals(
     )
     z = (_logs(found) - drawn.mean(axis=0)) / np.maximum(drawn.std(axis=0, ddof=1), 1e-9)
     worst = np.abs(z).max(axis=0)
-    p = np.minimum(4 * ndtr(-worst), 1.0)
+    p = np.minimum(4 * normal_tail(worst), 1.0)
     return _item_table(data, found, p, np.take_along_axis(z, np.abs(z).argmax(axis=0)[None], axis=0)[0])
 
 
@@ -98,7 +98,7 @@ def _item_table(data: ResponseMatrix, found: MeanSquares, p: Floats, signed: Flo
     return table
 
 
-def mean_square_columns(found: MeanSquares, known: Floats) -> pd.DataFrame:
+def mean_square_columns(found: MeanSquares, known: NDArray[np.bool_]) -> pd.DataFrame:
     """The numbers of `found` as columns, empty where not `known`."""
     columns = {name: optional(getattr(found, name), known) for name in ("infit", "infit_z", "outfit", "outfit_z")}
     return pd.DataFrame({"answers": found.answers.astype(int)} | columns)

@@ -54,7 +54,8 @@ def prior_sensitivity(fit: Fit, priors: Priors | None = None) -> pd.DataFrame:
     for name, log_prior in log_priors(fit, priors or Priors()).items():
         frames.append(_rows(name, log_prior, quantities))
     table = pd.concat(frames, ignore_index=True)
-    size = np.maximum(*(table[f"shift_{name}"].abs().to_numpy(dtype=float, na_value=-1.0) for name in ("half", "double")))
+    shifts = [table[name].abs().to_numpy(dtype=np.float64, na_value=-1.0) for name in ("shift_half", "shift_double")]
+    size = np.maximum(shifts[0], shifts[1])
     return table.iloc[np.argsort(-size, kind="stable")].reset_index(drop=True)
 
 
@@ -88,6 +89,21 @@ def log_priors(fit: Fit, priors: Priors) -> dict[str, Floats]:
     return found
 
 
+def power_weights(log_prior: Floats) -> tuple[Floats, float]:
+    """Weights `[D, 2]` of the draws when the prior's density is raised to 1/2 and to 2, and the larger Pareto shape."""
+    log, shapes = smoothed(np.stack([(power - 1) * log_prior for power in POWERS], axis=1))
+    weights = np.exp(log - log.max(axis=0))
+    return weights / weights.sum(axis=0), float(shapes.max())
+
+
+def shift(draws: Floats, weight: Floats) -> Shift:
+    """What weights `[D]` that add up to 1 do to the means and standard deviations of draws `[D, N]`."""
+    mean, sd = draws.mean(axis=0), np.maximum(draws.std(axis=0), 1e-12)
+    new = weight @ draws
+    spread = np.sqrt(np.maximum(weight @ draws**2 - new**2, 0.0))
+    return Shift((new - mean) / sd, spread / sd)
+
+
 def _half_normal(value: Floats, scale: float) -> Floats:
     return np.asarray(-0.5 * (value / scale) ** 2)
 
@@ -117,12 +133,11 @@ def _quantities(fit: Fit) -> dict[str, tuple[list[str], Floats]]:
 
 def _rows(prior: str, log_prior: Floats, quantities: Mapping[str, tuple[list[str], Floats]]) -> pd.DataFrame:
     held = np.ptp(log_prior) < 1e-9
-    weights, shapes = smoothed(np.stack([(power - 1) * log_prior for power in POWERS], axis=1))
-    k = float(shapes.max())
+    weights, k = power_weights(log_prior)
     known = not held and k <= TRUSTED_K
     rows = []
     for quantity, (names, draws) in quantities.items():
-        half, double = (_shift(draws, np.exp(weights[:, index])) for index in range(len(POWERS)))
+        half, double = (shift(draws, weights[:, index]) for index in range(len(POWERS)))
         worst = int(np.argmax(np.maximum(np.abs(half.mean), np.abs(double.mean))))
         values = (half.mean[worst], double.mean[worst], half.spread[worst], double.spread[worst])
         rows.append((quantity, names[worst], *values))
@@ -136,14 +151,6 @@ def _rows(prior: str, log_prior: Floats, quantities: Mapping[str, tuple[list[str
     table["note"] = "" if known else reason
     table["sentence"] = [_sentence(prior, row) if bad else "" for row, bad in zip(rows, table["flag"], strict=True)]
     return table
-
-
-def _shift(draws: Floats, weight: Floats) -> Shift:
-    weight = weight / weight.sum()
-    mean, sd = draws.mean(axis=0), np.maximum(draws.std(axis=0), 1e-12)
-    new = weight @ draws
-    spread = np.sqrt(np.maximum(weight @ draws**2 - new**2, 0.0))
-    return Shift((new - mean) / sd, spread / sd)
 
 
 def _sentence(prior: str, row: tuple[str, str, float, float, float, float]) -> str:

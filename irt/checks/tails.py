@@ -8,17 +8,33 @@ from irt.responses import Floats
 
 ROUNDS = 30
 CHUNK = 4_000_000
+REACH = 1.959964
+"""Half the width of a normal 95 % interval, in standard errors."""
 
 
 def upper_tail(values: Floats, probabilities: Floats, observed: Floats) -> Floats:
     """P(sum >= observed) `[R]` for sums of `N` independent variables with `K` values each `[R, N, K]`.
 
-    Saddlepoint approximation (Lugannani & Rice 1980), accurate to a few percent of the tail itself, where the normal
+    Saddlepoint approximation (Lugannani & Rice 1980), right to about a fifth of the tail itself, where the normal
     approximation is wrong by orders of magnitude for skewed sums. A sum that cannot vary has tail 1.
     """
     rows, size = len(observed), max(1, CHUNK // max(values[0].size if len(values) else 1, 1))
     parts = [slice(start, start + size) for start in range(0, rows, size)]
     return np.concatenate([_tail(values[part], probabilities[part], observed[part]) for part in parts] or [np.empty(0)])
+
+
+def normal_tail(z: Floats | float) -> Floats:
+    """P(Z > z) of a standard normal."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(-np.asarray(z)))
+
+
+def chi_square_tail(value: Floats | float, df: Floats | float) -> Floats:
+    """P(chi-square > value)."""
+    from scipy.special import chdtrc
+
+    return np.asarray(chdtrc(df, value))
 
 
 def holm(p: Floats) -> Floats:
@@ -40,8 +56,6 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
 
 def _tail(values: Floats, probabilities: Floats, observed: Floats) -> Floats:
-    from scipy.special import ndtr
-
     with np.errstate(divide="ignore"):
         log_p = np.log(probabilities)
     mean = (probabilities * values).sum(axis=(1, 2))
@@ -63,9 +77,9 @@ def _tail(values: Floats, probabilities: Floats, observed: Floats) -> Floats:
     w = np.sign(t) * np.sqrt(np.maximum(2 * (t * inside - level), 1e-12))
     u = t * np.sqrt(curvature)
     density = np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi)
-    tail = ndtr(-w) + density * (1 / u - 1 / w)
+    tail = normal_tail(w) + density * (1 / u - 1 / w)
     third = (probabilities * centred**3).sum(axis=(1, 2))
-    plain = ndtr(-x) + np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi) * third * (x**2 - 1) / 6
+    plain = normal_tail(x) + np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi) * third * (x**2 - 1) / 6
     tail = np.clip(np.where(near, plain, tail), 0.0, 1.0)
     extreme = at_ceiling.prod(axis=1)
     return np.where(still, 1.0, np.where(x >= top - 1e-9, extreme, np.where(x <= floor + 1e-9, 1.0, tail)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from irt.checks.inputs import ALPHA, optional, require_matching
 from irt.checks.replicas import replicas, residuals
-from irt.checks.tails import holm
+from irt.checks.tails import holm, normal_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
 from irt.responses import Floats, ResponseMatrix
@@ -49,10 +49,11 @@ def dependence(
 ) -> Dependence:
     """Q3 of all pairs, and its mean within each group (`groups`: label by item, such as the document of a question).
 
-    A pair's `p_adjusted` is the share of replicated tables whose largest Q3* reaches it, so one flag in twenty tables
-    is false; a group's p compares its mean Q3* with the replicas, adjusted by Holm. `refit` estimates the items anew in
-    each replica (slower, and closer to the truth when students are few). Pairs with fewer than 3 students in common, or
-    with a residual that does not vary, are empty. Raises ValueError when a group label belongs to no item of the table.
+    A pair's `p_adjusted` is the share of replicated tables whose largest Q3* reaches it, so one table in twenty has a
+    false flag; a group's p compares its mean Q3* with the replicas, adjusted by Holm. `refit` estimates the items anew
+    in each replica (slower, and closer to the truth when students are few). Pairs with fewer than 3 students in common,
+    or with an item of fewer than 3 right or 3 wrong answers, are empty. Raises ValueError when no item of the table has
+    a group's label.
     """
     require_matching(data, items)
     members = _members(data, groups or {})
@@ -71,8 +72,8 @@ def dependence(
     extreme = np.array(largest)
     pairs = _pair_table(data, (first, second), values, known, mean, extreme)
     observed = [_mean(q3[pair], _fine(known, len(data.items))[pair]) for pair in members.values()]
-    table = _group_table(members, np.array(observed), mean, np.array(within).reshape(replicas_count, len(members)))
-    return Dependence(pairs, table, mean, float(np.quantile(extreme, 1 - ALPHA)))
+    gathered = _group_table(members, np.array(observed), mean, np.array(within).reshape(replicas_count, len(members)))
+    return Dependence(pairs, gathered, mean, float(np.quantile(extreme, 1 - ALPHA)))
 
 
 def q3(data: ResponseMatrix, expected: Floats) -> pd.DataFrame:
@@ -104,7 +105,11 @@ def q3_matrix(residual: Floats, asked: NDArray[np.bool_]) -> tuple[Floats, NDArr
 
 def _q3(successes: Floats, attempts: Floats, items: ItemParameters) -> tuple[Floats, NDArray[np.bool_]]:
     found = residuals(successes, attempts, items)
-    return q3_matrix(found.residual / np.maximum(attempts, 1), attempts > 0)
+    q3, known = q3_matrix(found.residual / np.maximum(attempts, 1), attempts > 0)
+    # Two items that one and the same student missed correlate perfectly: that says nothing.
+    rare = np.minimum(successes.sum(axis=0), (attempts - successes).sum(axis=0)) < FEWEST
+    known &= ~(rare[:, None] | rare)
+    return np.where(known, q3, 0.0), known
 
 
 def _members(data: ResponseMatrix, groups: Mapping[str, str]) -> dict[str, tuple[Indices, Indices]]:
@@ -153,7 +158,7 @@ def _pair_table(
     table = pd.DataFrame({"item_a": names[pair[0]], "item_b": names[pair[1]], "students": together})
     table["q3"], table["q3_star"] = optional(values, known), optional(star, known)
     table["p_adjusted"], table["flag"] = optional(p, known), flag
-    table["note"] = np.where(known, "", "fewer than 3 students in common, or answers that do not vary")
+    table["note"] = np.where(known, "", f"fewer than {FEWEST} students in common, or right or wrong answers")
     table["sentence"] = ""
     for row in np.nonzero(flag)[0]:
         table.loc[row, "sentence"] = (
@@ -166,12 +171,10 @@ def _pair_table(
 def _group_table(
     members: Mapping[str, tuple[Indices, Indices]], observed: Floats, mean: float, within: Floats
 ) -> pd.DataFrame:
-    from scipy.special import ndtr
-
     star = observed - mean if len(members) else np.zeros(0)
     spread = np.maximum(within.std(axis=0, ddof=1), 1e-9) if len(within) > 1 else np.ones(len(members))
     z = (star - within.mean(axis=0)) / spread if len(within) else star
-    p = ndtr(-z)
+    p = normal_tail(z)
     corrected = holm(p)
     flag = corrected < ALPHA
     sizes = [len(set(pair[0]) | set(pair[1])) for pair in members.values()]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from irt.checks.inputs import ALPHA, listed, optional, require_matching
 from irt.checks.replicas import Residuals, residuals
-from irt.checks.tails import holm, upper_tail
+from irt.checks.tails import holm, normal_tail, upper_tail
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
 
@@ -38,7 +38,8 @@ class Duplicates(NamedTuple):
 def duplicates(data: ResponseMatrix, items: ItemParameters, least: float = 0.5, largest: int = 50) -> Duplicates:
     """Pairs whose residual correlation is significant (Holm over all pairs) and at least `least`.
 
-    The table holds the `largest` most extreme pairs and every flagged one. `agreement` is the share of equal answers
+    The table holds the `largest` most extreme pairs and every flagged or identical one (students of like ability may
+    answer a short or steep exam identically by chance). `agreement` is the share of equal answers
     and `expected` what the abilities explain of it (empty for counts). Flagged pairs are joined to groups; a group of m
     with mean residual correlation r counts as m / (1 + (m - 1) r) students. Pairs with fewer than 10 items in common
     are not judged. Raises ValueError when no pair has that many.
@@ -55,8 +56,8 @@ def duplicates(data: ResponseMatrix, items: ItemParameters, least: float = 0.5, 
     corrected = holm(p)
     flag = (corrected < ALPHA) & (correlation >= least)
     order = np.lexsort((-correlation, p))
-    kept = order[: max(largest, 0)]
-    kept = np.concatenate([kept, order[max(largest, 0) :][flag[order[max(largest, 0) :]]]])
+    must = flag | _identical(data, first, second)
+    kept = order[must[order] | (np.arange(len(order)) < largest)]
     pairs = _pair_table(data, found, first[kept], second[kept], correlation[kept], p[kept], corrected[kept], flag[kept])
     groups = _group_table(data, first[flag], second[flag], found)
     lost = float((groups["students"] - groups["counts_as"]).sum())
@@ -65,8 +66,6 @@ def duplicates(data: ResponseMatrix, items: ItemParameters, least: float = 0.5, 
 
 def _compared(found: Residuals, attempts: Floats, first: Indices, second: Indices) -> tuple[Floats, Floats]:
     """Residual correlation and upper-tail p of each pair."""
-    from scipy.special import ndtr
-
     correlation = _correlation(found)[first, second]
     product = (found.residual @ found.residual.T)[first, second]
     sd = np.sqrt(np.maximum((found.variance @ found.variance.T)[first, second], 1e-24))
@@ -75,7 +74,7 @@ def _compared(found: Residuals, attempts: Floats, first: Indices, second: Indice
     # A spread beyond 1 is what the whole table shares; only what stands out from it points to copies.
     scale = max(1.0, 1.4826 * float(np.median(np.abs(z - centre))))
     z = (z - centre) / scale
-    p = np.asarray(ndtr(-z))
+    p = normal_tail(z)
     extreme = np.argsort(-z)[:MOST_EXACT]
     extreme = extreme[z[extreme] > 2]
     if len(extreme):
@@ -105,6 +104,13 @@ def _products(found: Residuals, attempts: Floats, first: Indices, second: Indice
     chances = chance[first][..., :, None] * chance[second][..., None, :]
     shape = (len(first), attempts.shape[1], len(count) ** 2)
     return values.reshape(shape), chances.reshape(shape)
+
+
+def _identical(data: ResponseMatrix, first: Indices, second: Indices) -> NDArray[np.bool_]:
+    """Whether the pair has the same cells asked and the same answers."""
+    rows = np.hstack([data.successes, data.attempts])
+    _, code = np.unique(rows, axis=0, return_inverse=True)
+    return np.asarray(code.ravel()[first] == code.ravel()[second])
 
 
 def _pair_table(

@@ -1,0 +1,124 @@
+"""All checks of a fit that apply, and one list of plain sentences, most serious first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from irt.checks.copies import duplicates
+from irt.checks.differential import dif
+from irt.checks.inputs import sentences
+from irt.checks.item_fit import s_x2
+from irt.checks.item_pairs import dependence
+from irt.checks.keys import miskeys
+from irt.checks.overall import m2
+from irt.checks.person_fit import student_fit
+from irt.checks.residual_fit import item_residuals
+from irt.checks.sensitivity import prior_sensitivity
+from irt.kernels import ItemParameters
+from irt.model import Priors
+from irt.responses import ResponseMatrix, constant_facets, facet_names
+
+if TYPE_CHECKING:
+    from irt.result import Fit
+
+M2_ITEMS = 60
+Tables = dict[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Tables by name, why a check was skipped by its name, and what to act on, most serious first."""
+
+    tables: Mapping[str, pd.DataFrame]
+    skipped: Mapping[str, str]
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        found = [f"- {sentence}" for sentence in self.sentences] or ["Nothing to act on was found."]
+        left = [f"Not checked: {name} ({reason})." for name, reason in self.skipped.items()]
+        return "\n".join([*found, *left])
+
+
+def report(
+    fit: Fit,
+    groups: Mapping[str, str] | None = None,
+    options: pd.DataFrame | None = None,
+    key: Mapping[str, object] | None = None,
+    priors: Priors | None = None,
+    seed: int | None = None,
+) -> Report:
+    """Run every check that the table and the fit allow.
+
+    `groups` labels items that may depend on each other (such as questions on one document); `options` and `key` are the
+    chosen and the right options, for suggesting keys; `priors` those of the fit. Checks that refuse the table are
+    listed in `skipped` with their reason. Facets are those of the fit's table.
+    """
+    data, items, chosen = fit.data, fit.parameters, fit.seed if seed is None else seed
+    checks: dict[str, Callable[[], Tables]] = {
+        "keys": lambda: {"keys": miskeys(data, options, key, items)},
+        "duplicates": lambda: _duplicates(data, items),
+        "overall": lambda: {"overall": _overall(data, items, fit.model)},
+        "dependence": lambda: _dependence(data, items, groups, chosen),
+    }
+    for facet in facet_names(data):
+        if facet not in constant_facets(data):
+            checks[f"dif {facet}"] = _dif_of(data, items, facet)
+    checks |= {
+        "item fit": lambda: {"item fit": s_x2(data, items, fit.model)},
+        "item residuals": lambda: {"item residuals": item_residuals(data, items, seed=chosen)},
+        "students": lambda: {"students": student_fit(data, items)},
+        "predictive": lambda: {f"predictive {name}": table for name, table in fit.predictive_check(chosen).items()},
+        "priors": lambda: {"priors": prior_sensitivity(fit, priors)},
+    }
+    return _run(fit, checks)
+
+
+def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> Report:
+    tables: Tables = {}
+    skipped: dict[str, str] = {}
+    for name, check in checks.items():
+        try:
+            tables |= check()
+        except ValueError as refusal:
+            skipped[name] = str(refusal)
+    said = [] if fit.converged else ["The fit did not converge: nothing below is certain until it does."]
+    for name, table in tables.items():
+        # Every pair of copies is in a group, which has its own sentence.
+        if "sentence" in table and name != "duplicates":
+            said += sentences(table)
+    return Report(tables, skipped, tuple(dict.fromkeys(said)))
+
+
+def _dif_of(data: ResponseMatrix, items: ItemParameters, facet: str) -> Callable[[], Tables]:
+    return lambda: {f"dif {facet}": dif(data, items, facet)}
+
+
+def _duplicates(data: ResponseMatrix, items: ItemParameters) -> Tables:
+    found = duplicates(data, items)
+    return {"duplicates": found.pairs, "duplicate groups": found.groups}
+
+
+def _dependence(
+    data: ResponseMatrix, items: ItemParameters, groups: Mapping[str, str] | None, seed: int
+) -> Tables:  # fmt: skip
+    found = dependence(data, items, groups, seed=seed)
+    return {"item groups": found.groups, "item pairs": found.pairs} if groups else {"item pairs": found.pairs}
+
+
+def _overall(data: ResponseMatrix, items: ItemParameters, model: str) -> pd.DataFrame:
+    """One row; of a long exam, items evenly spaced along it stand for all."""
+    count = len(data.items)
+    where = np.unique(np.linspace(0, count - 1, min(count, M2_ITEMS)).astype(int))
+    part = data.select([data.items[index] for index in where])
+    table = pd.DataFrame([m2(part, ItemParameters(*(values[where] for values in items)), model)._asdict()])
+    for name in ("cfi", "tli"):
+        table[name] = table[name].astype("Float64")
+    if len(where) < count:
+        note = f"{len(where)} items, evenly spaced, stand for {count}"
+        table["note"] = [f"{note}; {said}" if said else note for said in table["note"]]
+    return table

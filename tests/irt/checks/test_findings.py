@@ -1,0 +1,63 @@
+"""The report runs what applies, says what it skipped, never has a NaN, and puts the gravest first."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irt
+from irt.checks import report, sentences
+
+
+@pytest.fixture(scope="module")
+def fit() -> irt.Fit:
+    sim = irt.simulate(None, 60, facets={"llm": 3, "icl": 20}, seed=1)
+    data, scores = sim.data, sim.data.scores.copy()
+    steep = int(np.argmax(sim.truth.a * (np.abs(sim.truth.b) < 0.7)))
+    scores[:, steep] = 1 - scores[:, steep]
+    scores[12] = scores[3]
+    return irt.fit(irt.ResponseMatrix(scores, data.students, data.items, None, data.facets), method="map")
+
+
+def test_no_table_holds_a_nan_and_every_row_that_is_empty_says_why(fit: irt.Fit) -> None:
+    found = report(fit, groups={item: f"doc{index // 5}" for index, item in enumerate(fit.data.items)})
+    assert set(found.tables) == {
+        "keys", "duplicates", "duplicate groups", "overall", "item groups", "item pairs", "dif llm", "item fit",
+        "item residuals", "students", "predictive students", "predictive items", "priors",
+    }  # fmt: skip
+    for name, table in found.tables.items():
+        for column in [column for column in table if table[column].dtype == np.dtype(float)]:
+            assert not table[column].isna().any(), (name, column)
+        if {"flag", "sentence"} <= set(table):
+            assert (table["flag"] == (table["sentence"] != "")).all(), name
+        if "p" in table:
+            assert (table.loc[table["p"].isna(), "note"] != "").all(), name
+
+
+def test_sentences_name_the_planted_faults_gravest_first_and_skipped_checks_their_reason(fit: irt.Fit) -> None:
+    found = report(replace(fit, converged=False))
+    text = str(found)
+    assert found.sentences[0] == "The fit did not converge: nothing below is certain until it does."
+    assert "is answered worse by better students: check its key" in found.sentences[1]
+    assert f"Students {fit.data.students[3]}, {fit.data.students[12]} answer alike" in text
+    assert found.skipped == {"dif icl": "no level of facet 'icl' has 5 students to compare with 5 others"}
+    assert "Not checked: dif icl (no level of facet 'icl' has 5 students" in text
+    assert sentences(found.tables["keys"]) == [found.sentences[1]]
+
+
+def test_counts_skip_what_needs_single_answers_and_a_clean_fit_says_so() -> None:
+    data = irt.simulate(30, 20, seed=2, trials=3, missing=0.1).data
+    found = report(irt.fit(data, method="map"))
+    assert {"overall", "item fit"} == set(found.skipped)
+    assert "students" in found.tables
+    empty = replace(found, sentences=(), skipped={})
+    assert str(empty) == "Nothing to act on was found."
+
+
+def test_long_exams_are_judged_as_a_whole_on_some_of_their_items() -> None:
+    data = irt.simulate(60, 90, seed=3).data
+    overall = report(irt.fit(data, method="map")).tables["overall"]
+    assert overall.loc[0, "items"] == 60
+    assert overall.loc[0, "note"].startswith("60 items, evenly spaced, stand for 90")
+    assert isinstance(overall, pd.DataFrame)

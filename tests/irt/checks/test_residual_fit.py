@@ -1,0 +1,83 @@
+"""Mean squares: closed forms, calibration against replicas, and power."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import irt
+from irt.checks import item_residuals
+from irt.checks.replicas import Residuals, replicas, residuals
+from irt.checks.residual_fit import mean_squares
+from irt.kernels import ItemParameters
+from irt.quadrature import posterior
+
+
+def test_mean_squares_equal_their_definition_item_by_item() -> None:
+    rng = np.random.default_rng(0)
+    p, n = rng.uniform(0.1, 0.9, (7, 3)), rng.integers(1, 4, (7, 3)).astype(float)
+    n[2, 1] = 0
+    k = rng.binomial(n.astype(int), p).astype(float)
+    found = mean_squares(Residuals(k - n * p, n * p * (1 - p), p, np.zeros(7)), n, 0)
+    for item in range(3):
+        asked = n[:, item] > 0
+        gap, w = (k - n * p)[asked, item], (n * p * (1 - p))[asked, item]
+        assert found.outfit[item] == pytest.approx(np.mean(gap**2 / w))
+        assert found.infit[item] == pytest.approx((gap**2).sum() / w.sum())
+        fourth = np.array(
+            [
+                sum(binom.pmf(x, m, q) * (x - m * q) ** 4 for x in range(int(m) + 1))
+                for m, q in zip(n[asked, item], p[asked, item], strict=True)
+            ]
+        )
+        sd = np.sqrt((fourth / w**2).sum() / len(w) ** 2 - 1 / len(w))
+        assert found.outfit_z[item] == pytest.approx((np.cbrt(found.outfit[item]) - 1) * 3 / sd + sd / 3)
+        sd = np.sqrt((fourth - w**2).sum()) / w.sum()
+        assert found.infit_z[item] == pytest.approx((np.cbrt(found.infit[item]) - 1) * 3 / sd + sd / 3)
+
+
+def test_standardised_mean_squares_are_standard_normal_at_the_true_abilities(draw: Callable[..., Any]) -> None:
+    z = []
+    for seed in range(10):
+        one = draw(300, 30, seed=seed)
+        found = mean_squares(
+            residuals(one.data.successes, one.data.attempts, one.items, one.theta), np.ones((300, 30)), 0
+        )
+        z += [found.infit_z, found.outfit_z]
+    assert np.mean(z) == pytest.approx(0, abs=0.1)
+    assert np.std(z) == pytest.approx(1, abs=0.1)
+
+
+def test_replicas_keep_the_cells_that_were_asked_and_the_expected_share_right(draw: Callable[..., Any]) -> None:
+    one = draw(200, 20, seed=0)
+    attempts = one.data.attempts
+    attempts[:50, :5] = 0
+    own = posterior(one.data.successes * (attempts > 0), attempts, one.items)
+    drawn = np.stack(list(replicas(own, attempts, one.items, 30, seed=1)))
+    assert (drawn[:, attempts == 0] == 0).all()
+    assert drawn.mean() == pytest.approx((one.data.successes * (attempts > 0)).mean(), abs=0.02)
+
+
+def test_rejections_are_nominal_at_true_items_although_abilities_are_estimated(draw: Callable[..., Any]) -> None:
+    p = [item_residuals((one := draw(80, 25, seed=seed)).data, one.items, seed=seed)["p"] for seed in range(12)]
+    assert np.mean(np.concatenate(p) < 0.05) == pytest.approx(0.05, abs=0.03)
+
+
+def test_an_item_answered_by_luck_is_flagged_with_what_to_look_for(draw: Callable[..., Any]) -> None:
+    one = draw(150, 25, seed=3)
+    scores = one.data.scores.copy()
+    scores[:, 7] = np.random.default_rng(0).integers(0, 2, 150)
+    scores[0, 3] = np.nan
+    table = item_residuals(irt.ResponseMatrix(scores, one.data.students, one.data.items), one.items)
+    assert table.loc[7, "flag"]
+    assert "Item 'q7' is answered less predictably than its curve says" in table.loc[7, "sentence"]
+    assert table.loc[3, "answers"] == 149
+
+
+def test_an_item_nobody_was_asked_is_empty_with_a_note() -> None:
+    data = irt.ResponseMatrix(np.array([[1.0, np.nan], [0.0, np.nan]]), ("s", "t"), ("q", "r"))
+    table = item_residuals(data, ItemParameters(*np.array([[1.0, 1], [0, 0], [0, 0], [1, 1]])))
+    assert table["infit"].isna().tolist() == [False, True]
+    assert table.loc[1, "note"] == "fewer than 2 students were asked"
