@@ -12,9 +12,6 @@ import numpy as np
 import pandas as pd
 
 from irt import kernels, tables
-from irt.checks import items as item_checks
-from irt.checks.item_pairs import q3
-from irt.checks.predictive import predictive_check
 from irt.design import Design
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
@@ -91,7 +88,7 @@ class Fit:
         columns: dict[str, object] = {"item": list(self.data.items)}
         for name in "abcd":
             columns |= self._columns(name, self.draws[name], self.point[name])
-        return pd.DataFrame(columns).join(item_checks.item_fit(self.data, self.expected, self.chance))
+        return pd.DataFrame(columns).join(tables.item_fit(self.data, self.expected, self.chance))
 
     @cached_property
     def abilities(self) -> pd.DataFrame:
@@ -209,11 +206,13 @@ class Fit:
 
     def q3(self) -> pd.DataFrame:
         """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend beyond ability."""
-        return q3(self.data, self.expected)
+        return tables.q3(self.data, self.expected)
 
     def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
         """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
-        return predictive_check(self.data, self.thinned(BAND_DRAWS), self._tails, self.seed if seed is None else seed)
+        return tables.predictive_check(
+            self.data, self.thinned(BAND_DRAWS), self._tails, self.seed if seed is None else seed
+        )
 
     def summary(self, draws: Floats, point: float | None = None) -> Estimate:
         """Estimate, sd, interval and probability of being positive of scalar draws `[D]`."""

@@ -1,4 +1,4 @@
-"""Tables read from draws: ranks, and accuracy by level."""
+"""Tables read from answers and draws: item fit, residual dependence, predictive checks, ranks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from irt.design import Design
 from irt.kernels import sigmoid
-from irt.responses import Floats
+from irt.responses import Floats, ResponseMatrix
 
 
 def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
@@ -17,6 +18,82 @@ def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
     share = np.bincount(np.argmax(draws, axis=1), minlength=len(names)) / len(draws)
     table = pd.DataFrame({label: list(names), "probability": share})
     return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+
+
+def item_fit(data: ResponseMatrix, expected: Floats, chance: Floats) -> pd.DataFrame:
+    """`infit,outfit,point_biserial,flags` per item.
+
+    Infit and outfit are mean squares of residuals, information-weighted and not (Wright & Masters 1982); the point
+    biserial is the correlation with the share right on the other items, 0 for a constant item, which is flagged.
+    """
+    asked, attempts = data.asked, data.attempts
+    residual = data.successes - attempts * expected
+    variance = np.maximum(attempts * expected * (1 - expected), 1e-12)
+    squares = np.where(asked, residual**2, 0.0)
+    infit = squares.sum(axis=0) / np.where(asked, variance, 0.0).sum(axis=0)
+    outfit = (squares / variance).sum(axis=0) / np.maximum(asked.sum(axis=0), 1)
+    correlation = rest_correlation(data)
+    flags = _flags(data, correlation, chance)
+    return pd.DataFrame({"infit": infit, "outfit": outfit, "point_biserial": correlation, "flags": flags})
+
+
+def rest_correlation(data: ResponseMatrix) -> Floats:
+    """Correlation `[I]` of each item with the share right on all other items; 0 where either is constant."""
+    k, n = data.successes, data.attempts
+    rest = (k.sum(axis=1, keepdims=True) - k) / np.maximum(n.sum(axis=1, keepdims=True) - n, 1)
+    share = np.where(data.asked, np.nan_to_num(data.proportions), 0.0)
+    weight = data.asked.astype(np.float64)
+    count = np.maximum(weight.sum(axis=0), 1)
+    x = np.where(data.asked, share - (share * weight).sum(axis=0) / count, 0.0)
+    y = np.where(data.asked, rest - (rest * weight).sum(axis=0) / count, 0.0)
+    norm = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+    return np.asarray(np.divide((x * y).sum(axis=0), norm, out=np.zeros(len(data.items)), where=norm > 1e-12))
+
+
+def _flags(data: ResponseMatrix, correlation: Floats, chance: Floats) -> list[str]:
+    """Plain words, separated by '; '; empty when nothing is wrong.
+
+    A negative correlation counts when it lies 1.28 standard errors below 0 (one-sided 10 %); with a share right below
+    chance on top of it, the key is probably wrong: better students choose another answer.
+    """
+    right = data.successes.sum(axis=0) / np.maximum(data.attempts.sum(axis=0), 1)
+    error = 1 / np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1))
+    words = []
+    for share, rho, se, guess in zip(right, correlation, error, chance, strict=True):
+        found = []
+        if share in (0.0, 1.0):
+            found.append("all correct" if share == 1.0 else "all wrong")
+        if rho < -1.28 * se:
+            found.append("negative discrimination")
+            if share < guess:
+                found.append("probable mis-key")
+        words.append("; ".join(found))
+    return words
+
+
+def q3(data: ResponseMatrix, expected: Floats) -> pd.DataFrame:
+    """Correlations of residuals over students asked both items, for every pair with at least 3 of them."""
+    rho, _, count = residual_correlations(np.nan_to_num(data.proportions) - expected, data.asked)
+    first, second = np.triu_indices(len(data.items), 1)
+    keep = count[first, second] >= 3
+    names = np.array(data.items, dtype=object)
+    table = pd.DataFrame({"item_a": names[first], "item_b": names[second], "q3": rho[first, second]})[keep]
+    order = table["q3"].abs().sort_values(ascending=False, kind="stable").index
+    return table.loc[order].reset_index(drop=True)
+
+
+def residual_correlations(residual: Floats, asked: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Correlations `[I, I]` of residuals `[S, I]` over students asked both items, whether defined, and their number."""
+    weight = asked.astype(np.float64)
+    residual = np.where(asked, residual, 0.0)
+    count = weight.T @ weight
+    safe = np.maximum(count, 1)
+    sums = residual.T @ weight
+    covariance = residual.T @ residual / safe - sums * sums.T / safe**2
+    variance = (residual**2).T @ weight / safe - (sums / safe) ** 2
+    norm = np.sqrt(np.maximum(variance * variance.T, 0))
+    known = norm > 1e-12
+    return np.divide(covariance, norm, out=np.zeros_like(norm), where=known), known, count
 
 
 def accuracy_by_level(draws: Mapping[str, Floats], design: Design, tails: tuple[float, float]) -> pd.DataFrame:
@@ -33,3 +110,46 @@ def accuracy_by_level(draws: Mapping[str, Floats], design: Design, tails: tuple[
         frames.append(pd.DataFrame({"facet": term.name, "level": list(term.levels)} | columns))
     empty = pd.DataFrame(columns=["facet", "level", "accuracy", "low", "high"])
     return pd.concat(frames, ignore_index=True) if frames else empty
+
+
+def predictive_check(
+    data: ResponseMatrix, draws: Mapping[str, Floats], tails: tuple[float, float], seed: int
+) -> dict[str, pd.DataFrame]:
+    """Replicate the table from the posterior and compare shares right of students and of items.
+
+    `p_value` is two-sided with half weight on ties; `surprising` marks p below 0.01.
+    """
+    rng = np.random.default_rng([seed, 2])
+    attempts = data.attempts.astype(np.int64)
+    by_student = np.empty((len(draws["a"]), len(data.students)))
+    by_item = np.empty((len(draws["a"]), len(data.items)))
+    for index, (theta, a, b, c, d) in enumerate(
+        zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True)
+    ):
+        p = c + (d - c) * sigmoid(a * (theta[:, None] - b))
+        replica = rng.binomial(attempts, np.clip(p, 0.0, 1.0))
+        by_student[index], by_item[index] = replica.sum(axis=1), replica.sum(axis=0)
+    return {
+        "students": _checked("student", data.students, data.successes.sum(1), attempts.sum(1), by_student, tails),
+        "items": _checked("item", data.items, data.successes.sum(0), attempts.sum(0), by_item, tails),
+    }
+
+
+def _checked(
+    label: str, names: Sequence[str], observed: Floats, attempts: Floats, replicas: Floats, tails: tuple[float, float]
+) -> pd.DataFrame:
+    above = np.mean(replicas > observed, axis=0) + 0.5 * np.mean(replicas == observed, axis=0)
+    p_value = np.minimum(2 * np.minimum(above, 1 - above), 1.0)
+    low, high = np.quantile(replicas, tails, axis=0)
+    share = np.maximum(attempts, 1)
+    return pd.DataFrame(
+        {
+            label: list(names),
+            "observed": observed / share,
+            "expected": replicas.mean(axis=0) / share,
+            "low": low / share,
+            "high": high / share,
+            "p_value": p_value,
+            "surprising": p_value < 0.01,
+        }
+    )

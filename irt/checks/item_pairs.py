@@ -20,6 +20,7 @@ from irt.checks.tails import holm, normal_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
 from irt.responses import Floats, ResponseMatrix
+from irt.tables import residual_correlations
 
 REPLICAS = 100
 FEWEST = 3
@@ -76,39 +77,12 @@ def dependence(
     return Dependence(pairs, gathered, mean, float(np.quantile(extreme, 1 - ALPHA)))
 
 
-def q3(data: ResponseMatrix, expected: Floats) -> pd.DataFrame:
-    """`item_a,item_b,q3` given expected shares right `[S, I]`, largest absolute value first, where it is defined."""
-    residual = np.where(data.asked, np.nan_to_num(data.proportions) - expected, 0.0)
-    rho, known = q3_matrix(residual, data.asked)
-    first, second = np.triu_indices(len(data.items), 1)
-    names = np.array(data.items, dtype=object)
-    table = pd.DataFrame({"item_a": names[first], "item_b": names[second], "q3": rho[first, second]})[
-        known[first, second]
-    ]
-    order = table["q3"].abs().sort_values(ascending=False, kind="stable").index
-    return table.loc[order].reset_index(drop=True)
-
-
-def q3_matrix(residual: Floats, asked: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Correlations `[I, I]` of residuals `[S, I]` over students asked both items, and whether each is defined."""
-    weight = asked.astype(np.float64)
-    residual = np.where(asked, residual, 0.0)
-    count = weight.T @ weight
-    safe = np.maximum(count, 1)
-    sums = residual.T @ weight
-    covariance = residual.T @ residual / safe - sums * sums.T / safe**2
-    variance = (residual**2).T @ weight / safe - (sums / safe) ** 2
-    norm = np.sqrt(np.maximum(variance * variance.T, 0))
-    known = (norm > 1e-12) & (count >= FEWEST)
-    return np.divide(covariance, norm, out=np.zeros_like(norm), where=known), known
-
-
 def _q3(successes: Floats, attempts: Floats, items: ItemParameters) -> tuple[Floats, NDArray[np.bool_]]:
     found = residuals(successes, attempts, items)
-    q3, known = q3_matrix(found.residual / np.maximum(attempts, 1), attempts > 0)
+    q3, known, count = residual_correlations(found.residual / np.maximum(attempts, 1), attempts > 0)
     # Two items that one and the same student missed correlate perfectly: that says nothing.
     rare = np.minimum(successes.sum(axis=0), (attempts - successes).sum(axis=0)) < FEWEST
-    known &= ~(rare[:, None] | rare)
+    known &= (count >= FEWEST) & ~(rare[:, None] | rare)
     return np.where(known, q3, 0.0), known
 
 

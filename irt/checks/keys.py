@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt.checks.inputs import ALPHA, adjusted, optional
-from irt.checks.items import rest_correlation
 from irt.checks.tails import REACH, benjamini_hochberg, holm, normal_tail
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
+from irt.tables import rest_correlation
 
 FEWEST_TAKERS = 5
 FEWEST_STUDENTS = 10

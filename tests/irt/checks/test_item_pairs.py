@@ -8,15 +8,15 @@ import pytest
 
 import irt
 from irt.checks import dependence
-from irt.checks.item_pairs import q3_matrix
 from irt.checks.replicas import residuals
 from irt.kernels import ItemParameters
+from irt.tables import residual_correlations
 
 
 def test_q3_of_a_table_with_holes_equals_pairwise_correlations() -> None:
     rng = np.random.default_rng(0)
     residual, asked = rng.standard_normal((30, 4)), rng.random((30, 4)) < 0.8
-    found, known = q3_matrix(residual, asked)
+    found, known, _ = residual_correlations(residual, asked)
     assert known.all()
     for i in range(4):
         for j in range(4):
@@ -29,7 +29,7 @@ def test_q3_of_a_table_with_holes_equals_pairwise_correlations() -> None:
 def test_q3_equals_mirt(classic: Callable[..., Any], name: str, model: str) -> None:
     data, items, said, _ = classic(name, model)
     found = residuals(data.successes, data.attempts, items)
-    np.testing.assert_allclose(q3_matrix(found.residual, data.asked)[0], said["Q3"], atol=1e-6)
+    np.testing.assert_allclose(residual_correlations(found.residual, data.asked)[0], said["Q3"], atol=1e-6)
 
 
 def test_one_table_in_twenty_has_a_false_flag(draw: Callable[..., Any]) -> None:

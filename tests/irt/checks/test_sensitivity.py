@@ -43,7 +43,8 @@ def test_log_priors_are_recovered_from_draws_on_the_reported_scale() -> None:
     raw = RawDraws(
         a=np.exp(log_a - log_a.mean(axis=1, keepdims=True)), b=rng.standard_normal((50, 12)), c=c,
         d=c + (1 - c) * delta, theta=theta + residual - residual.mean(axis=1, keepdims=True), effects=effects,
-        scales=scales, residual_scale=rng.lognormal(size=50), spread_a=rng.lognormal(size=50), spread_b=rng.lognormal(size=50),
+        scales=scales, residual_scale=rng.lognormal(size=50), spread_a=rng.lognormal(size=50),
+        spread_b=rng.lognormal(size=50),
         centre_b=rng.standard_normal(50),
     )  # fmt: skip
     found = log_priors(replace(fit, draws=report_scale(raw, fit.design)), Priors())
