@@ -27,12 +27,16 @@ if TYPE_CHECKING:
     from irt.result import Fit
 
 M2_ITEMS = 60
+MOST_SENTENCES = 5
 Tables = dict[str, pd.DataFrame]
 
 
 @dataclass(frozen=True)
 class Report:
-    """Tables by name, why a check was skipped by its name, and what to act on, most serious first."""
+    """Tables by name, why a check was skipped by its name, and what to act on, most serious first.
+
+    Of each table the first five sentences are listed; all are in its column `sentence`.
+    """
 
     tables: Mapping[str, pd.DataFrame]
     skipped: Mapping[str, str]
@@ -89,9 +93,11 @@ def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> Report:
     said = [] if fit.converged else ["The fit did not converge: nothing below is certain until it does."]
     for name, table in tables.items():
         # Every pair of copies is in a group, which has its own sentence.
-        if "sentence" in table and name != "duplicates":
-            said += sentences(table)
-    return Report(tables, skipped, tuple(dict.fromkeys(said)))
+        found = sentences(table) if "sentence" in table and name != "duplicates" else []
+        said += found[:MOST_SENTENCES]
+        if len(found) > MOST_SENTENCES:
+            said.append(f"{len(found) - MOST_SENTENCES} more findings of this kind are in the table '{name}'.")
+    return Report(tables, skipped, tuple(said))
 
 
 def _dif_of(data: ResponseMatrix, items: ItemParameters, facet: str) -> Callable[[], Tables]:
@@ -100,7 +106,7 @@ def _dif_of(data: ResponseMatrix, items: ItemParameters, facet: str) -> Callable
 
 def _duplicates(data: ResponseMatrix, items: ItemParameters) -> Tables:
     found = duplicates(data, items)
-    return {"duplicates": found.pairs, "duplicate groups": found.groups}
+    return {"duplicate groups": found.groups, "duplicates": found.pairs}
 
 
 def _dependence(

@@ -56,6 +56,12 @@ def require_known_model(model: str) -> int:
     return FREE[model]
 
 
+def require_at_most(check: str, count: int, most: int) -> None:
+    """ValueError when a check that grows with the square of the items is given too many."""
+    if count > most:
+        raise ValueError(f"{check} of {count} items takes too long; at most {most} were wanted: pass a subset of them")
+
+
 def require_matching(data: ResponseMatrix, items: ItemParameters) -> None:
     """ValueError unless there is one finite set of parameters per item."""
     shape = np.shape(items.b)

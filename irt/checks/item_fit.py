@@ -18,6 +18,7 @@ from irt.checks.inputs import (
     complete_scores,
     optional,
     population,
+    require_at_most,
     require_known_model,
     require_matching,
 )
@@ -26,6 +27,7 @@ from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
 
 FEWEST = 20
+MOST_ITEMS = 2000
 
 
 def s_x2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl", smallest: float = 1.0) -> pd.DataFrame:
@@ -34,10 +36,11 @@ def s_x2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl", smalle
     Neighbouring scores are merged until every expected count of right and of wrong answers is at least `smallest`. `df`
     is the number of merged scores minus the parameters `model` estimates per item. Without a degree of freedom left the
     row is empty and `note` says so. `p_adjusted` is Benjamini and Hochberg's. Raises ValueError for several trials per
-    answer and for fewer than 20 complete rows.
+    answer, for fewer than 20 complete rows, and for more than 2,000 items.
     """
     free = require_known_model(model)
     require_matching(data, items)
+    require_at_most("S-X2", len(data.items), MOST_ITEMS)
     scores, left_out = complete_scores(data, "S-X2", FEWEST)
     totals = scores.sum(axis=1).astype(int)
     count = np.bincount(totals, minlength=scores.shape[1] + 1)[1:-1].astype(np.float64)

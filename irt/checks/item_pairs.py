@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from irt.checks.inputs import ALPHA, optional, require_matching
+from irt.checks.inputs import ALPHA, optional, require_at_most, require_matching
 from irt.checks.replicas import replicas, residuals
 from irt.checks.tails import holm, normal_tail
 from irt.kernels import ItemParameters
@@ -24,6 +24,7 @@ from irt.tables import residual_correlations
 
 REPLICAS = 100
 FEWEST = 3
+MOST_ITEMS = 2000
 Refit = Callable[[ResponseMatrix], ItemParameters]
 Indices = NDArray[np.intp]
 
@@ -47,31 +48,33 @@ def dependence(
     replicas_count: int = REPLICAS,
     seed: int = 0,
     refit: Refit | None = None,
+    largest: int = 10_000,
 ) -> Dependence:
     """Q3 of all pairs, and its mean within each group (`groups`: label by item, such as the document of a question).
 
     A pair's `p_adjusted` is the share of replicated tables whose largest Q3* reaches it, so one table in twenty has a
     false flag; a group's p compares its mean Q3* with the replicas, adjusted by Holm. `refit` estimates the items anew
     in each replica (slower, and closer to the truth when students are few). Pairs with fewer than 3 students in common,
-    or with an item of fewer than 3 right or 3 wrong answers, are empty. Raises ValueError when no item of the table has
-    a group's label.
+    or with an item of fewer than 3 right or 3 wrong answers, are empty. `pairs` holds the `largest` Q3*. Raises
+    ValueError when no item of the table has a group's label, and for more than 2,000 items.
     """
     require_matching(data, items)
+    require_at_most("Q3", len(data.items), MOST_ITEMS)
     members = _members(data, groups or {})
     successes, attempts = data.successes, data.attempts
     first, second = np.triu_indices(len(data.items), 1)
     q3, known = _q3(successes, attempts, items)
     values, known = q3[first, second], known[first, second]
     mean = _mean(values, known)
-    largest, within = [], []
+    tops, within = [], []
     for table in replicas(posterior(successes, attempts, items), attempts, items, replicas_count, seed):
         estimated = items if refit is None else refit(_replaced(data, table))
         drawn, fine = _q3(table, attempts, estimated)
         centre = _mean(drawn[first, second], fine[first, second])
-        largest.append(float(np.max(np.where(fine, drawn - centre, -1.0)[first, second], initial=-1.0)))
+        tops.append(float(np.max(np.where(fine, drawn - centre, -1.0)[first, second], initial=-1.0)))
         within.append([_mean(drawn[pair] - centre, fine[pair]) for pair in members.values()])
-    extreme = np.array(largest)
-    pairs = _pair_table(data, (first, second), values, known, mean, extreme)
+    extreme = np.array(tops)
+    pairs = _pair_table(data, (first, second), values, known, mean, extreme).head(largest)
     observed = [_mean(q3[pair], _fine(known, len(data.items))[pair]) for pair in members.values()]
     gathered = _group_table(members, np.array(observed), mean, np.array(within).reshape(replicas_count, len(members)))
     return Dependence(pairs, gathered, mean, float(np.quantile(extreme, 1 - ALPHA)))

@@ -61,3 +61,13 @@ def test_long_exams_are_judged_as_a_whole_on_some_of_their_items() -> None:
     assert overall.loc[0, "items"] == 60
     assert overall.loc[0, "note"].startswith("60 items, evenly spaced, stand for 90")
     assert isinstance(overall, pd.DataFrame)
+
+
+def test_of_many_findings_of_one_kind_the_first_five_are_said() -> None:
+    data = irt.simulate(60, 40, seed=4).data
+    scores = data.scores.copy()
+    scores[1::2] = scores[::2]
+    found = report(irt.fit(irt.ResponseMatrix(scores, data.students, data.items), method="map"))
+    groups = found.tables["duplicate groups"]
+    assert len(groups) > 20
+    assert f"{len(groups) - 5} more findings of this kind are in the table 'duplicate groups'." in found.sentences

@@ -62,6 +62,9 @@ def test_incomplete_rows_are_left_out_and_counted_and_unusable_tables_refused(dr
     counts = irt.simulate(30, 6, seed=0, trials=3).data
     with pytest.raises(ValueError, match="S-X2 wants one trial per answer; the table has answers of up to 3"):
         s_x2(counts, ItemParameters(*np.ones((4, 6))))
+    long = draw(20, 2001, seed=0)
+    with pytest.raises(ValueError, match="S-X2 of 2001 items takes too long; at most 2000 were wanted"):
+        s_x2(long.data, long.items)
     with pytest.raises(ValueError, match="unknown model '5pl'; 1pl, 2pl, 3pl, 4pl were wanted"):
         s_x2(drawn.data, drawn.items, "5pl")
     with pytest.raises(ValueError, match="for 8 items of the table"):
