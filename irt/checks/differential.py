@@ -90,6 +90,17 @@ def level_effects(successes: Floats, attempts: Floats, items: ItemParameters, in
     return Effects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
+class _Scores(NamedTuple):
+    """Chance `[I, S, K]` and score `[I, S, K, 3]` of every count; penalised gradient `[I, 3]`, information `[I, 3, 3]`
+    and log-likelihood `[I]`."""
+
+    chances: Floats
+    scores: Floats
+    gradient: Floats
+    information: Floats
+    log_likelihood: Floats
+
+
 class _Cells(NamedTuple):
     """Counts `[I, S]`, abilities at the quadrature points `[I, S, H]`, parameters `[I, 1, 1]`, membership `[S]`."""
 
@@ -155,12 +166,12 @@ def _effects(cells: _Cells) -> Effects:
     """Score test at no effect, then the penalised estimate."""
     start = np.zeros((len(cells.successes), 3))
     null = _climb(cells, start, free=2)
-    chances, scores, gradient, information = _scores(cells, null)
+    chances, scores, gradient, information, _ = _scores(cells, null)
     project = np.linalg.solve(information[:, :2, :2], information[:, :2, 2:])[..., 0]
     efficient = scores[..., 2] - np.einsum("iskp,ip->isk", scores[..., :2], project)
     above, below = (upper_tail(sign * efficient, chances, sign * gradient[:, 2]) for sign in (1.0, -1.0))
     full = _climb(cells, null, free=3)
-    covariance = np.linalg.inv(_scores(cells, full)[3])
+    covariance = np.linalg.inv(_scores(cells, full).information)
     asked = cells.attempts > 0
     return Effects(
         full[:, 2],
@@ -172,20 +183,30 @@ def _effects(cells: _Cells) -> Effects:
 
 
 def _climb(cells: _Cells, start: Floats, free: int) -> Floats:
-    """Fisher scoring of intercept, slope and (with `free=3`) the level's effect, `[I, 3]`."""
-    value = start.copy()
+    """Fisher scoring of intercept, slope and (with `free=3`) the level's effect, `[I, 3]`; steps that lose are cut."""
+    value, share = start.copy(), np.ones(len(start))
+    now = _scores(cells, value)
     for _ in range(STEPS):
-        _, _, gradient, information = _scores(cells, value)
-        step = np.linalg.solve(information[:, :free, :free], gradient[:, :free, None])[..., 0]
-        step *= np.minimum(1.0, 1.5 / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-12))
-        value[:, :free] += step
+        step = np.linalg.solve(now.information[:, :free, :free], now.gradient[:, :free, None])[..., 0]
+        step *= np.minimum(share, 1.5 / np.maximum(np.abs(step).max(axis=1), 1e-12))[:, None]
         if np.abs(step).max(initial=0.0) < 1e-6:
             break
+        moved = value.copy()
+        moved[:, :free] += step
+        new = _scores(cells, moved)
+        better = new.log_likelihood >= now.log_likelihood - 1e-10
+        value = np.where(better[:, None], moved, value)
+        now = _Scores(*(_chosen(better, one, other) for one, other in zip(new, now, strict=True)))
+        share = np.where(better, np.minimum(2 * share, 1.0), share / 4)
     return value
 
 
-def _scores(cells: _Cells, value: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Chance `[I, S, K]` and score `[I, S, K, 3]` of every possible count, penalised gradient `[I, 3]`, information.
+def _chosen(better: Mask, one: Floats, other: Floats) -> Floats:
+    return np.where(better.reshape(-1, *[1] * (one.ndim - 1)), one, other)
+
+
+def _scores(cells: _Cells, value: Floats) -> _Scores:
+    """Chances and scores of every possible count, and what they add up to at the observed ones.
 
     A count is a mixture of binomials over the points of ability; its score is the mean of theirs (Fisher's identity).
     """
@@ -210,6 +231,7 @@ def _scores(cells: _Cells, value: Floats) -> tuple[Floats, Floats, Floats, Float
         chances.append(chance)
     chance, score = np.stack(chances, axis=2), np.stack(scores, axis=2)
     picked = np.take_along_axis(score, cells.successes.astype(np.intp)[..., None, None], axis=2)[:, :, 0]
+    seen = np.take_along_axis(chance, cells.successes.astype(np.intp)[..., None], axis=2)[:, :, 0]
     gradient = picked.sum(axis=1)
     gradient[:, :2] -= PRECISION * value[:, :2]
     effect = kernels.sigmoid(value[:, 2])
@@ -217,7 +239,9 @@ def _scores(cells: _Cells, value: Floats) -> tuple[Floats, Floats, Floats, Float
     information = np.einsum("isk,iskp,iskr->ipr", chance, score, score, optimize=True)
     information[:, [0, 1], [0, 1]] += PRECISION
     information[:, 2, 2] += effect * (1 - effect)
-    return chance, score, gradient, information
+    penalty = 0.5 * (PRECISION * value[:, :2] ** 2).sum(axis=1) + np.logaddexp(0, value[:, 2]) - 0.5 * value[:, 2]
+    log_likelihood = np.log(np.maximum(seen, 1e-300)).sum(axis=1) - penalty
+    return _Scores(chance, score, gradient, information, log_likelihood)
 
 
 def _level_table(

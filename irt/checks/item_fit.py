@@ -115,7 +115,7 @@ def _table(
     p = chi_square_tail(statistic, safe)
     corrected = adjusted(p, known, benjamini_hochberg)
     flag = known & (corrected < ALPHA)
-    few = [f"{count} groups of scores are too few for {free} parameters" for count in cells]
+    few = [f"too few groups of scores ({count}) for {free} parameters" for count in cells]
     notes = ["; ".join(filter(None, (left_out, "" if fine else lack))) for fine, lack in zip(known, few, strict=True)]
     said = [
         f"Item '{item}' does not follow its curve (S-X2 {value:.1f}, df {freedom}, adjusted p {chance:.2g}): read it "

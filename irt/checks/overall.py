@@ -93,7 +93,7 @@ def srmsr(scores: Floats, where: Population) -> float:
 
 def _statistic(scores: Floats, where: Population, slopes: Floats, common: bool) -> tuple[float, int]:
     """M2 and its degrees of freedom: residual moments, in the directions that no parameter moves."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     first, second = np.triu_indices(scores.shape[1], 1)
     observed = np.concatenate([scores.mean(axis=0), (scores.T @ scores / len(scores))[first, second]])
@@ -103,12 +103,22 @@ def _statistic(scores: Floats, where: Population, slopes: Floats, common: bool) 
     df = len(observed) - delta.shape[1]
     if df < 1:
         raise ValueError(f"M2 of {scores.shape[1]} items has {df} degrees of freedom; at least 1 was wanted: add items")
-    factor = cho_factor(_covariance(where, moments, expected), lower=True, overwrite_a=True, check_finite=False)
+    try:
+        factor = cho_factor(_covariance(where, moments, expected), lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError as error:
+        raise ValueError(_dependent(expected[: scores.shape[1]])) from error
     weighted = cho_solve(factor, np.column_stack([observed - expected, delta]), check_finite=False)
     moved = delta.T @ weighted
     explained = np.linalg.lstsq(moved[:, 1:], moved[:, 0], rcond=None)[0]
     value = (observed - expected) @ weighted[:, 0] - moved[:, 0] @ explained
     return max(float(len(scores) * value), 0.0), df
+
+
+def _dependent(share: Floats) -> str:
+    worst = int(np.argmax(np.abs(share - 0.5)))
+    return (
+        f"M2 wants answers that vary; item {worst + 1} has an expected share right of {share[worst]:.6f}: leave it out"
+    )
 
 
 def _jacobian(where: Population, slopes: Floats, common: bool) -> Floats:

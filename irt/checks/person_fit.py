@@ -18,17 +18,16 @@ from irt.checks.replicas import residuals
 from irt.checks.residual_fit import mean_square_columns, mean_squares
 from irt.checks.tails import benjamini_hochberg, normal_tail, upper_tail
 from irt.kernels import ItemParameters
-from irt.quadrature import posterior
+from irt.quadrature import Posterior, posterior
 from irt.responses import Floats, ResponseMatrix
 
 FEWEST = 5
 ROUNDS = 50
 
 
-class PersonStatistics(NamedTuple):
-    """Per student `[S]`: `lz` at the expected ability, `lz_star` at the modal one, and the chance of one as low."""
+class Corrected(NamedTuple):
+    """Per student `[S]`: `lz_star`, and the chance of one as low."""
 
-    lz: Floats
     lz_star: Floats
     p: Floats
 
@@ -41,14 +40,16 @@ def student_fit(data: ResponseMatrix, items: ItemParameters) -> pd.DataFrame:
     """
     require_matching(data, items)
     successes, attempts = data.successes, data.attempts
-    theta = posterior(successes, attempts, items).mean
+    ability = posterior(successes, attempts, items)
+    theta = ability.mean
     found = mean_squares(residuals(successes, attempts, items, theta), attempts, 1)
     known = found.answers >= FEWEST
-    person = person_statistics(successes, attempts, items, theta)
-    corrected = adjusted(person.p, known, benjamini_hochberg)
+    star = corrected_fit(successes, attempts, items, modal_ability(successes, attempts, items, ability))
+    corrected = adjusted(star.p, known, benjamini_hochberg)
     flag = known & (corrected < ALPHA)
     table = pd.DataFrame({"student": list(data.students), "theta": theta}).join(mean_square_columns(found, known))
-    for name, values in (("lz", person.lz), ("lz_star", person.lz_star), ("p", person.p), ("p_adjusted", corrected)):
+    plain = standardised_fit(successes, attempts, items, theta)
+    for name, values in (("lz", plain), ("lz_star", star.lz_star), ("p", star.p), ("p_adjusted", corrected)):
         table[name] = optional(values, known)
     table["flag"] = flag
     table["note"] = np.where(known, "", f"fewer than {FEWEST} informative answers")
@@ -57,42 +58,49 @@ def student_fit(data: ResponseMatrix, items: ItemParameters) -> pd.DataFrame:
         f"adjusted p {chance:.2g}): read the answers; look for failed calls, a broken prompt, or leaked items."
         if bad
         else ""
-        for student, value, chance, bad in zip(data.students, person.lz_star, corrected, flag, strict=True)
+        for student, value, chance, bad in zip(data.students, star.lz_star, corrected, flag, strict=True)
     ]
     return table
 
 
-def person_statistics(successes: Floats, attempts: Floats, items: ItemParameters, theta: Floats) -> PersonStatistics:
-    """The statistics at expected abilities `theta` `[S]`; counts are sums of independent trials."""
+def standardised_fit(successes: Floats, attempts: Floats, items: ItemParameters, theta: Floats) -> Floats:
+    """`lz` `[S]`: the log-likelihood at `theta` `[S]`, less its mean and over its standard deviation."""
     p, weight, _ = _terms(theta, items)
-    lz = ((successes - attempts * p) * weight).sum(axis=1) / _sd(attempts, p, weight)
-    mode = modal_ability(successes, attempts, items, theta)
+    return np.asarray(((successes - attempts * p) * weight).sum(axis=1) / _sd(attempts, p, weight))
+
+
+def corrected_fit(successes: Floats, attempts: Floats, items: ItemParameters, mode: Floats) -> Corrected:
+    """`lz_star` at the modal abilities `[S]` (Snijders 2001, eq. 10 to 15, prior Normal(0, 1)).
+
+    The part of the log-likelihood that ability explains is projected out, so estimating ability costs nothing. For
+    counts of trials the chance is that of the normal distribution.
+    """
     p, weight, score = _terms(mode, items)
     slope = score * p * (1 - p)
     pull = (attempts * slope * weight).sum(axis=1) / np.maximum((attempts * slope * score).sum(axis=1), 1e-12)
     own = weight - pull[:, None] * score
-    # At the mode the score equals the prior's pull, theta: what ability explains cancels, and so does the estimation.
     total = ((successes - attempts * p) * own).sum(axis=1)
-    steps = np.stack([own * (1 - p), -own * p], axis=2)
-    chances = np.stack([p, 1 - p], axis=2)
-    single = attempts.max(initial=1.0) <= 1
-    chances = np.where((attempts > 0)[..., None], chances, np.array([1.0, 0.0]))
-    steps = np.where((attempts > 0)[..., None], steps, 0.0)
-    star = total / _sd(attempts, p, own)
-    tail = upper_tail(-steps, chances, -total) if single else normal_tail(-star)
-    return PersonStatistics(lz, star, np.asarray(tail))
+    star = np.asarray(total / _sd(attempts, p, own))
+    if attempts.max(initial=1.0) > 1:
+        return Corrected(star, normal_tail(-star))
+    asked = (attempts > 0)[..., None]
+    steps = np.where(asked, np.stack([-own * (1 - p), own * p], axis=2), 0.0)
+    chances = np.where(asked, np.stack([p, 1 - p], axis=2), np.array([1.0, 0.0]))
+    return Corrected(star, upper_tail(steps, chances, -total))
 
 
-def modal_ability(successes: Floats, attempts: Floats, items: ItemParameters, start: Floats) -> Floats:
-    """Most probable ability `[S]` under the Normal(0, 1) population: Fisher scoring with steps of at most 1."""
-    theta = np.array(start, dtype=np.float64)
+def modal_ability(successes: Floats, attempts: Floats, items: ItemParameters, ability: Posterior) -> Floats:
+    """Most probable ability `[S]` under the Normal(0, 1) population: the best node of the posterior, made exact."""
+    best = ability.nodes[ability.weights.argmax(axis=1)]
+    theta, reach = best, float(np.diff(ability.nodes).max())
     for _ in range(ROUNDS):
         p, _, score = _terms(theta, items)
         gradient = ((successes - attempts * p) * score).sum(axis=1) - theta
         step = gradient / (1 + (attempts * score**2 * p * (1 - p)).sum(axis=1))
-        theta = theta + np.clip(step, -1, 1)
-        if np.abs(step).max(initial=0.0) < 1e-9:
+        moved = np.clip(theta + step, best - reach, best + reach)
+        if np.abs(moved - theta).max(initial=0.0) < 1e-9:
             break
+        theta = moved
     return theta
 
 

@@ -81,6 +81,8 @@ def _tail(values: Floats, probabilities: Floats, observed: Floats) -> Floats:
     third = (probabilities * centred**3).sum(axis=(1, 2))
     plain = normal_tail(x) + np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi) * third * (x**2 - 1) / 6
     tail = np.clip(np.where(near, plain, tail), 0.0, 1.0)
+    # Below the mean a sum of rare large steps is an atom, which the formula can miss; nothing is extreme there.
+    tail = np.where(x < 0, np.maximum(tail, normal_tail(x)), tail)
     extreme = at_ceiling.prod(axis=1)
     return np.where(still, 1.0, np.where(x >= top - 1e-9, extreme, np.where(x <= floor + 1e-9, 1.0, tail)))
 

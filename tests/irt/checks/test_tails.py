@@ -34,6 +34,13 @@ def test_far_tail_of_a_skewed_sum_is_right_where_the_normal_is_wrong_by_orders_o
     assert norm.sf((seen - count * p) / np.sqrt(count * p * (1 - p))) < middle / 1000
 
 
+def test_below_its_mean_a_sum_of_rare_large_steps_is_not_extreme() -> None:
+    chance, count = 0.01, 10
+    values = np.broadcast_to(np.array([1.0, 0.0]), (1, count, 2)) + np.linspace(0, 0.01, count)[:, None]
+    chances = np.broadcast_to(np.array([chance, 1 - chance]), (1, count, 2))
+    assert upper_tail(values, chances, np.array([np.linspace(0, 0.01, count).sum() + 0.02]))[0] >= 0.05
+
+
 def test_tail_at_the_largest_value_is_its_probability_and_a_constant_has_tail_one() -> None:
     values = np.array([[[1.0, 0.0]] * 6, [[2.0, 2.0]] * 6])
     chances = np.broadcast_to(np.array([0.3, 0.7]), (2, 6, 2))
