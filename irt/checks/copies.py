@@ -61,7 +61,12 @@ def duplicates(data: ResponseMatrix, items: ItemParameters, least: float = 0.5, 
     pairs = _pair_table(data, found, first[kept], second[kept], correlation[kept], p[kept], corrected[kept], flag[kept])
     groups = _group_table(data, first[flag], second[flag], found)
     lost = float((groups["students"] - groups["counts_as"]).sum())
-    return Duplicates(pairs, groups, len(data.students) - lost)
+    worth = len(data.students) - lost
+    if len(groups):
+        groups.loc[0, "sentence"] = (
+            f"{groups['sentence'].iloc[0]} Altogether the {len(data.students)} students are worth about {worth:.0f}."
+        )
+    return Duplicates(pairs, groups, worth)
 
 
 def _compared(found: Residuals, attempts: Floats, first: Indices, second: Indices) -> tuple[Floats, Floats]:

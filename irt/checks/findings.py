@@ -109,9 +109,7 @@ def _duplicates(data: ResponseMatrix, items: ItemParameters) -> Tables:
     return {"duplicate groups": found.groups, "duplicates": found.pairs}
 
 
-def _dependence(
-    data: ResponseMatrix, items: ItemParameters, groups: Mapping[str, str] | None, seed: int
-) -> Tables:  # fmt: skip
+def _dependence(data: ResponseMatrix, items: ItemParameters, groups: Mapping[str, str] | None, seed: int) -> Tables:
     found = dependence(data, items, groups, seed=seed)
     return {"item groups": found.groups, "item pairs": found.pairs} if groups else {"item pairs": found.pairs}
 

@@ -47,9 +47,9 @@ def m2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl") -> Overa
     """Limited-information test of `model` at these parameters, abilities Normal(0, 1).
 
     `1pl` has I + 1 parameters, `2pl` 2 I, `3pl` 3 I, `4pl` 4 I. Complete rows are used. `flag` marks a misfit that is
-    significant at 5 % and not close (the lower end of RMSEA above .05, or RMSEA itself above .05 with SRMSR above .05).
-    Raises ValueError for several trials per answer, fewer than 20 complete rows, too few items for the parameters, and
-    more than 100 items (the covariance of their pairs would not fit in memory).
+    significant at 5 % and not close (RMSEA above .05; Maydeu-Olivares & Joe 2014). Raises ValueError for several trials
+    per answer, fewer than 20 complete rows, too few items for the parameters, an item that cannot vary under the model,
+    and more than 100 items (the covariance of their pairs would not fit in memory).
     """
     require_known_model(model)
     require_matching(data, items)
@@ -170,7 +170,7 @@ def _assembled(
     tli = (base / base_df - value / df) / (base / base_df - 1) if base > base_df else None
     if len(scores) < MANY:
         note = "; ".join(filter(None, (note, f"with {len(scores)} students a misfit can stay unseen")))
-    flag = p < ALPHA and (low > CLOSE or max(rmsea, residual) > CLOSE)
+    flag = p < ALPHA and rmsea > CLOSE
     said = (
         f"The model does not fit as a whole (M2 {value:.0f}, df {df}, p {p:.2g}; RMSEA {rmsea:.3f}, SRMSR "
         f"{residual:.3f}): look for items that depend on each other, a second ability, or guessing."

@@ -91,7 +91,7 @@ def corrected_fit(successes: Floats, attempts: Floats, items: ItemParameters, mo
 
 def modal_ability(successes: Floats, attempts: Floats, items: ItemParameters, ability: Posterior) -> Floats:
     """Most probable ability `[S]` under the Normal(0, 1) population: the best node of the posterior, made exact."""
-    best = ability.nodes[ability.weights.argmax(axis=1)]
+    best: Floats = ability.nodes[ability.weights.argmax(axis=1)]
     theta, reach = best, float(np.diff(ability.nodes).max())
     for _ in range(ROUNDS):
         p, _, score = _terms(theta, items)

@@ -56,20 +56,19 @@ def mean_squares(found: Residuals, attempts: Floats, axis: int) -> MeanSquares:
 def item_residuals(
     data: ResponseMatrix,
     items: ItemParameters,
-    theta: Floats | None = None,
     replicas_count: int = REPLICAS,
     seed: int = 0,
 ) -> pd.DataFrame:
     """`item,answers,infit,infit_z,outfit,outfit_z,p,p_adjusted,flag,note,sentence`.
 
-    Residuals at `theta` `[S]`, by default the expected abilities a posteriori. `p` is two-sided and takes the more
+    Residuals at the expected abilities a posteriori, as mirt has it. `p` is two-sided and takes the more
     extreme of the two, doubled; each is compared, on the log scale, with its mean and spread over `replicas_count`
     tables that the model produced. `p_adjusted` is Benjamini and Hochberg's.
     """
     require_matching(data, items)
     successes, attempts = data.successes, data.attempts
     own = posterior(successes, attempts, items)
-    found = mean_squares(residuals(successes, attempts, items, own.mean if theta is None else theta), attempts, 0)
+    found = mean_squares(residuals(successes, attempts, items, own.mean), attempts, 0)
     drawn = np.stack(
         [
             _logs(mean_squares(residuals(table, attempts, items), attempts, 0))

@@ -32,6 +32,7 @@ def test_copies_and_near_copies_are_named_and_count_once(draw: Callable[..., Any
     assert found.groups["members"].tolist() == ["s3, s7, s9", "s5, s11"]
     assert found.groups["counts_as"][0] == pytest.approx(1)
     assert 37 < found.effective_students < 37.6
+    assert found.groups["sentence"][0].endswith("Altogether the 40 students are worth about 37.")
     assert "Students 's3' and 's7' give identical answers on 100 items" in exact["sentence"].iloc[0]
 
 
