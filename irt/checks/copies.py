@@ -63,9 +63,8 @@ def duplicates(data: ResponseMatrix, items: ItemParameters, least: float = 0.5, 
     lost = float((groups["students"] - groups["counts_as"]).sum())
     worth = len(data.students) - lost
     if len(groups):
-        groups.loc[0, "sentence"] = (
-            f"{groups['sentence'].iloc[0]} Altogether the {len(data.students)} students are worth about {worth:.0f}."
-        )
+        total = f"Altogether the {len(data.students)} students are worth about {worth:.0f}."
+        groups.loc[0, "sentence"] = f"{groups['sentence'].iloc[0]} {total}"
     return Duplicates(pairs, groups, worth)
 
 
