@@ -1,0 +1,209 @@
+"""Log-likelihood, gradient and expected information of a table in one pass, without temporaries of its size.
+
+Compiled by numba where it is installed (`irt.fitting.compiled`), else in numpy, some rows at a time. Rows are divided
+in a way that depends on the table's size only and partial sums are added in order, so that the number of threads
+(`NUMBA_NUM_THREADS`, `OMP_NUM_THREADS`) never changes a result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irt.answers import Answers, pieces
+from irt.kernels import ItemParameters, log_probability, probability, sigmoid
+from irt.responses import Floats
+
+try:
+    from irt.fitting import compiled
+except ImportError:  # numba is optional
+    compiled = None  # type: ignore[assignment]
+
+CELLS = 200_000
+"""Cells a thread takes at a time, at least."""
+MOST = 32
+"""Portions at most."""
+FAR, SMALLEST, LARGEST = 700.0, 1e-307, 1e200
+Pass = Callable[[int, int, Floats, Floats], None]
+
+
+class Gradient(NamedTuple):
+    """Log-likelihood of each student `[S]`, and its derivatives by ability `[S]` and by item parameters `[I]`."""
+
+    value: Floats
+    theta: Floats
+    a: Floats
+    b: Floats
+    c: Floats
+    d: Floats
+
+
+class Weights(NamedTuple):
+    """Expected information of each cell `[S, I]` about x = a (theta - b): with itself, with c, and with d.
+
+    The last two are None when c = 0 and d = 1.
+    """
+
+    x: Any
+    c: Any = None
+    d: Any = None
+
+
+class Information(NamedTuple):
+    """Expected information about abilities `[S]`, about each item's (a, b, c, d) `[I, 4, 4]`, and cell by cell."""
+
+    theta: Floats
+    items: Floats
+    weights: Weights
+
+
+def gradient(answers: Answers, theta: Floats, items: ItemParameters) -> Gradient:
+    """Log-likelihood and gradient at abilities `[S]`; binomial coefficients are left out."""
+    rows, sums = _run(answers, theta, items, None)
+    return _as_gradient(rows, sums, items)
+
+
+def curvature(
+    answers: Answers, theta: Floats, items: ItemParameters, precision: type[np.floating[Any]] = np.float64
+) -> tuple[Gradient, Information]:
+    """`gradient` with the expected information; `precision` is that of the cell weights."""
+    weights = np.empty((1 if _is_plain(answers, items) else 3, *answers.shape), dtype=precision)
+    rows, sums = _run(answers, theta, items, weights)
+    return _as_gradient(rows, sums, items), Information(rows[2], _blocks(sums, items), Weights(*weights))
+
+
+def expected(theta: Floats, a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
+    """Mean probability `[S, I]` of a right answer over draws of abilities `[D, S]` and of item parameters `[D, I]`."""
+    total = np.zeros((theta.shape[1], a.shape[1]))
+    if compiled is None:
+        for draw in range(len(theta)):
+            for rows in pieces(total.shape):
+                total[rows] += probability(theta[draw, rows, None], a[draw], b[draw], c[draw], d[draw])
+    else:
+        arrays = [np.ascontiguousarray(values, dtype=np.float64) for values in (theta, a, b, c, d)]
+        _spread(total.shape, lambda _, start, stop: compiled.probabilities(*arrays, start, stop, total))
+    total /= len(theta)
+    return total
+
+
+def _is_plain(answers: Answers, items: ItemParameters) -> bool:
+    """Whether the pass for single answers without asymptotes serves."""
+    return answers.codes is not None and not np.any(items.c) and bool(np.all(items.d == 1.0))
+
+
+def _run(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -> tuple[Floats, Floats]:
+    """The sums over items `[2 or 3, S]` and over students `[2 to 14, I]` of one pass."""
+    plain = _is_plain(answers, items)
+    one = (_numpy_pass if compiled is None else _compiled_pass)(answers, theta, items, weights)
+    students, count = answers.shape
+    rows = np.zeros((2 if weights is None else 3, students))
+    height = (2 if plain else 4) if weights is None else (5 if plain else 14)
+    partial: dict[int, Floats] = {}
+
+    def part(index: int, start: int, stop: int) -> None:
+        sums = np.zeros((height, count))
+        one(start, stop, rows, sums)
+        partial[index] = sums
+
+    _spread(answers.shape, part)
+    total = partial[0]
+    for index in range(1, len(partial)):
+        total += partial[index]
+    return rows, total
+
+
+def _compiled_pass(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -> Pass:
+    plain = _is_plain(answers, items)
+    theta, a, b, c, d = (np.ascontiguousarray(values, dtype=np.float64) for values in (theta, *items))
+    tables = (answers.successes, answers.failures) if answers.codes is None else (answers.codes,)
+    given = (*tables, theta, a, b) if plain else (*tables, theta, a, b, c, d)
+    if answers.codes is None:
+        function = compiled.counts_gradient if weights is None else compiled.counts_curvature
+    elif plain:
+        function = compiled.plain_gradient if weights is None else compiled.plain_curvature
+    else:
+        function = compiled.full_gradient if weights is None else compiled.full_curvature
+    more = () if weights is None else (weights,)
+    return lambda start, stop, rows, sums: function(*given, start, stop, rows, sums, *more)
+
+
+def _numpy_pass(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -> Pass:
+    def one(start: int, stop: int, rows: Floats, sums: Floats) -> None:
+        for piece in pieces((stop - start, answers.shape[1])):
+            where = slice(start + piece.start, start + piece.stop)
+            found, added, cells = _in_numpy(*answers.counts(where), theta[where], items)
+            rows[:, where] += found[: len(rows)]
+            if len(sums) in (2, 5):
+                added = added[[0, 1, 4, 5, 6]]
+            sums += added[: len(sums)]
+            if weights is not None:
+                weights[:, where] = cells[: len(weights)]
+
+    return one
+
+
+def _in_numpy(k: Floats, f: Floats, theta: Floats, items: ItemParameters) -> tuple[Floats, Floats, Floats]:
+    """The sums of `compiled.counts_curvature` for counts `[R, I]` at abilities `[R]`."""
+    a, b, c, d = items
+    u = theta[:, None] - b
+    x = a * u
+    e = np.exp(-np.minimum(np.abs(x), FAR))
+    up, down = np.where(x >= 0, 1.0, e), np.where(x >= 0, e, 1.0)
+    p, q = np.maximum(d * up + c * down, SMALLEST), np.maximum((1 - d) * up + (1 - c) * down, SMALLEST)
+    r = 1.0 / ((1.0 + e) * (p * q))
+    w = r * (p * q)
+    right, wrong = log_probability(theta[:, None], a, b, c, d)
+    value = np.where(k > 0, k * right, 0.0) + np.where(f > 0, f * wrong, 0.0)
+    score = (1.0 + e) * (k * (r * q) - f * (r * p))
+    gain = (d - c) * e
+    g, by_c, by_d = gain * w * score, score * down, score * up
+    er, sharp = (k + f) * (gain * r), (k + f) * (r * (1.0 + e))
+    h, hc, hd = er * gain * w, er * down, er * up
+    ends = (np.minimum(sharp * both, LARGEST) for both in (down**2, e, up**2))
+    by_item = (g * u, g, by_c, by_d, h * u * u, h * u, h, hc * u, hc, hd * u, hd, *ends)
+    sums = np.stack([values.sum(axis=0) for values in by_item])
+    return np.stack([value.sum(axis=1), g @ a, h @ (a * a)]), sums, np.stack([h, hc, hd])
+
+
+def _as_gradient(rows: Floats, sums: Floats, items: ItemParameters) -> Gradient:
+    by_c, by_d = (sums[2], sums[3]) if len(sums) in (4, 14) else (np.zeros_like(items.a), np.zeros_like(items.a))
+    return Gradient(rows[0], rows[1], sums[0], -items.a * sums[1], by_c, by_d)
+
+
+def _blocks(sums: Floats, items: ItemParameters) -> Floats:
+    """Information `[I, 4, 4]` about (a, b, c, d) from the sums over students."""
+    a = items.a
+    blocks = np.zeros((len(a), 4, 4))
+    huu, hu, h = sums[2:5] if len(sums) == 5 else sums[4:7]
+    entries = {(0, 0): huu, (0, 1): -a * hu, (1, 1): a * a * h}
+    if len(sums) == 14:
+        hcu, hc, hdu, hd, cc, cd, dd = sums[7:]
+        entries |= {(0, 2): hcu, (1, 2): -a * hc, (0, 3): hdu, (1, 3): -a * hd, (2, 2): cc, (2, 3): cd, (3, 3): dd}
+    for (row, column), values in entries.items():
+        blocks[:, row, column] = blocks[:, column, row] = values
+    return blocks
+
+
+def _spread(shape: tuple[int, int], part: Callable[[int, int, int], None]) -> None:
+    """Calls `part(index, start, stop)` for every portion of the rows, in threads where there is enough to do."""
+    students, items = shape
+    portions = max(1, min(students, MOST, students * items // CELLS))
+    edges = np.linspace(0, students, portions + 1).astype(int).tolist()
+    tasks = [(index, edges[index], edges[index + 1]) for index in range(portions)]
+    threads = min(_threads(), portions)
+    if threads == 1:
+        for task in tasks:
+            part(*task)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(lambda task: part(*task), tasks):
+            pass
+
+
+def _threads() -> int:
+    named = [os.environ.get(name, "") for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")]
+    return max(1, min([os.cpu_count() or 1, *(int(value) for value in named if value.isdigit())]))
