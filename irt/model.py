@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.answers import Answers, pack
 from irt.design import Design
 from irt.responses import Floats, ResponseMatrix
 
@@ -66,21 +67,31 @@ class Named:
 
 @dataclass(frozen=True)
 class Problem(Named):
-    """Everything an estimator needs: counts `[S, I]`, the design, the model's name, priors, and 1/options `[I]`."""
+    """Everything an estimator needs: the answers, the design, the model's name, priors, and 1/options `[I]`."""
 
-    successes: Floats
-    attempts: Floats
+    answers: Answers
     design: Design
     model: str
     chance: Floats
     priors: Priors = Priors()
+
+    @property
+    def successes(self) -> Floats:
+        """Successes `[S, I]`, 0 where not asked."""
+        return self.answers.counts()[0]
+
+    @property
+    def attempts(self) -> Floats:
+        """Trials `[S, I]`, 0 where not asked."""
+        right, wrong = self.answers.counts()
+        return right + wrong
 
 
 def build_problem(data: ResponseMatrix, design: Design, model: str, options: Options, priors: Priors) -> Problem:
     """The problem of fitting `model` to `data`."""
     if model not in MODELS:
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
-    return Problem(data.successes, data.attempts, design, model, chance_level(data, options), priors)
+    return Problem(pack(data), design, model, chance_level(data, options), priors)
 
 
 def chance_level(data: ResponseMatrix, options: Options) -> Floats:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irt.answers import Answers, pieces
-from irt.kernels import ItemParameters, log_probability, probability, sigmoid
+from irt.kernels import ItemParameters, log_probability, probability
 from irt.responses import Floats
 
 try:

@@ -1,30 +1,41 @@
 """Joint posterior mode of items and abilities, its Gaussian approximation, and scales by empirical Bayes.
 
 At given scales the joint log posterior of item parameters and abilities is climbed by Fisher scoring: the gradient is
-exact, the expected information is positive definite, and items are eliminated block by block (Schur complement), so
-that one step solves an S x S system; the log discriminations are held to sum to zero (else abilities shrink and
-discriminations grow to make up for it). The scales (spread of a and b, of each facet, of the residual) maximise the
-approximate marginal posterior by EM: a joint mode over scales and effects would collapse them to zero. Priors on their
-logarithms keep them off zero. Draws come from the Gaussian approximation at the mode, on the unconstrained scale.
+exact, the expected information is positive definite, and the step comes from `irt.fitting.gaussian`; the log
+discriminations are held to sum to zero (else abilities shrink and discriminations grow to make up for it). The scales
+(spread of a and b, of each facet, of the residual) maximise the approximate marginal posterior by EM: a joint mode over
+scales and effects would collapse them to zero. Priors on their logarithms keep them off zero.
+
+With few items to an ability the joint mode of a is inconsistent and may run away (Neyman & Scott 1948): abilities line
+up on either side of one item whose discrimination grows, a Heywood case. Such a climb is repeated with the gradient and
+information of the items averaged over each ability's Gaussian posterior, which is the gradient of the marginal
+likelihood (Fisher's identity) to the accuracy of that Gaussian.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
 
-from irt.kernels import sigmoid
+from irt.fitting import fused
+from irt.fitting.ability import Known, Loadings, loadings
+from irt.fitting.gaussian import Coupling, Joint, Point, Solver, solver
+from irt.kernels import ItemParameters, sigmoid
 from irt.model import Priors, Problem, RawDraws
 from irt.responses import Floats
 
 ROUNDS = 200
 TOLERANCE = 5e-4
 LEAP = 6
-TINY = 1e-300
+ENOUGH, SLOW = 1e-7, 0.3
+"""Change of coordinates at which polishing ends, and share of the last step above which curvature is renewed."""
+CHEAP, DEAR = 5e8, 1e11
+"""Operations a factorisation may take within the climb, and at its end."""
+DOUBLE = 1_000_000
+"""Cells up to which the climb keeps their weights in double precision."""
 
 
 @dataclass(frozen=True)
@@ -43,43 +54,31 @@ class Scales:
         return np.append(np.log(scales), self.centre_b)
 
 
-class Point(NamedTuple):
-    """Unit-scale ability weights `w` `[p + S]`, item coordinates `x` `[K, I]` (whitened log a, b; logit c, delta)."""
+@dataclass(frozen=True)
+class Curvature:
+    """Gaussian approximation, conditional on the log discriminations summing to zero.
 
-    w: Floats
-    x: Floats
-
-
-class Parts(NamedTuple):
-    """Item parameters at a point `[I]`, and ability `[S]`, in logits."""
-
-    theta: Floats
-    a: Floats
-    b: Floats
-    c: Floats
-    delta: Floats
-
-
-class Curvature(NamedTuple):
-    """Gaussian approximation: covariance of w, of theta, item blocks `[I, K, K]` and their regression on theta.
-
-    It is conditional on the log discriminations summing to zero: `held` is the covariance of everything with that sum,
-    `held_size` the variance of the sum, both before conditioning (1 and zeros when there is nothing to hold).
+    `held` is the covariance of everything with that sum, `held_size` the variance of the sum, both before conditioning
+    (zeros and 1 when there is nothing to hold).
     """
 
-    w_chol: Floats
-    w_cov: Floats
-    theta_cov: Floats
-    item_cov: Floats
-    regression: Floats
-    loadings: Floats
+    solver: Solver
     held: Point
     held_size: float
+
+    @cached_property
+    def variances(self) -> Point:
+        """Marginal variances of w `[p + S]` and x `[K, I]`."""
+        free = self.solver.variances()
+        return Point(free.w - self.held.w**2 / self.held_size, free.x - self.held.x**2 / self.held_size)
 
 
 @dataclass(frozen=True)
 class LaplaceFit:
-    """Mode, curvature and scales; `log_likelihood` and `log_posterior` at the mode, and whether the climb ended."""
+    """Mode, curvature and scales; `log_likelihood` and `log_posterior` at the mode, and whether the climb ended.
+
+    `integrated` says that the items are at the mode of the approximate marginal posterior, not of the joint one.
+    """
 
     point: Point
     scales: Scales
@@ -88,18 +87,19 @@ class LaplaceFit:
     log_posterior: float
     rounds: int
     converged: bool
+    integrated: bool = False
 
 
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None) -> LaplaceFit:
     """Fit by alternating Fisher scoring and scale updates until neither moves."""
     scales = _starting_scales(problem)
     point = _starting_point(problem, scales)
-    value, likelihood = _objective(problem, scales, point)
+    value, _ = _objective(problem, scales, point)
     converged = False
     rounds, last = 0, np.zeros_like(scales.vector())
     for rounds in range(1, ROUNDS + 1):
-        point, value, _ = _scoring_step(problem, scales, point, value)
-        _, curvature = _linearise(problem, scales, point)
+        slope, curvature = _linearise(problem, scales, point)
+        point, value, _ = _scoring_step(problem, scales, point, value, slope, curvature)
         updated = _update_scales(problem, scales, point, curvature)
         point = _recoordinate(problem, point, scales, updated)
         change = updated.vector() - scales.vector()
@@ -107,19 +107,32 @@ def climb(problem: Problem, progress: Callable[[int, int], None] | None = None) 
             leapt = _leap(updated, change, last)
             point, updated = _recoordinate(problem, point, updated, leapt), leapt
         scales, last = updated, change
-        value, likelihood = _objective(problem, scales, point)
+        value, _ = _objective(problem, scales, point)
         if progress is not None:
             progress(rounds, ROUNDS)
         if rounds % LEAP and float(np.max(np.abs(change))) < TOLERANCE:
             converged = True
             break
-    for _ in range(50):
-        point, value, step = _scoring_step(problem, scales, point, value)
-        if step < 1e-8:
-            break
+    point, value = _polish(problem, scales, point, value)
     value, likelihood = _objective(problem, scales, point)
-    _, curvature = _linearise(problem, scales, point)
+    _, curvature = _linearise(problem, scales, point, DEAR)
     return LaplaceFit(point, scales, curvature, likelihood, value, rounds, converged)
+
+
+def _polish(problem: Problem, scales: Scales, point: Point, value: float) -> tuple[Point, float]:
+    """Scoring at fixed scales to the end; a factorisation serves as long as its steps shrink well."""
+    slope, curvature = _linearise(problem, scales, point)
+    last = np.inf
+    for _ in range(100):
+        point, value, step = _scoring_step(problem, scales, point, value, slope, curvature)
+        if step < ENOUGH:
+            break
+        if step > SLOW * last:
+            slope, curvature = _linearise(problem, scales, point)
+        else:
+            slope = _slope(problem, scales, point)
+        last = step
+    return point, value
 
 
 def mode_of(problem: Problem, fit: LaplaceFit) -> RawDraws:
@@ -129,24 +142,18 @@ def mode_of(problem: Problem, fit: LaplaceFit) -> RawDraws:
 
 def draw(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> RawDraws:
     """`count` draws from the Gaussian approximation, scales held at their estimates."""
-    rng = np.random.default_rng(seed)
     curvature = fit.curvature
-    noise = rng.standard_normal((count, len(fit.point.w)))
-    shift = solve_triangular(curvature.w_chol, noise.T, lower=True, trans="T").T
-    w = fit.point.w + shift
-    theta_shift = shift @ curvature.loadings.T
-    item_chol = np.linalg.cholesky(curvature.item_cov)
-    own = np.einsum("ikl,dil->dki", item_chol, rng.standard_normal((count, *item_chol.shape[:2])))
-    x = fit.point.x - np.einsum("iks,ds->dki", curvature.regression, theta_shift, optimize=True) + own
+    shift = curvature.solver.sample(np.random.default_rng(seed), count)
+    w, x = fit.point.w + shift.w, fit.point.x + shift.x
     if problem.free_a:
-        excess = (x[:, 0].sum(axis=1) - fit.point.x[0].sum()) / curvature.held_size
+        excess = shift.x[:, 0].sum(axis=1) / curvature.held_size
         w, x = w - excess[:, None] * curvature.held.w, x - excess[:, None, None] * curvature.held.x
     return _to_raw(problem, fit.scales, w, x)
 
 
 def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> Floats:
     """Approximate draws of the residual scale: log-normal, with the information of its effective degrees of freedom."""
-    tail = len(problem.attempts)
+    tail = problem.answers.shape[0]
     freedom = max(float(np.sum(1.0 - w_variances(fit.curvature)[-tail:])), 0.5)
     rng = np.random.default_rng([seed, 1])
     noise = rng.standard_normal(count) / np.sqrt(2.0 * freedom + 1.0)
@@ -168,13 +175,11 @@ def _starting_scales(problem: Problem) -> Scales:
 
 def _starting_point(problem: Problem, scales: Scales) -> Point:
     """Abilities and difficulties from smoothed logits of the proportions correct."""
-    k, n = problem.successes, problem.attempts
-    student = _smoothed_logit(k.sum(axis=1), n.sum(axis=1))
-    item = _smoothed_logit(k.sum(axis=0), n.sum(axis=0))
-    loadings = _loadings(problem, scales)
-    target = student - student.mean()
-    w = np.linalg.solve(loadings.T @ loadings + 0.1 * np.eye(loadings.shape[1]), loadings.T @ target)
-    x = np.zeros((_width(problem), k.shape[1]))
+    student, item = (_smoothed_logit(*totals) for totals in (problem.answers.by_student, problem.answers.by_item))
+    # Ridge regression of the logits on the loadings, by the posterior of abilities known to 10 units of information.
+    start = Known(_loadings(problem, scales), np.full(len(student), 10.0))
+    w = start.solve(start.loadings.back(10.0 * (student - student.mean())))
+    x = np.zeros((_width(problem), len(item)))
     x[1 if problem.free_a else 0] = np.clip(-item, -3, 3) / scales.spread_b
     row = 2 if problem.free_a else 1
     if problem.guessing:
@@ -184,40 +189,49 @@ def _starting_point(problem: Problem, scales: Scales) -> Point:
     return Point(w, x)
 
 
-def _smoothed_logit(k: Floats, n: Floats) -> Floats:
-    return np.asarray(np.log((k + 0.5) / (n - k + 0.5)))
+def _smoothed_logit(right: Floats, wrong: Floats) -> Floats:
+    return np.asarray(np.log((right + 0.5) / (wrong + 0.5)))
 
 
 def _width(problem: Problem) -> int:
     return 1 + int(problem.free_a) + int(problem.guessing) + int(problem.slipping)
 
 
-def _loadings(problem: Problem, scales: Scales) -> Floats:
-    """`[S, p + S]`: unit-scale weights to ability."""
-    blocks = [scale * term.matrix for scale, term in zip(scales.terms, problem.design.terms, strict=True)]
-    students = problem.design.students
-    if problem.design.residual:
-        blocks.append(scales.residual * (np.eye(students) - 1.0 / students))
-    loadings: Floats = np.hstack(blocks)
-    return loadings
+def _loadings(problem: Problem, scales: Scales) -> Loadings:
+    return loadings(problem.design, scales.terms, scales.residual)
 
 
-def _parts(problem: Problem, scales: Scales, point: Point) -> Parts:
-    x = point.x
-    rows = iter(range(len(x)))
-    items = x.shape[1]
-    a = np.exp(scales.spread_a * x[next(rows)]) if problem.free_a else np.ones(items)
-    b = scales.centre_b + scales.spread_b * x[next(rows)]
-    c = sigmoid(x[next(rows)]) if problem.guessing else np.zeros(items)
-    delta = sigmoid(x[next(rows)]) if problem.slipping else np.ones(items)
-    return Parts(np.asarray(_loadings(problem, scales) @ point.w), a, b, c, delta)
+def _parameters(problem: Problem, scales: Scales, x: Floats) -> tuple[ItemParameters, Floats]:
+    """Item parameters and, of the upper asymptote, its place between c and 1, at coordinates `[..., K, I]`."""
+    rows = iter(range(x.shape[-2]))
+    zeros = np.zeros((*x.shape[:-2], x.shape[-1]))
+    a = np.exp(scales.spread_a * x[..., next(rows), :]) if problem.free_a else zeros + 1.0
+    b = scales.centre_b + scales.spread_b * x[..., next(rows), :]
+    c = sigmoid(x[..., next(rows), :]) if problem.guessing else zeros
+    delta = sigmoid(x[..., next(rows), :]) if problem.slipping else zeros + 1.0
+    return ItemParameters(a, b, c, c + (1 - c) * delta), delta
+
+
+def _chain(problem: Problem, scales: Scales, items: ItemParameters, delta: Floats) -> Floats:
+    """Derivatives `[I, K, 4]` of (a, b, c, d) by the coordinates."""
+    rows = iter(range(_width(problem)))
+    chain = np.zeros((len(items.a), _width(problem), 4))
+    if problem.free_a:
+        chain[:, next(rows), 0] = scales.spread_a * items.a
+    chain[:, next(rows), 1] = scales.spread_b
+    if problem.guessing:
+        row, slope = next(rows), items.c * (1 - items.c)
+        chain[:, row, 2], chain[:, row, 3] = slope, slope * (1 - delta)
+    if problem.slipping:
+        chain[:, next(rows), 3] = (1 - items.c) * delta * (1 - delta)
+    return chain
 
 
 def _objective(problem: Problem, scales: Scales, point: Point) -> tuple[float, float]:
     """Log posterior at fixed scales, and log-likelihood."""
-    parts = _parts(problem, scales, point)
-    p, q, _, _ = _response(parts)
-    likelihood = float(np.sum(problem.successes * np.log(p) + (problem.attempts - problem.successes) * np.log(q)))
+    items, _ = _parameters(problem, scales, point.x)
+    theta = _loadings(problem, scales).ability(point.w)
+    likelihood = float(np.sum(fused.gradient(problem.answers, theta, items).value))
     gaussian = int(problem.free_a) + 1
     prior = -0.5 * float(np.sum(point.w**2)) - 0.5 * float(np.sum(point.x[:gaussian] ** 2))
     for row, (first, second) in enumerate(_beta_counts(problem)):
@@ -236,67 +250,50 @@ def _beta_counts(problem: Problem) -> list[tuple[Floats, Floats]]:
     return counts
 
 
-def _response(parts: Parts) -> tuple[Floats, Floats, Floats, Floats]:
-    """P, 1 - P, sigmoid and its slope, each `[S, I]`."""
-    x = np.clip(parts.a * (parts.theta[:, None] - parts.b), -300, 300)
-    up, down = sigmoid(x), sigmoid(-x)
-    p = parts.c + (1 - parts.c) * parts.delta * up
-    q = (1 - parts.c) * ((1 - parts.delta) + parts.delta * down)
-    return np.maximum(p, TINY), np.maximum(q, TINY), up, up * down
-
-
-def _jacobian(problem: Problem, scales: Scales, parts: Parts, up: Floats, slope: Floats) -> tuple[Floats, Floats]:
-    """dP/dtheta `[S, I]` and dP/dx `[K, S, I]`."""
-    gain = (1 - parts.c) * parts.delta * slope
-    rows = []
-    if problem.free_a:
-        rows.append(gain * parts.a * (parts.theta[:, None] - parts.b) * scales.spread_a)
-    rows.append(-gain * parts.a * scales.spread_b)
-    if problem.guessing:
-        rows.append(parts.c * (1 - parts.c) * (1 - parts.delta * up))
-    if problem.slipping:
-        rows.append((1 - parts.c) * parts.delta * (1 - parts.delta) * up)
-    return gain * parts.a, np.stack(rows)
-
-
-def _linearise(problem: Problem, scales: Scales, point: Point) -> tuple[tuple[Floats, Floats], Curvature]:
+def _linearise(problem: Problem, scales: Scales, point: Point, flops: float = CHEAP) -> tuple[Point, Curvature]:
     """Gradient (in w and x) and the curvature from the expected information."""
-    parts = _parts(problem, scales, point)
-    p, q, up, slope = _response(parts)
-    by_theta, by_x = _jacobian(problem, scales, parts, up, slope)
-    score = problem.successes / p - (problem.attempts - problem.successes) / q
-    loadings = _loadings(problem, scales)
-    gradient_x, prior_information = _prior_terms(problem, point)
-    gradient_x = gradient_x + np.einsum("ksi,si->ki", by_x, score)
-    gradient_w = loadings.T @ np.sum(score * by_theta, axis=1) - point.w
-    weight = problem.attempts / (p * q)
-    cross = (by_x * (weight * by_theta)).transpose(2, 0, 1)
-    blocks = np.einsum("ksi,lsi->ikl", by_x * weight, by_x, optimize=True)
-    blocks[:, range(len(point.x)), range(len(point.x))] += prior_information.T
-    item_cov = np.linalg.inv(blocks)
-    regression = item_cov @ cross
-    flat = cross.reshape(-1, cross.shape[2])
-    schur = np.diag(np.sum(weight * by_theta**2, axis=1)) - flat.T @ regression.reshape(flat.shape)
-    precision = loadings.T @ schur @ loadings + np.eye(len(point.w))
-    chol = np.asarray(np.linalg.cholesky((precision + precision.T) / 2), dtype=np.float64)
-    w_cov = np.asarray(cho_solve((chol, True), np.eye(len(chol))), dtype=np.float64)
-    theta_cov = loadings @ w_cov @ loadings.T
+    items, delta = _parameters(problem, scales, point.x)
+    chain, ability = _chain(problem, scales, items, delta), _loadings(problem, scales)
+    theta = ability.ability(point.w)
+    students, count = problem.answers.shape
+    precision = np.float64 if students * count <= DOUBLE else np.float32
+    slope, info = fused.curvature(problem.answers, theta, items, precision)
+    by_x, prior_information = _prior_terms(problem, point)
+    blocks = chain @ info.items @ chain.transpose(0, 2, 1)
+    blocks[:, range(len(by_x)), range(len(by_x))] += prior_information.T
+    coupling = _coupling(info.weights, theta, items, chain)
+    found = solver(Joint(Known(ability, info.theta), blocks, coupling), flops)
+    return _pulled(slope, ability, chain, point, by_x), _conditioned(problem, found, point)
+
+
+def _slope(problem: Problem, scales: Scales, point: Point) -> Point:
+    """The gradient alone."""
+    items, delta = _parameters(problem, scales, point.x)
+    chain, ability = _chain(problem, scales, items, delta), _loadings(problem, scales)
+    slope = fused.gradient(problem.answers, ability.ability(point.w), items)
+    return _pulled(slope, ability, chain, point, _prior_terms(problem, point)[0])
+
+
+def _pulled(slope: fused.Gradient, ability: Loadings, chain: Floats, point: Point, prior: Floats) -> Point:
+    """The gradient of the log posterior in w and x from that of the log-likelihood."""
+    by_x = np.einsum("ikn,ni->ki", chain, np.stack([slope.a, slope.b, slope.c, slope.d]))
+    return Point(ability.back(slope.theta) - point.w, by_x + prior)
+
+
+def _coupling(weights: fused.Weights, theta: Floats, items: ItemParameters, chain: Floats) -> Coupling:
+    by_a, by_b, by_c, by_d = chain.transpose(2, 1, 0)
+    slope = by_a * items.a
+    return Coupling(weights, theta, slope, -slope * items.b - by_b * items.a**2, by_c * items.a, by_d * items.a)
+
+
+def _conditioned(problem: Problem, found: Solver, point: Point) -> Curvature:
     nothing = Point(np.zeros_like(point.w), np.zeros_like(point.x))
-    curvature = Curvature(chol, w_cov, theta_cov, item_cov, regression, loadings, nothing, 1.0)
-    if problem.free_a:
-        total = nothing.x.copy()
-        total[0] = 1.0
-        held = _solve(curvature, nothing.w, total)
-        curvature = curvature._replace(held=held, held_size=float(held.x[0].sum()))
-    return (gradient_w, gradient_x), curvature
-
-
-def _solve(curvature: Curvature, right_w: Floats, right_x: Floats) -> Point:
-    """The joint precision's inverse, before conditioning, times a right-hand side."""
-    pulled = np.einsum("iks,ki->s", curvature.regression, right_x, optimize=True)
-    step_w = np.asarray(cho_solve((curvature.w_chol, True), right_w - curvature.loadings.T @ pulled))
-    own = np.einsum("ikl,li->ki", curvature.item_cov, right_x)
-    return Point(step_w, own - np.einsum("iks,s->ki", curvature.regression, curvature.loadings @ step_w))
+    if not problem.free_a:
+        return Curvature(found, nothing, 1.0)
+    total = np.zeros_like(point.x)
+    total[0] = 1.0
+    held = found.solve(Point(nothing.w, total))
+    return Curvature(found, held, float(held.x[0].sum()))
 
 
 def _prior_terms(problem: Problem, point: Point) -> tuple[Floats, Floats]:
@@ -311,21 +308,28 @@ def _prior_terms(problem: Problem, point: Point) -> tuple[Floats, Floats]:
     return gradient, info
 
 
-def _scoring_step(problem: Problem, scales: Scales, point: Point, value: float) -> tuple[Point, float, float]:
+def _scoring_step(
+    problem: Problem, scales: Scales, point: Point, value: float, slope: Point, curvature: Curvature
+) -> tuple[Point, float, float]:
     """One step with backtracking; the point, its value, and the largest coordinate change."""
-    (gradient_w, gradient_x), curvature = _linearise(problem, scales, point)
-    step_w, step_x = _solve(curvature, gradient_w, gradient_x)
-    if problem.free_a:
-        excess = float(point.x[0].sum() + step_x[0].sum()) / curvature.held_size
-        step_w, step_x = step_w - excess * curvature.held.w, step_x - excess * curvature.held.x
+    step = _step(problem, point, slope, curvature)
     length = 1.0
     for _ in range(30):
-        candidate = Point(point.w + length * step_w, point.x + length * step_x)
+        candidate = Point(point.w + length * step.w, point.x + length * step.x)
         reached, _ = _objective(problem, scales, candidate)
         if reached >= value:
-            return candidate, reached, length * max(float(np.max(np.abs(step_w))), float(np.max(np.abs(step_x))))
+            return candidate, reached, length * max(float(np.max(np.abs(step.w))), float(np.max(np.abs(step.x))))
         length /= 2
     return point, value, 0.0
+
+
+def _step(problem: Problem, point: Point, slope: Point, curvature: Curvature) -> Point:
+    """The step of Fisher scoring, with the log discriminations held to sum to zero."""
+    step = curvature.solver.solve(slope)
+    if not problem.free_a:
+        return step
+    excess = float(point.x[0].sum() + step.x[0].sum()) / curvature.held_size
+    return Point(step.w - excess * curvature.held.w, step.x - excess * curvature.held.x)
 
 
 def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Curvature) -> Scales:
@@ -357,7 +361,7 @@ def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Cu
 
 def w_variances(curvature: Curvature) -> Floats:
     """Posterior variances of the ability weights `[p + S]`."""
-    return np.asarray(np.diag(curvature.w_cov) - curvature.held.w**2 / curvature.held_size)
+    return curvature.variances.w
 
 
 def widest_a(priors: Priors) -> float:
@@ -371,10 +375,7 @@ def widest_a(priors: Priors) -> float:
 
 def item_variances(curvature: Curvature) -> Floats:
     """Marginal posterior variances of item coordinates `[K, I]`."""
-    spread = np.matmul(curvature.regression, curvature.theta_cov)
-    through_theta = np.sum(spread * curvature.regression, axis=2)
-    own = np.diagonal(curvature.item_cov, axis1=1, axis2=2)
-    return np.asarray((through_theta + own).T - curvature.held.x**2 / curvature.held_size)
+    return curvature.variances.x
 
 
 def _scale_mode(size: int, squares: float, width: float, log_width: float | None = None) -> float:
@@ -408,23 +409,19 @@ def _recoordinate(problem: Problem, point: Point, old: Scales, new: Scales) -> P
 
 
 def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:
-    count, _, items = x.shape
-    rows = iter(range(x.shape[1]))
-    a = np.exp(scales.spread_a * x[:, next(rows)]) if problem.free_a else np.ones((count, items))
-    b = scales.centre_b + scales.spread_b * x[:, next(rows)]
-    c = sigmoid(x[:, next(rows)]) if problem.guessing else np.zeros((count, items))
-    delta = sigmoid(x[:, next(rows)]) if problem.slipping else np.ones((count, items))
+    count = len(x)
+    items, _ = _parameters(problem, scales, x)
     effects, start = [], 0
     for scale, term in zip(scales.terms, problem.design.terms, strict=True):
         effects.append(scale * w[:, start : start + len(term.levels)] @ term.root)
         start += len(term.levels)
     full = np.full(count, 1.0)
     return RawDraws(
-        a=a,
-        b=b,
-        c=c,
-        d=c + (1 - c) * delta,
-        theta=w @ _loadings(problem, scales).T,
+        a=items.a,
+        b=items.b,
+        c=items.c,
+        d=items.d,
+        theta=_loadings(problem, scales).ability(w),
         effects=tuple(effects),
         scales=tuple(scale * full for scale in scales.terms),
         residual_scale=scales.residual * full,

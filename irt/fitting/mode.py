@@ -20,7 +20,7 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
     """Climb to the mode and draw from its Gaussian approximation."""
     begin = time.perf_counter()
     mode = laplace.climb(problem, progress)
-    per_draw = problem.successes.shape[1] * 4 + problem.successes.shape[0]
+    per_draw = problem.answers.shape[1] * 4 + problem.answers.shape[0]
     count = int(np.clip(CELLS // per_draw, 200, DRAWS))
     raw = laplace.draw(problem, mode, count, settings.seed)
     reported = report_scale(raw, problem.design)
