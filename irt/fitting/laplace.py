@@ -6,8 +6,8 @@ discriminations are held to sum to zero (else abilities shrink and discriminatio
 (spread of a and b, of each facet, of the residual) maximise the approximate marginal posterior by EM: a joint mode over
 scales and effects would collapse them to zero. Priors on their logarithms keep them off zero.
 
-With few items to an ability the joint mode of a is inconsistent and may run away (Neyman & Scott 1948): abilities line
-up on either side of one item whose discrimination grows, a Heywood case. Such a climb is repeated with the gradient and
+With few items to an ability the joint mode is inconsistent (Neyman & Scott 1948), and discriminations may run away:
+abilities line up on either side of one item, a Heywood case. Such a climb is repeated with the gradient and
 information of the items averaged over each ability's Gaussian posterior, which is the gradient of the marginal
 likelihood (Fisher's identity) to the accuracy of that Gaussian.
 """
@@ -30,10 +30,14 @@ from irt.responses import Floats
 ROUNDS = 200
 TOLERANCE = 5e-4
 LEAP = 6
+UNRELIABLE = 0.6
+"""Reliability of the abilities below which they are integrated."""
 ENOUGH, SLOW = 1e-7, 0.3
 """Change of coordinates at which polishing ends, and share of the last step above which curvature is renewed."""
 CHEAP, DEAR = 5e8, 1e11
 """Operations a factorisation may take within the climb, and at its end."""
+NODES, DAMPED, STRIDE = 9, 0.7, 1.0
+"""Of integrated abilities: quadrature nodes, share of a step that is taken (whole ones oscillate), its largest size."""
 DOUBLE = 1_000_000
 """Cells up to which the climb keeps their weights in double precision."""
 
@@ -92,47 +96,73 @@ class LaplaceFit:
 
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None) -> LaplaceFit:
     """Fit by alternating Fisher scoring and scale updates until neither moves."""
+    fit = _climb(problem, progress, False)
+    if fit.converged and not at_bound(problem, fit) and _reliability(problem, fit) > UNRELIABLE:
+        return fit
+    try:
+        integrated = _climb(problem, progress, True)
+    except np.linalg.LinAlgError:
+        return fit
+    return integrated if integrated.converged else fit
+
+
+def at_bound(problem: Problem, fit: LaplaceFit) -> bool:
+    """Whether the spread of discriminations ran into its bound."""
+    return problem.free_a and fit.scales.spread_a >= 0.999 * widest_a(problem.priors)
+
+
+def _reliability(problem: Problem, fit: LaplaceFit) -> float:
+    """Variance of the abilities at the mode over that plus their mean variance given the items."""
+    ability = _loadings(problem, fit.scales)
+    items, _ = _parameters(problem, fit.scales, fit.point.x)
+    theta = ability.ability(fit.point.w)
+    own = fused.curvature(problem.answers, theta, items, np.float32)[1].theta
+    between = float(np.var(theta))
+    return between / (between + float(np.mean(Known(ability, own).variances)))
+
+
+def _climb(problem: Problem, progress: Callable[[int, int], None] | None, integrate: bool) -> LaplaceFit:
     scales = _starting_scales(problem)
     point = _starting_point(problem, scales)
     value, _ = _objective(problem, scales, point)
     converged = False
     rounds, last = 0, np.zeros_like(scales.vector())
     for rounds in range(1, ROUNDS + 1):
-        slope, curvature = _linearise(problem, scales, point)
-        point, value, _ = _scoring_step(problem, scales, point, value, slope, curvature)
+        slope, curvature = _linearise(problem, scales, point, integrate)
+        point, value, _ = _scoring_step(problem, scales, point, -np.inf if integrate else value, slope, curvature)
         updated = _update_scales(problem, scales, point, curvature)
         point = _recoordinate(problem, point, scales, updated)
         change = updated.vector() - scales.vector()
-        if rounds % LEAP == 0:
+        if rounds % LEAP == 0 and not integrate:
             leapt = _leap(updated, change, last)
             point, updated = _recoordinate(problem, point, updated, leapt), leapt
         scales, last = updated, change
         value, _ = _objective(problem, scales, point)
         if progress is not None:
             progress(rounds, ROUNDS)
-        if rounds % LEAP and float(np.max(np.abs(change))) < TOLERANCE:
+        if (rounds % LEAP or integrate) and float(np.max(np.abs(change))) < TOLERANCE:
             converged = True
             break
-    point, value = _polish(problem, scales, point, value)
+    point = _polish(problem, scales, point, value, integrate)
     value, likelihood = _objective(problem, scales, point)
-    _, curvature = _linearise(problem, scales, point, DEAR)
-    return LaplaceFit(point, scales, curvature, likelihood, value, rounds, converged)
+    _, curvature = _linearise(problem, scales, point, integrate, DEAR)
+    return LaplaceFit(point, scales, curvature, likelihood, value, rounds, converged, integrate)
 
 
-def _polish(problem: Problem, scales: Scales, point: Point, value: float) -> tuple[Point, float]:
+def _polish(problem: Problem, scales: Scales, point: Point, value: float, integrate: bool) -> Point:
     """Scoring at fixed scales to the end; a factorisation serves as long as its steps shrink well."""
-    slope, curvature = _linearise(problem, scales, point)
+    slope, curvature = _linearise(problem, scales, point, integrate)
     last = np.inf
     for _ in range(100):
-        point, value, step = _scoring_step(problem, scales, point, value, slope, curvature)
+        point, value, step = _scoring_step(problem, scales, point, -np.inf if integrate else value, slope, curvature)
         if step < ENOUGH:
             break
-        if step > SLOW * last:
-            slope, curvature = _linearise(problem, scales, point)
+        if integrate or step > SLOW * last:
+            slope, curvature = _linearise(problem, scales, point, integrate)
         else:
             slope = _slope(problem, scales, point)
         last = step
-    return point, value
+    return point
 
 
 def mode_of(problem: Problem, fit: LaplaceFit) -> RawDraws:
@@ -250,7 +280,9 @@ def _beta_counts(problem: Problem) -> list[tuple[Floats, Floats]]:
     return counts
 
 
-def _linearise(problem: Problem, scales: Scales, point: Point, flops: float = CHEAP) -> tuple[Point, Curvature]:
+def _linearise(
+    problem: Problem, scales: Scales, point: Point, integrate: bool = False, flops: float = CHEAP
+) -> tuple[Point, Curvature]:
     """Gradient (in w and x) and the curvature from the expected information."""
     items, delta = _parameters(problem, scales, point.x)
     chain, ability = _chain(problem, scales, items, delta), _loadings(problem, scales)
@@ -258,12 +290,30 @@ def _linearise(problem: Problem, scales: Scales, point: Point, flops: float = CH
     students, count = problem.answers.shape
     precision = np.float64 if students * count <= DOUBLE else np.float32
     slope, info = fused.curvature(problem.answers, theta, items, precision)
+    known = Known(ability, info.theta)
+    by_items = info.items
+    if integrate:
+        slope, by_items = _averaged(problem, slope, theta, known.variances, items)
     by_x, prior_information = _prior_terms(problem, point)
-    blocks = chain @ info.items @ chain.transpose(0, 2, 1)
+    blocks = chain @ by_items @ chain.transpose(0, 2, 1)
     blocks[:, range(len(by_x)), range(len(by_x))] += prior_information.T
     coupling = _coupling(info.weights, theta, items, chain)
-    found = solver(Joint(Known(ability, info.theta), blocks, coupling), flops)
+    found = solver(Joint(known, blocks, coupling), flops)
     return _pulled(slope, ability, chain, point, by_x), _conditioned(problem, found, point)
+
+
+def _averaged(
+    problem: Problem, slope: fused.Gradient, theta: Floats, variances: Floats, items: ItemParameters
+) -> tuple[fused.Gradient, Floats]:
+    """Gradient and information `[I, 4, 4]` of the items averaged over Normal abilities; that of abilities is kept."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    deviation, blocks = np.sqrt(variances), np.zeros((len(items.a), 4, 4))
+    by_items = np.zeros((4, len(items.a)))
+    for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+        found, info = fused.curvature(problem.answers, theta + node * deviation, items)
+        by_items += weight * np.stack([found.a, found.b, found.c, found.d])
+        blocks += weight * info.items
+    return slope._replace(a=by_items[0], b=by_items[1], c=by_items[2], d=by_items[3]), blocks
 
 
 def _slope(problem: Problem, scales: Scales, point: Point) -> Point:
@@ -311,9 +361,9 @@ def _prior_terms(problem: Problem, point: Point) -> tuple[Floats, Floats]:
 def _scoring_step(
     problem: Problem, scales: Scales, point: Point, value: float, slope: Point, curvature: Curvature
 ) -> tuple[Point, float, float]:
-    """One step with backtracking; the point, its value, and the largest coordinate change."""
+    """One step, of at most `STRIDE`, with backtracking from `value`; the point, its value, the largest change."""
     step = _step(problem, point, slope, curvature)
-    length = 1.0
+    length = 1.0 if value > -np.inf else min(DAMPED, STRIDE / float(np.max(np.abs(step.x))))
     for _ in range(30):
         candidate = Point(point.w + length * step.w, point.x + length * step.x)
         reached, _ = _objective(problem, scales, candidate)

@@ -28,11 +28,16 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
         scale = laplace.residual_scale_draws(problem, mode, count, settings.seed)
         reported["residual_scale"] = reported["residual_scale"] * scale / mode.scales.residual
     notes = []
-    bounded = problem.free_a and mode.scales.spread_a >= 0.999 * laplace.widest_a(problem.priors)
+    bounded = laplace.at_bound(problem, mode)
     if bounded:
         notes.append(
-            "Not converged: the spread of discriminations ran into its bound, where a joint mode is not to be trusted; "
+            "Not converged: the spread of discriminations ran into its bound, where a mode is not to be trusted; "
             "use method='nuts'."
+        )
+    elif mode.integrated:
+        notes.append(
+            "So few answers say little about each ability: item parameters are at the mode of the marginal posterior, "
+            "abilities integrated (approximately; method 'mml' does it exactly)."
         )
     if not mode.converged:
         notes.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")
@@ -41,7 +46,7 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
         point=_reported_mode(problem, mode, raw.theta),
         log_likelihood=mode.log_likelihood,
         converged=mode.converged and not bounded,
-        diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior},
+        diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior, "integrated": int(mode.integrated)},
         notes=tuple(notes),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
