@@ -98,7 +98,9 @@ class Joint:
 class Solver(Protocol):
     """What can be asked of the joint Gaussian."""
 
-    exact: bool
+    @property
+    def joint(self) -> Joint:
+        """The parts of the precision."""
 
     def solve(self, right: Point) -> Point:
         """The joint covariance times a right-hand side."""
@@ -126,7 +128,6 @@ class StudentsKept:
     """Items eliminated: one factorisation of the size of the ability weights."""
 
     joint: Joint
-    exact = True
 
     def solve(self, right: Point) -> Point:
         """The joint covariance times a right-hand side."""
@@ -138,8 +139,8 @@ class StudentsKept:
     def variances(self) -> Point:
         """Marginal variances of `w` and `x`."""
         own = np.diagonal(self.joint.inverse, axis1=1, axis2=2)
-        spread = self._theta_covariance @ self._regression.reshape(len(self._theta_covariance), -1)
-        through = np.sum(spread.reshape(self._regression.shape) * self._regression, axis=0)
+        spread = self.theta_covariance @ self.regression.reshape(len(self.theta_covariance), -1)
+        through = np.sum(spread.reshape(self.regression.shape) * self.regression, axis=0)
         return Point(np.diag(self._covariance).copy(), np.asarray((own + through).T))
 
     def sample(self, rng: np.random.Generator, count: int) -> Point:
@@ -149,7 +150,7 @@ class StudentsKept:
         root = np.linalg.cholesky(self.joint.inverse)
         own = np.einsum("ikl,dil->dki", root, rng.standard_normal((count, *root.shape[:2])))
         theta = loadings.ability(w)
-        pulled = theta @ self._regression.reshape(theta.shape[1], -1)
+        pulled = theta @ self.regression.reshape(theta.shape[1], -1)
         return Point(w, own - pulled.reshape(count, *root.shape[:2]).transpose(0, 2, 1))
 
     @cached_property
@@ -157,14 +158,14 @@ class StudentsKept:
         return self.joint.coupling.dense()
 
     @cached_property
-    def _regression(self) -> Floats:
+    def regression(self) -> Floats:
         """Coupling times inverse item blocks `[S, I, K]`."""
         return np.asarray(np.matmul(self._dense.transpose(1, 0, 2), self.joint.inverse).transpose(1, 0, 2))
 
     @cached_property
     def _factor(self) -> Floats:
         loadings, students = self.joint.known.loadings, len(self._dense)
-        inside = -self._regression.reshape(students, -1) @ self._dense.reshape(students, -1).T
+        inside = -self.regression.reshape(students, -1) @ self._dense.reshape(students, -1).T
         inside[np.diag_indices(students)] += self.joint.known.information
         precision = loadings.back(loadings.back(inside).T)
         precision[np.diag_indices(loadings.size)] += 1.0
@@ -175,7 +176,8 @@ class StudentsKept:
         return np.asarray(cho_solve((self._factor, True), np.eye(len(self._factor))))
 
     @cached_property
-    def _theta_covariance(self) -> Floats:
+    def theta_covariance(self) -> Floats:
+        """Marginal covariance of the abilities `[S, S]`."""
         loadings = self.joint.known.loadings
         return loadings.ability(loadings.ability(self._covariance).T)
 
@@ -185,7 +187,6 @@ class ItemsKept:
     """Abilities eliminated: one factorisation of the size of the item coordinates."""
 
     joint: Joint
-    exact = True
 
     def solve(self, right: Point) -> Point:
         """The joint covariance times a right-hand side."""
@@ -238,7 +239,6 @@ class Iterative:
     """Conjugate gradients on the items, abilities eliminated; variances and draws by blocks."""
 
     joint: Joint
-    exact = False
 
     def solve(self, right: Point) -> Point:
         """The joint covariance times a right-hand side, to a relative error of `TOLERANCE`."""

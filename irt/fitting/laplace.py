@@ -21,10 +21,12 @@ from functools import cached_property
 import numpy as np
 
 from irt.fitting import fused
+from irt.fitting import scales as scaling
 from irt.fitting.ability import Known, Loadings, loadings
-from irt.fitting.gaussian import Coupling, Joint, Point, Solver, solver
+from irt.fitting.gaussian import Coupling, Joint, Point, Solver, StudentsKept, solver
+from irt.fitting.scales import Scales, widest_a
 from irt.kernels import ItemParameters, sigmoid
-from irt.model import Priors, Problem, RawDraws
+from irt.model import Problem, RawDraws
 from irt.responses import Floats
 
 ROUNDS = 200
@@ -40,22 +42,6 @@ NODES, DAMPED, STRIDE = 9, 0.7, 1.0
 """Of integrated abilities: quadrature nodes, share of a step that is taken (whole ones oscillate), its largest size."""
 DOUBLE = 1_000_000
 """Cells up to which the climb keeps their weights in double precision."""
-
-
-@dataclass(frozen=True)
-class Scales:
-    """Hyperparameters, in logits: fixed within a climb, updated between climbs."""
-
-    terms: tuple[float, ...]
-    residual: float
-    spread_a: float
-    centre_b: float
-    spread_b: float
-
-    def vector(self) -> Floats:
-        """Logarithms of the scales, with `centre_b` as it is: what convergence is judged by."""
-        scales = [*self.terms, self.residual, self.spread_a, self.spread_b]
-        return np.append(np.log(scales), self.centre_b)
 
 
 @dataclass(frozen=True)
@@ -75,6 +61,27 @@ class Curvature:
         """Marginal variances of w `[p + S]` and x `[K, I]`."""
         free = self.solver.variances()
         return Point(free.w - self.held.w**2 / self.held_size, free.x - self.held.x**2 / self.held_size)
+
+    @cached_property
+    def loadings(self) -> Floats:
+        """Weights to abilities, dense `[S, p + S]`."""
+        known = self.solver.joint.known.loadings
+        return known.ability(np.eye(known.size)).T
+
+    @cached_property
+    def theta_cov(self) -> Floats:
+        """Covariance of the abilities `[S, S]` before conditioning."""
+        return StudentsKept(self.solver.joint).theta_covariance
+
+    @property
+    def item_cov(self) -> Floats:
+        """Covariance of each item's coordinates given the abilities `[I, K, K]`, before conditioning."""
+        return self.solver.joint.inverse
+
+    @cached_property
+    def regression(self) -> Floats:
+        """Regression of the items' coordinates on the abilities, with its sign turned `[I, K, S]`."""
+        return StudentsKept(self.solver.joint).regression.transpose(1, 2, 0)
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,7 @@ def _reliability(problem: Problem, fit: LaplaceFit) -> float:
 
 
 def _climb(problem: Problem, progress: Callable[[int, int], None] | None, integrate: bool) -> LaplaceFit:
-    scales = _starting_scales(problem)
+    scales = scaling.starting(problem)
     point = _starting_point(problem, scales)
     value, _ = _objective(problem, scales, point)
     converged = False
@@ -130,12 +137,12 @@ def _climb(problem: Problem, progress: Callable[[int, int], None] | None, integr
     for rounds in range(1, ROUNDS + 1):
         slope, curvature = _linearise(problem, scales, point, integrate)
         point, value, _ = _scoring_step(problem, scales, point, -np.inf if integrate else value, slope, curvature)
-        updated = _update_scales(problem, scales, point, curvature)
-        point = _recoordinate(problem, point, scales, updated)
+        updated = scaling.updated(problem, scales, point, curvature.variances)
+        point = scaling.recoordinated(problem, point, scales, updated)
         change = updated.vector() - scales.vector()
         if rounds % LEAP == 0 and not integrate:
-            leapt = _leap(updated, change, last)
-            point, updated = _recoordinate(problem, point, updated, leapt), leapt
+            leapt = scaling.leapt(updated, change, last)
+            point, updated = scaling.recoordinated(problem, point, updated, leapt), leapt
         scales, last = updated, change
         value, _ = _objective(problem, scales, point)
         if progress is not None:
@@ -188,19 +195,6 @@ def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: in
     rng = np.random.default_rng([seed, 1])
     noise = rng.standard_normal(count) / np.sqrt(2.0 * freedom + 1.0)
     return np.asarray(fit.scales.residual * np.exp(noise))
-
-
-def _leap(scales: Scales, change: Floats, last: Floats) -> Scales:
-    """Aitken's extrapolation of a slow EM sequence, component by component, never more than twenty steps ahead."""
-    ratio = np.divide(change, last, out=np.zeros_like(change), where=np.abs(last) > 1e-12)
-    ratio = np.where(ratio > 0, np.minimum(ratio, 20 / 21), 0.0)
-    logs = scales.vector() + np.clip(change * ratio / (1 - ratio), -0.25, 0.25)
-    *terms, residual, spread_a, spread_b = np.clip(np.exp(logs[:-1]), 1e-3, 20.0).tolist()
-    return Scales(tuple(terms), residual, spread_a, float(logs[-1]), spread_b)
-
-
-def _starting_scales(problem: Problem) -> Scales:
-    return Scales(tuple(0.5 for _ in problem.design.terms), 0.7, 0.3, 0.0, 1.0)
 
 
 def _starting_point(problem: Problem, scales: Scales) -> Point:
@@ -382,80 +376,14 @@ def _step(problem: Problem, point: Point, slope: Point, curvature: Curvature) ->
     return Point(step.w - excess * curvature.held.w, step.x - excess * curvature.held.x)
 
 
-def _update_scales(problem: Problem, scales: Scales, point: Point, curvature: Curvature) -> Scales:
-    """EM step: each scale from the expected sum of squares it governs, with its prior on the log scale."""
-    priors = problem.priors
-    second = point.w**2 + w_variances(curvature)
-    terms, start = [], 0
-    for scale, term in zip(scales.terms, problem.design.terms, strict=True):
-        size = len(term.levels)
-        terms.append(_scale_mode(size, scale**2 * second[start : start + size].sum(), priors.term_scale))
-        start += size
-    residual = scales.residual
-    if problem.design.residual:
-        spread = scales.residual**2 * second[start:].sum()
-        width = None if problem.design.terms else priors.common_a
-        residual = _scale_mode(problem.design.students, spread, priors.residual_scale, width)
-    variance = item_variances(curvature)
-    row = int(problem.free_a)
-    items = point.x.shape[1]
-    spread_a = scales.spread_a
-    if problem.free_a:
-        squares = float(np.sum(point.x[0] ** 2 + variance[0]))
-        spread_a = min(_scale_mode(items - 1, spread_a**2 * squares, priors.spread_a), widest_a(priors))
-    b = scales.centre_b + scales.spread_b * point.x[row]
-    centre = float(b.sum() / (items + (scales.spread_b / priors.centre_b) ** 2))
-    squares = float(np.sum((b - centre) ** 2 + scales.spread_b**2 * variance[row]))
-    return Scales(tuple(terms), residual, spread_a, centre, _scale_mode(items, squares, priors.spread_b))
-
-
 def w_variances(curvature: Curvature) -> Floats:
     """Posterior variances of the ability weights `[p + S]`."""
     return curvature.variances.w
 
 
-def widest_a(priors: Priors) -> float:
-    """Largest spread of log discrimination a joint mode is allowed.
-
-    With few items and very unequal discriminations the joint likelihood rises without end: abilities line up on either
-    side of one item whose discrimination grows (a Heywood case). The bound stops that; a fit at it is not converged.
-    """
-    return 2.0 * priors.spread_a
-
-
 def item_variances(curvature: Curvature) -> Floats:
     """Marginal posterior variances of item coordinates `[K, I]`."""
     return curvature.variances.x
-
-
-def _scale_mode(size: int, squares: float, width: float, log_width: float | None = None) -> float:
-    """Mode over v = log scale of `-size v - squares/2 e^(-2v)` plus its prior: half-normal (with its Jacobian v), or
-    Normal(0, log_width) on v. The derivative falls monotonically, so bisection finds it.
-    """
-    low, high = np.log(1e-3), np.log(20.0 if log_width is not None else 4.0 * width)
-    for _ in range(50):
-        v = (low + high) / 2
-        prior = 1 - np.exp(2 * v) / width**2 if log_width is None else -v / log_width**2
-        if -size + squares * np.exp(-2 * v) + prior > 0:
-            low = v
-        else:
-            high = v
-    return float(np.exp((low + high) / 2))
-
-
-def _recoordinate(problem: Problem, point: Point, old: Scales, new: Scales) -> Point:
-    """The same abilities and item parameters in the coordinates of the new scales."""
-    w, start = point.w.copy(), 0
-    for before, after, term in zip(old.terms, new.terms, problem.design.terms, strict=True):
-        w[start : start + len(term.levels)] *= before / after
-        start += len(term.levels)
-    w[start:] *= old.residual / new.residual
-    x = point.x.copy()
-    if problem.free_a:
-        x[0] *= old.spread_a / new.spread_a
-    row = int(problem.free_a)
-    x[row] = (old.centre_b + old.spread_b * x[row] - new.centre_b) / new.spread_b
-    return Point(w, x)
 
 
 def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:

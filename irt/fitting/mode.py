@@ -36,8 +36,9 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
         )
     elif mode.integrated:
         notes.append(
-            "So few answers say little about each ability: item parameters are at the mode of the marginal posterior, "
-            "abilities integrated (approximately; method 'mml' does it exactly)."
+            "A joint mode of items and abilities is not to be trusted here (abilities poorly determined, or "
+            "discriminations that ran away): the items are at the mode of the marginal posterior, with abilities "
+            "integrated approximately; method 'mml' does it exactly."
         )
     if not mode.converged:
         notes.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")

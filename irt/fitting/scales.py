@@ -1,0 +1,111 @@
+"""The scales of the priors by EM, and what they do to coordinates.
+
+Each scale maximises the expected log density of the group it governs plus its own prior; a joint mode over scales and
+effects would collapse them to zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from irt.fitting.gaussian import Point
+from irt.model import Priors, Problem
+from irt.responses import Floats
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Hyperparameters, in logits: fixed within a climb, updated between climbs."""
+
+    terms: tuple[float, ...]
+    residual: float
+    spread_a: float
+    centre_b: float
+    spread_b: float
+
+    def vector(self) -> Floats:
+        """Logarithms of the scales, with `centre_b` as it is: what convergence is judged by."""
+        scales = [*self.terms, self.residual, self.spread_a, self.spread_b]
+        return np.append(np.log(scales), self.centre_b)
+
+
+def starting(problem: Problem) -> Scales:
+    """Where the climb begins."""
+    return Scales(tuple(0.5 for _ in problem.design.terms), 0.7, 0.3, 0.0, 1.0)
+
+
+def updated(problem: Problem, scales: Scales, point: Point, variances: Point) -> Scales:
+    """EM step: each scale from the expected sum of squares it governs, with its prior on the log scale."""
+    priors = problem.priors
+    second = point.w**2 + variances.w
+    terms, start = [], 0
+    for scale, term in zip(scales.terms, problem.design.terms, strict=True):
+        size = len(term.levels)
+        terms.append(_scale_mode(size, scale**2 * second[start : start + size].sum(), priors.term_scale))
+        start += size
+    residual = scales.residual
+    if problem.design.residual:
+        spread = scales.residual**2 * second[start:].sum()
+        width = None if problem.design.terms else priors.common_a
+        residual = _scale_mode(problem.design.students, spread, priors.residual_scale, width)
+    variance = variances.x
+    row = int(problem.free_a)
+    items = point.x.shape[1]
+    spread_a = scales.spread_a
+    if problem.free_a:
+        squares = float(np.sum(point.x[0] ** 2 + variance[0]))
+        spread_a = min(_scale_mode(items - 1, spread_a**2 * squares, priors.spread_a), widest_a(priors))
+    b = scales.centre_b + scales.spread_b * point.x[row]
+    centre = float(b.sum() / (items + (scales.spread_b / priors.centre_b) ** 2))
+    squares = float(np.sum((b - centre) ** 2 + scales.spread_b**2 * variance[row]))
+    return Scales(tuple(terms), residual, spread_a, centre, _scale_mode(items, squares, priors.spread_b))
+
+
+def leapt(scales: Scales, change: Floats, last: Floats) -> Scales:
+    """Aitken's extrapolation of a slow EM sequence, component by component, never more than twenty steps ahead."""
+    ratio = np.divide(change, last, out=np.zeros_like(change), where=np.abs(last) > 1e-12)
+    ratio = np.where(ratio > 0, np.minimum(ratio, 20 / 21), 0.0)
+    logs = scales.vector() + np.clip(change * ratio / (1 - ratio), -0.25, 0.25)
+    *terms, residual, spread_a, spread_b = np.clip(np.exp(logs[:-1]), 1e-3, 20.0).tolist()
+    return Scales(tuple(terms), residual, spread_a, float(logs[-1]), spread_b)
+
+
+def recoordinated(problem: Problem, point: Point, old: Scales, new: Scales) -> Point:
+    """The same abilities and item parameters in the coordinates of the new scales."""
+    w, start = point.w.copy(), 0
+    for before, after, term in zip(old.terms, new.terms, problem.design.terms, strict=True):
+        w[start : start + len(term.levels)] *= before / after
+        start += len(term.levels)
+    w[start:] *= old.residual / new.residual
+    x = point.x.copy()
+    if problem.free_a:
+        x[0] *= old.spread_a / new.spread_a
+    row = int(problem.free_a)
+    x[row] = (old.centre_b + old.spread_b * x[row] - new.centre_b) / new.spread_b
+    return Point(w, x)
+
+
+def widest_a(priors: Priors) -> float:
+    """Largest spread of log discrimination a joint mode is allowed.
+
+    With few items and very unequal discriminations the joint likelihood rises without end: abilities line up on either
+    side of one item whose discrimination grows (a Heywood case). The bound stops that; a fit at it is not converged.
+    """
+    return 2.0 * priors.spread_a
+
+
+def _scale_mode(size: int, squares: float, width: float, log_width: float | None = None) -> float:
+    """Mode over v = log scale of `-size v - squares/2 e^(-2v)` plus its prior: half-normal (with its Jacobian v), or
+    Normal(0, log_width) on v. The derivative falls monotonically, so bisection finds it.
+    """
+    low, high = np.log(1e-3), np.log(20.0 if log_width is not None else 4.0 * width)
+    for _ in range(50):
+        v = (low + high) / 2
+        prior = 1 - np.exp(2 * v) / width**2 if log_width is None else -v / log_width**2
+        if -size + squares * np.exp(-2 * v) + prior > 0:
+            low = v
+        else:
+            high = v
+    return float(np.exp((low + high) / 2))
