@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from irt.answers import pack
 from irt.checks.loo import loo
 from irt.design import Design, build_design
 from irt.fitting.outcome import Outcome, Progress, Settings
@@ -178,10 +179,9 @@ def _advice(problem: Problem, data: ResponseMatrix) -> list[str]:
 
 def _item_notes(result: Fit) -> list[str]:
     """Sentences about items whose answers alone cannot place them."""
-    right = result.data.successes.sum(axis=0)
-    attempts = result.data.attempts.sum(axis=0)
+    right, wrong = pack(result.data).by_item
     notes = []
-    for word, extreme in (("correctly", right == attempts), ("wrongly", right == 0)):
+    for word, extreme in (("correctly", wrong == 0), ("wrongly", right == 0)):
         count = int(extreme.sum())
         if count:
             noun = "item was" if count == 1 else "items were"

@@ -10,6 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+PIECE = 4_000_000
+"""Cells that are checked at a time, so that a large table needs no copies of itself."""
 
 
 @dataclass(frozen=True)
@@ -119,20 +121,25 @@ def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
 def _require_scores(data: ResponseMatrix) -> None:
     if data.trials is not None and data.trials.shape != data.scores.shape:
         raise ValueError(f"trials have shape {data.trials.shape}; scores have {data.scores.shape}")
-    attempts = data.attempts
-    asked = data.asked
-    whole = np.isfinite(attempts) & (attempts == np.round(attempts)) & (attempts >= 1)
-    scores = np.nan_to_num(data.scores, posinf=-1.0, neginf=-1.0)
-    good = whole & (scores >= 0) & (scores <= attempts) & (scores == np.round(scores))
+    size = max(1, PIECE // max(len(data.items), 1))
+    for start in range(0, len(data.students), size):
+        _require_rows(data, slice(start, start + size))
+
+
+def _require_rows(data: ResponseMatrix, rows: slice) -> None:
+    given = data.scores[rows]
+    trials = np.ones_like(given) if data.trials is None else np.nan_to_num(data.trials[rows])
+    asked = ~np.isnan(given)
+    whole = np.isfinite(trials) & (trials == np.round(trials)) & (trials >= 1)
+    scores = np.nan_to_num(given, posinf=-1.0, neginf=-1.0)
+    good = whole & (scores >= 0) & (scores <= trials) & (scores == np.round(scores))
     if np.all(good | ~asked):
         return
     row, column = np.argwhere(asked & ~good)[0]
-    wanted = (
-        "0, 1 or NaN" if data.trials is None else f"a whole number from 0 to its trials ({attempts[row, column]:g})"
-    )
+    wanted = "0, 1 or NaN" if data.trials is None else f"a whole number from 0 to its trials ({trials[row, column]:g})"
     raise ValueError(
-        f"student '{data.students[row]}', item '{data.items[column]}': "
-        f"score {data.scores[row, column]:g} is not {wanted}"
+        f"student '{data.students[rows][row]}', item '{data.items[column]}': "
+        f"score {given[row, column]:g} is not {wanted}"
     )
 
 

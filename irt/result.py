@@ -126,11 +126,10 @@ class Fit:
     @cached_property
     def expected(self) -> Floats:
         """Posterior mean probability of a right answer `[S, I]`."""
-        total = np.zeros(self.data.scores.shape)
+        from irt.fitting import fused
+
         thin = self.thinned(BAND_DRAWS)
-        for theta, a, b, c, d in zip(*(thin[name] for name in ("theta", "a", "b", "c", "d")), strict=True):
-            total += c + (d - c) * kernels.sigmoid(a * (theta[:, None] - b))
-        return total / len(thin["a"])
+        return fused.expected(*(thin[name] for name in ("theta", "a", "b", "c", "d")))
 
     def contrast(self, facet: str, level_a: str, level_b: str) -> Estimate:
         """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from irt.design import Design
 from irt.kernels import sigmoid
 from irt.responses import Floats, ResponseMatrix
+
+CELLS = 4_000_000
+"""Cells in a block of columns."""
 
 
 def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
@@ -26,38 +30,77 @@ def item_fit(data: ResponseMatrix, expected: Floats, chance: Floats) -> pd.DataF
     Infit and outfit are mean squares of residuals, information-weighted and not (Wright & Masters 1982); the point
     biserial is the correlation with the share right on the other items, 0 for a constant item, which is flagged.
     """
-    asked, attempts = data.asked, data.attempts
-    residual = data.successes - attempts * expected
-    variance = np.maximum(attempts * expected * (1 - expected), 1e-12)
-    squares = np.where(asked, residual**2, 0.0)
-    infit = squares.sum(axis=0) / np.where(asked, variance, 0.0).sum(axis=0)
-    outfit = (squares / variance).sum(axis=0) / np.maximum(asked.sum(axis=0), 1)
-    correlation = rest_correlation(data)
-    flags = _flags(data, correlation, chance)
+    parts = [_item_fit(block, expected[:, block.columns]) for block in _blocks(data)]
+    infit, outfit, correlation, right, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
+    flags = _flags(right, asked, correlation, chance)
     return pd.DataFrame({"infit": infit, "outfit": outfit, "point_biserial": correlation, "flags": flags})
 
 
 def rest_correlation(data: ResponseMatrix) -> Floats:
     """Correlation `[I]` of each item with the share right on all other items; 0 where either is constant."""
-    k, n = data.successes, data.attempts
-    rest = (k.sum(axis=1, keepdims=True) - k) / np.maximum(n.sum(axis=1, keepdims=True) - n, 1)
-    share = np.where(data.asked, np.nan_to_num(data.proportions), 0.0)
-    weight = data.asked.astype(np.float64)
-    count = np.maximum(weight.sum(axis=0), 1)
-    x = np.where(data.asked, share - (share * weight).sum(axis=0) / count, 0.0)
-    y = np.where(data.asked, rest - (rest * weight).sum(axis=0) / count, 0.0)
+    return np.concatenate([_rest_correlation(block) for block in _blocks(data)])
+
+
+class _Block(NamedTuple):
+    """Some columns of a table: successes and trials `[S, B]` (0 where not asked), and all items' totals `[S, 1]`."""
+
+    columns: slice
+    k: Floats
+    n: Floats
+    all_k: Floats
+    all_n: Floats
+
+
+def _blocks(data: ResponseMatrix) -> Iterator[_Block]:
+    """The table a block of columns at a time, so that large tables are not copied whole."""
+    students, items = data.scores.shape
+    size = max(1, CELLS // students)
+    columns = [slice(start, min(start + size, items)) for start in range(0, items, size)]
+    all_k, all_n = np.zeros((students, 1)), np.zeros((students, 1))
+    for block in columns:
+        for total, part in zip((all_k, all_n), _counts(data, block), strict=True):
+            total += part.sum(axis=1, keepdims=True)
+    for block in columns:
+        yield _Block(block, *_counts(data, block), all_k, all_n)
+
+
+def _counts(data: ResponseMatrix, columns: slice) -> tuple[Floats, Floats]:
+    scores = data.scores[:, columns]
+    asked = ~np.isnan(scores)
+    trials = 1.0 if data.trials is None else np.nan_to_num(data.trials[:, columns])
+    return np.where(asked, scores, 0.0), np.where(asked, trials, 0.0)
+
+
+def _item_fit(block: _Block, expected: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Infit, outfit, rest correlation, share right and number asked of the items of a block."""
+    asked = block.n > 0
+    variance = np.maximum(block.n * expected * (1 - expected), 1e-12)
+    squares = np.where(asked, (block.k - block.n * expected) ** 2, 0.0)
+    infit = squares.sum(axis=0) / np.where(asked, variance, 0.0).sum(axis=0)
+    count = asked.sum(axis=0)
+    outfit = (squares / variance).sum(axis=0) / np.maximum(count, 1)
+    right = block.k.sum(axis=0) / np.maximum(block.n.sum(axis=0), 1)
+    return infit, outfit, _rest_correlation(block), right, count
+
+
+def _rest_correlation(block: _Block) -> Floats:
+    k, n, asked = block.k, block.n, block.n > 0
+    rest = (block.all_k - k) / np.maximum(block.all_n - n, 1)
+    share = k / np.maximum(n, 1)
+    count = np.maximum(asked.sum(axis=0), 1)
+    x = np.where(asked, share - share.sum(axis=0) / count, 0.0)
+    y = np.where(asked, rest - (rest * asked).sum(axis=0) / count, 0.0)
     norm = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
-    return np.asarray(np.divide((x * y).sum(axis=0), norm, out=np.zeros(len(data.items)), where=norm > 1e-12))
+    return np.asarray(np.divide((x * y).sum(axis=0), norm, out=np.zeros(norm.shape), where=norm > 1e-12))
 
 
-def _flags(data: ResponseMatrix, correlation: Floats, chance: Floats) -> list[str]:
+def _flags(right: Floats, asked: Floats, correlation: Floats, chance: Floats) -> list[str]:
     """Plain words, separated by '; '; empty when nothing is wrong.
 
     A negative correlation counts when it lies 1.28 standard errors below 0 (one-sided 10 %); with a share right below
     chance on top of it, the key is probably wrong: better students choose another answer.
     """
-    right = data.successes.sum(axis=0) / np.maximum(data.attempts.sum(axis=0), 1)
-    error = 1 / np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1))
+    error = 1 / np.sqrt(np.maximum(asked - 1, 1))
     words = []
     for share, rho, se, guess in zip(right, correlation, error, chance, strict=True):
         found = []

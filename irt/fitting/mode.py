@@ -11,8 +11,8 @@ from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.model import Problem, report_scale
 from irt.responses import Floats
 
-DRAWS = 2000
-CELLS = 40_000_000
+FEWEST, DRAWS = 200, 2000
+CELLS = 12_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 
 
@@ -21,7 +21,7 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
     begin = time.perf_counter()
     mode = laplace.climb(problem, progress)
     per_draw = problem.answers.shape[1] * 4 + problem.answers.shape[0]
-    count = int(np.clip(CELLS // per_draw, 200, DRAWS))
+    count = int(np.clip(CELLS // per_draw, FEWEST, DRAWS))
     raw = laplace.draw(problem, mode, count, settings.seed)
     reported = report_scale(raw, problem.design)
     if problem.design.terms and problem.design.residual:

@@ -174,13 +174,21 @@ def test_auto_takes_the_simplest_model_that_predicts_as_well_and_says_why() -> N
     assert spread.model == "2pl"
 
 
-def test_a_joint_mode_that_runs_away_is_stopped_and_not_called_converged() -> None:
-    data = irt.simulate(150, 15, "2pl", seed=9, log_a_sd=1.0).data
-    fit = irt.fit(data, method="map")
+def test_discriminations_that_run_away_are_stopped_and_not_called_converged() -> None:
+    sim = irt.simulate(150, 15, "2pl", seed=9, log_a_sd=1.0)
+    fit = irt.fit(sim.data, method="map")
     assert not fit.converged
     assert any("ran into its bound" in sentence for sentence in fit.warnings)
-    with pytest.raises(ValueError, match="'auto' cannot compare 2pl"):
-        irt.fit(data, "auto", method="map")
+    # Abilities integrated, the answer is still usable: in a joint mode most discriminations end at 0.
+    assert np.corrcoef(np.log(fit.point["a"]), np.log(sim.truth.a))[0, 1] > 0.8
+
+
+def test_auto_is_refused_where_cross_validation_is_unreliable(monkeypatch: pytest.MonkeyPatch) -> None:
+    from irt import estimation
+
+    monkeypatch.setattr(estimation, "UNRELIABLE", -1.0)
+    with pytest.raises(ValueError, match="'auto' cannot compare 1pl, 2pl, 3pl"):
+        irt.fit(irt.simulate(60, 12, seed=9).data, "auto", method="map")
 
 
 @pytest.mark.parametrize(
