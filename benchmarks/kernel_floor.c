@@ -1,5 +1,5 @@
-/* The floor: value and gradient of the two- and three-parameter model, one exponential and one division a cell, written
-   for gcc -O3 -march=native -ffast-math to vectorise. Answers are 1, -1, or 0 for not asked; no extreme values. */
+/* The floor: value and gradient of the two-parameter model, one exponential and one division a cell, written for
+   gcc -O3 -march=native -ffast-math to vectorise. Answers are 1, -1, or 0 for not asked; no extreme values. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -51,40 +51,6 @@ double plain(const int8_t *codes, const double *theta, const double *a, const do
                 gb[i] -= aa[i] * g;
             }
             value += total - log(product);
-            by_theta[s] += slope;
-        }
-    }
-    return value;
-}
-
-double guessing(const int8_t *codes, const double *theta, const double *a, const double *b, const double *c,
-                int students, int items, double *by_theta, double *by_a, double *by_b, double *by_c) {
-    double value = 0.0;
-    memset(by_theta, 0, students * sizeof(double));
-    memset(by_a, 0, items * sizeof(double));
-    memset(by_b, 0, items * sizeof(double));
-    memset(by_c, 0, items * sizeof(double));
-    for (int first = 0; first < items; first += BLOCK) { /* products of ordinary answers do not underflow */
-        int count = items - first < BLOCK ? items - first : BLOCK;
-        for (int s = 0; s < students; s++) {
-            const int8_t *restrict row = codes + (int64_t)s * items + first;
-            const double *restrict aa = a + first, *restrict bb = b + first, *restrict cc = c + first;
-            double *restrict ga = by_a + first, *restrict gb = by_b + first, *restrict gc = by_c + first;
-            double t = theta[s], product = 1.0, slope = 0.0;
-            for (int i = 0; i < count; i++) {
-                double y = row[i], u = t - bb[i], x = aa[i] * u;
-                double e = power_of_e(-fabs(x)), uu = x < 0 ? e : 1.0, vv = x < 0 ? 1.0 : e;
-                double known = fabs(y), hit = 0.5 * (known + y);
-                double num = hit * uu + ((1.0 - hit) + (2.0 * hit - 1.0) * cc[i]) * vv;
-                double r = 1.0 / ((1.0 + e) * num), inverse = y * r * (1.0 + e);
-                product *= 1.0 - known + known * (r * num * num);
-                double g = y * (1.0 - cc[i]) * e * r;
-                slope += aa[i] * g;
-                ga[i] += g * u;
-                gb[i] -= aa[i] * g;
-                gc[i] += inverse * vv;
-            }
-            value += log(product);
             by_theta[s] += slope;
         }
     }

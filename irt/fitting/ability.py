@@ -27,7 +27,7 @@ class Loadings:
     def size(self) -> int:
         """Number of weights."""
         students, effects = self.effects.shape
-        return effects + (0 if self.residual is None else students)
+        return int(effects + (0 if self.residual is None else students))
 
     def ability(self, w: Floats) -> Floats:
         """`L w` `[..., S]` of weights `[..., p + S]`."""

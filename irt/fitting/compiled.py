@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-import numba
+import numba  # type: ignore[import-untyped]
 import numpy as np
 
-F = TypeVar("F", bound=Callable[..., Any])
+Function = Callable[..., Any]
 BLOCK = 256
 """Items at a time: products of as many factors in [1, 2] stay below 2^256."""
 FAR = 700.0
@@ -29,13 +29,13 @@ LARGEST = 1e200
 SMALLEST = 1e-307
 
 
-def _exactly(function: F) -> F:
-    return cast(F, numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})(function))
+def _exactly(function: Function) -> Function:
+    return cast(Function, numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})(function))
 
 
-def _summing(function: F) -> F:
+def _summing(function: Function) -> Function:
     flags = {"contract", "reassoc", "nsz"}
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=flags)(function))
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=flags)(function))
 
 
 @_exactly

@@ -7,6 +7,8 @@ in a way that depends on the table's size only and partial sums are added in ord
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,10 +20,9 @@ from irt.answers import Answers, pieces
 from irt.kernels import ItemParameters, log_probability, probability
 from irt.responses import Floats
 
-try:
-    from irt.fitting import compiled
-except ImportError:  # numba is optional
-    compiled = None  # type: ignore[assignment]
+compiled: Any = None
+with contextlib.suppress(ImportError):  # numba may be missing
+    compiled = importlib.import_module("irt.fitting.compiled")
 
 CELLS = 200_000
 """Cells a thread takes at a time, at least."""
