@@ -16,8 +16,8 @@ from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
 from irt.result import Fit
 
-METHODS = ("nuts", "map")
-BACKENDS = {"nuts": "numpyro", "map": "numpy"}
+METHODS = ("nuts", "map", "laplace")
+BACKENDS = {"nuts": "numpyro", "map": "numpy", "laplace": "numpy"}
 SAMPLERS = ("nuts",)
 LOO_CELLS = 400_000
 FEW_STUDENTS = 200
@@ -45,9 +45,10 @@ def fit(
     """Fit `1pl`, `2pl`, `3pl`, `4pl`, or `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject).
 
     `method="nuts"` samples the posterior (numpyro) and passes a convergence gate, trying once more with more draws when
-    it fails; `method="map"` gives the joint mode with Laplace standard errors in a fraction of a second. `facets=None`
-    uses every facet of the table, `()` none. `options` is the number of choices per item (one number, a list, or a
-    mapping), on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
+    it fails; `method="map"` gives the joint mode with Laplace standard errors in a fraction of a second, for tables of
+    any size; `method="laplace"` adds the uncertainty of the scales (nested Laplace, a second or so). `facets=None` uses
+    every facet of the table, `()` none. `options` is the number of choices per item (one number, a list, or a mapping),
+    on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
     """
     _require_known(model, method, backend, interval, chains)
     require_estimable(data)
@@ -149,6 +150,10 @@ def _run(method: str, problem: Problem, settings: Settings, progress: Progress |
         from irt.fitting.sampling import sample_posterior
 
         return sample_posterior(problem, settings, progress)
+    if method == "laplace":
+        from irt.fitting.nested import find_nested
+
+        return find_nested(problem, settings, progress)
     from irt.fitting.mode import find_mode
 
     return find_mode(problem, settings, progress)
@@ -158,7 +163,7 @@ def _require_known(model: str, method: str, backend: str | None, interval: float
     if model not in (*MODELS, "auto"):
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
     if method not in METHODS:
-        raise ValueError(f"unknown method '{method}'; {' or '.join(METHODS)} were wanted")
+        raise ValueError(f"unknown method '{method}'; {', '.join(METHODS[:-1])} or {METHODS[-1]} were wanted")
     if backend not in (None, BACKENDS[method]):
         raise ValueError(f"method '{method}' has no backend '{backend}'; {BACKENDS[method]} was wanted")
     if not 0 < interval < 1:

@@ -87,6 +87,12 @@ class Known:
         return np.asarray(1.0 - shares)
 
     @property
+    def log_determinant(self) -> float:
+        """Of the precision `I + L' D L` (matrix determinant lemma)."""
+        square = (self.loadings.residual or 0.0) ** 2
+        return float(np.log1p(square * self.information).sum() - np.linalg.slogdet(self.core)[1])
+
+    @property
     def own(self) -> Floats:
         """The diagonal part of the covariance of `theta` `[S]`; the rest is `columns core columns'`."""
         square = (self.loadings.residual or 0.0) ** 2

@@ -95,6 +95,12 @@ class Joint:
         return np.asarray(np.linalg.inv(self.blocks))
 
 
+def log_determinant(found: Solver) -> float:
+    """Of the joint precision, for an exact solver."""
+    assert isinstance(found, StudentsKept | ItemsKept)
+    return found.log_determinant
+
+
 class Solver(Protocol):
     """What can be asked of the joint Gaussian."""
 
@@ -152,6 +158,11 @@ class StudentsKept:
         theta = loadings.ability(w)
         pulled = theta @ self.regression.reshape(theta.shape[1], -1)
         return Point(w, own - pulled.reshape(count, *root.shape[:2]).transpose(0, 2, 1))
+
+    @property
+    def log_determinant(self) -> float:
+        """Of the joint precision."""
+        return float(np.linalg.slogdet(self.joint.blocks)[1].sum() + 2 * np.log(np.diag(self._factor)).sum())
 
     @cached_property
     def _dense(self) -> Floats:
@@ -211,6 +222,11 @@ class ItemsKept:
         noise = np.sqrt(known.information) * rng.standard_normal((count, len(known.information)))
         w = known.solve(own + known.loadings.back(noise - flat.T @ self._dense.T))
         return Point(w, flat.T.reshape(count, *self.joint.blocks.shape[:2]).transpose(0, 2, 1))
+
+    @property
+    def log_determinant(self) -> float:
+        """Of the joint precision."""
+        return self.joint.known.log_determinant + 2 * float(np.log(np.diag(self._factor)).sum())
 
     @cached_property
     def _dense(self) -> Floats:

@@ -23,7 +23,7 @@ import numpy as np
 from irt.fitting import fused
 from irt.fitting import scales as scaling
 from irt.fitting.ability import Known, Loadings, loadings
-from irt.fitting.gaussian import Coupling, Joint, Point, Solver, StudentsKept, solver
+from irt.fitting.gaussian import Coupling, Joint, Point, Solver, StudentsKept, log_determinant, solver
 from irt.fitting.scales import Scales, widest_a
 from irt.kernels import ItemParameters, sigmoid
 from irt.model import Problem, RawDraws
@@ -156,13 +156,15 @@ def _climb(problem: Problem, progress: Callable[[int, int], None] | None, integr
     return LaplaceFit(point, scales, curvature, likelihood, value, rounds, converged, integrate)
 
 
-def _polish(problem: Problem, scales: Scales, point: Point, value: float, integrate: bool) -> Point:
+def _polish(
+    problem: Problem, scales: Scales, point: Point, value: float, integrate: bool, enough: float = ENOUGH
+) -> Point:
     """Scoring at fixed scales to the end; a factorisation serves as long as its steps shrink well."""
     slope, curvature = _linearise(problem, scales, point, integrate)
     last = np.inf
     for _ in range(100):
         point, value, step = _scoring_step(problem, scales, point, -np.inf if integrate else value, slope, curvature)
-        if step < ENOUGH:
+        if step < enough:
             break
         if integrate or step > SLOW * last:
             slope, curvature = _linearise(problem, scales, point, integrate)
@@ -170,6 +172,22 @@ def _polish(problem: Problem, scales: Scales, point: Point, value: float, integr
             slope = _slope(problem, scales, point)
         last = step
     return point
+
+
+def refit(problem: Problem, fit: LaplaceFit, scales: Scales) -> LaplaceFit:
+    """The mode and curvature at other scales, from the mode at hand; abilities are not integrated."""
+    point = scaling.recoordinated(problem, fit.point, fit.scales, scales)
+    value, _ = _objective(problem, scales, point)
+    point = _polish(problem, scales, point, value, False, 1e-3)
+    value, likelihood = _objective(problem, scales, point)
+    _, curvature = _linearise(problem, scales, point, False, DEAR)
+    return LaplaceFit(point, scales, curvature, likelihood, value, fit.rounds, fit.converged)
+
+
+def log_evidence(fit: LaplaceFit) -> float:
+    """Laplace's approximation of log p(answers | scales), up to a constant (Tierney & Kadane 1986)."""
+    inside = log_determinant(fit.curvature.solver) + np.log(fit.curvature.held_size)
+    return fit.log_posterior - 0.5 * float(inside)
 
 
 def mode_of(problem: Problem, fit: LaplaceFit) -> RawDraws:

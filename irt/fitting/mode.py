@@ -20,13 +20,32 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
     """Climb to the mode and draw from its Gaussian approximation."""
     begin = time.perf_counter()
     mode = laplace.climb(problem, progress)
-    per_draw = problem.answers.shape[1] * 4 + problem.answers.shape[0]
-    count = int(np.clip(CELLS // per_draw, FEWEST, DRAWS))
+    count = draws_for(problem)
     raw = laplace.draw(problem, mode, count, settings.seed)
     reported = report_scale(raw, problem.design)
     if problem.design.terms and problem.design.residual:
         scale = laplace.residual_scale_draws(problem, mode, count, settings.seed)
         reported["residual_scale"] = reported["residual_scale"] * scale / mode.scales.residual
+    notes, bounded = verdict(problem, mode)
+    return Outcome(
+        draws=reported,
+        point=_reported_mode(problem, mode, raw.theta),
+        log_likelihood=mode.log_likelihood,
+        converged=mode.converged and not bounded,
+        diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior, "integrated": int(mode.integrated)},
+        notes=notes,
+        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
+    )
+
+
+def draws_for(problem: Problem) -> int:
+    """How many draws a table of this size gets."""
+    students, items = problem.answers.shape
+    return int(np.clip(CELLS // (items * 4 + students), FEWEST, DRAWS))
+
+
+def verdict(problem: Problem, mode: laplace.LaplaceFit) -> tuple[tuple[str, ...], bool]:
+    """What is to be said of a mode, and whether discriminations ran into their bound."""
     notes = []
     bounded = laplace.at_bound(problem, mode)
     if bounded:
@@ -42,15 +61,7 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
         )
     if not mode.converged:
         notes.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")
-    return Outcome(
-        draws=reported,
-        point=_reported_mode(problem, mode, raw.theta),
-        log_likelihood=mode.log_likelihood,
-        converged=mode.converged and not bounded,
-        diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior, "integrated": int(mode.integrated)},
-        notes=tuple(notes),
-        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
-    )
+    return tuple(notes), bounded
 
 
 def _reported_mode(problem: Problem, mode: laplace.LaplaceFit, theta: Floats) -> dict[str, Floats]:

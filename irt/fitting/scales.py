@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irt.fitting.gaussian import Point
 from irt.model import Priors, Problem
@@ -29,6 +30,28 @@ class Scales:
         """Logarithms of the scales, with `centre_b` as it is: what convergence is judged by."""
         scales = [*self.terms, self.residual, self.spread_a, self.spread_b]
         return np.append(np.log(scales), self.centre_b)
+
+    @staticmethod
+    def of(vector: Floats) -> Scales:
+        """The scales of a `vector`."""
+        *terms, residual, spread_a, spread_b = np.exp(vector[:-1]).tolist()
+        return Scales(tuple(terms), residual, spread_a, float(vector[-1]), spread_b)
+
+
+def log_prior(problem: Problem, vector: Floats) -> float:
+    """Log prior density of the scales' `vector`, up to a constant: half-normal scales, with the Jacobian of the log."""
+    priors, terms = problem.priors, len(problem.design.terms)
+    widths = np.array([*[priors.term_scale] * terms, priors.residual_scale, priors.spread_a, priors.spread_b])
+    logs = vector[:-1] - 0.5 * np.exp(2 * vector[:-1]) / widths**2
+    if not terms:
+        logs[0] = -0.5 * (vector[0] / priors.common_a) ** 2
+    return float(logs[estimated(problem)[:-1]].sum()) - 0.5 * float(vector[-1] / priors.centre_b) ** 2
+
+
+def estimated(problem: Problem) -> NDArray[np.bool_]:
+    """Which entries of the scales' `vector` the model has."""
+    terms = [True] * len(problem.design.terms)
+    return np.array([*terms, problem.design.residual, problem.free_a, True, True])
 
 
 def starting(problem: Problem) -> Scales:

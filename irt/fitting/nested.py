@@ -1,0 +1,116 @@
+"""Method `laplace`: the joint Gaussian approximation with the uncertainty of the scales.
+
+Nested Laplace approximation (Rue, Martino & Chopin 2009): given the scales, items and abilities are Gaussian around
+their mode; the scales' own posterior is the Laplace approximation of the evidence times their prior. It is explored by
+importance sampling from a Normal around its mode, and draws come from the Gaussians at the sampled scales.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from irt.fitting import laplace
+from irt.fitting import scales as scaling
+from irt.fitting.mode import draws_for, verdict
+from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.scales import Scales
+from irt.model import Problem, RawDraws, report_scale
+from irt.responses import Floats
+
+LARGEST = 500_000
+"""Cells of the largest table: every sampled scale costs a fit."""
+SAMPLES, STEP, WIDEN = 64, 0.2, 1.2
+
+
+def find_nested(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+    """Draws over the scales' posterior; ValueError for a table too large or where a joint mode fails."""
+    begin, (students, items) = time.perf_counter(), problem.answers.shape
+    if students * items > LARGEST:
+        raise ValueError(f"method 'laplace' fits up to {LARGEST} cells, found {students} x {items}; use method 'map'")
+    mode = laplace.climb(problem)
+    if mode.integrated:
+        raise ValueError(
+            "method 'laplace' needs a joint mode, which is not to be trusted here (abilities poorly determined, or "
+            "discriminations that ran away); use method 'nuts' or 'mml'"
+        )
+    vectors, weights = _scale_samples(problem, mode, settings.seed, progress)
+    raw = _draws(problem, mode, vectors, weights, settings.seed)
+    draws = report_scale(raw, problem.design)
+    notes, bounded = verdict(problem, mode)
+    effective = float(1.0 / np.sum(weights**2))
+    diagnostics = {"rounds": mode.rounds, "log_posterior": mode.log_posterior, "scale_samples": effective}
+    return Outcome(
+        draws=draws,
+        point={name: values.mean(axis=0) for name, values in draws.items()},
+        log_likelihood=mode.log_likelihood,
+        converged=mode.converged and not bounded and effective > 0.1 * SAMPLES,
+        diagnostics=diagnostics,
+        notes=notes,
+        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
+    )
+
+
+def _scale_samples(
+    problem: Problem, mode: laplace.LaplaceFit, seed: int, progress: Progress | None
+) -> tuple[Floats, Floats]:
+    """Vectors of scales `[SAMPLES, H]` and their normalised importance weights."""
+    free, start = np.flatnonzero(scaling.estimated(problem)), mode.scales.vector()
+
+    def density(moved: Floats) -> float:
+        vector = start.copy()
+        vector[free] = moved
+        return laplace.log_evidence(laplace.refit(problem, mode, Scales.of(vector))) + scaling.log_prior(
+            problem, vector
+        )
+
+    centre, spread = _normal(density, start[free])
+    uniform = qmc.Sobol(len(free), rng=np.random.default_rng([seed, 3])).random(SAMPLES)
+    normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
+    vectors, logs = np.tile(start, (SAMPLES, 1)), np.empty(SAMPLES)
+    vectors[:, free] = centre + WIDEN * spread * normal
+    for index, vector in enumerate(vectors):
+        logs[index] = density(vector[free]) + 0.5 * float(np.sum(normal[index] ** 2))
+        if progress is not None:
+            progress(index + 1, SAMPLES)
+    weights = np.exp(logs - logs.max())
+    return vectors, weights / weights.sum()
+
+
+def _normal(density: Callable[[Floats], float], start: Floats) -> tuple[Floats, Floats]:
+    """Centre and standard deviations of a Normal like the density, by a Newton step along each axis."""
+    middle, centre, spread = density(start), start.copy(), np.empty_like(start)
+    for axis in range(len(start)):
+        step = np.zeros_like(start)
+        step[axis] = STEP
+        above, below = density(start + step), density(start - step)
+        curvature = max((2 * middle - above - below) / STEP**2, 1.0)
+        centre[axis] += np.clip((above - below) / (2 * STEP) / curvature, -0.5, 0.5)
+        spread[axis] = 1.0 / np.sqrt(curvature)
+    return centre, spread
+
+
+def _draws(problem: Problem, mode: laplace.LaplaceFit, vectors: Floats, weights: Floats, seed: int) -> RawDraws:
+    """Draws shared out over the scales by systematic resampling, in random order."""
+    count, rng = draws_for(problem), np.random.default_rng([seed, 4])
+    places = np.searchsorted(np.cumsum(weights)[:-1], (np.arange(count) + rng.random()) / count)
+    parts = []
+    for index, share in enumerate(np.bincount(places, minlength=len(weights)).tolist()):
+        if share:
+            fit = laplace.refit(problem, mode, Scales.of(vectors[index]))
+            parts.append(laplace.draw(problem, fit, share, seed + 1000 * index))
+    order = rng.permutation(count)
+    fields = {name: [getattr(part, name) for part in parts] for name in RawDraws.__dataclass_fields__}
+    joined = {
+        name: (
+            tuple(np.concatenate(each)[order] for each in zip(*values, strict=True))
+            if name in ("effects", "scales")
+            else np.concatenate(values)[order]
+        )
+        for name, values in fields.items()
+    }
+    return RawDraws(**joined)
