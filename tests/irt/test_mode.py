@@ -1,0 +1,167 @@
+"""The mode is the same whichever way its system is solved, and honest where a joint mode fails."""
+
+import numpy as np
+import pytest
+
+import irt
+from irt.design import build_design
+from irt.fitting import fused, laplace
+from irt.model import Priors, Problem, build_problem
+
+# Answers to LSAT section 6 and 7 (Bock & Lieberman 1970): frequencies of the patterns 00000, 00001, ... 11111.
+LSAT6 = (
+    3,
+    6,
+    2,
+    11,
+    1,
+    1,
+    3,
+    4,
+    1,
+    8,
+    0,
+    16,
+    0,
+    3,
+    2,
+    15,
+    10,
+    29,
+    14,
+    81,
+    3,
+    28,
+    15,
+    80,
+    16,
+    56,
+    21,
+    173,
+    11,
+    61,
+    28,
+    298,
+)
+LSAT7 = (
+    12,
+    19,
+    1,
+    7,
+    3,
+    19,
+    3,
+    17,
+    10,
+    5,
+    3,
+    7,
+    7,
+    23,
+    8,
+    28,
+    7,
+    39,
+    11,
+    34,
+    14,
+    51,
+    15,
+    90,
+    6,
+    25,
+    7,
+    35,
+    18,
+    136,
+    32,
+    308,
+)
+
+
+def from_patterns(counts: tuple[int, ...]) -> irt.ResponseMatrix:
+    rows = [[int(bit) for bit in f"{pattern:05b}"] for pattern in range(32)]
+    scores = np.repeat(np.array(rows, dtype=float), counts, axis=0)
+    return irt.ResponseMatrix(scores, tuple(map(str, range(len(scores)))), tuple("12345"))
+
+
+def problem_of(data: irt.ResponseMatrix, model: str) -> Problem:
+    return build_problem(data, build_design(data), model, 4, Priors())
+
+
+@pytest.mark.parametrize(("shape", "model"), [((150, 40), "2pl"), ((40, 150), "2pl"), ((100, 40), "3pl")])
+def test_conjugate_gradients_reach_the_mode_of_the_exact_solver(
+    shape: tuple[int, int], model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = irt.simulate(*shape, model, seed=3).data
+    exact = irt.fit(data, model, method="map")
+    monkeypatch.setattr(laplace, "CHEAP", 0.0)
+    monkeypatch.setattr(laplace, "DEAR", 0.0)
+    monkeypatch.setattr(laplace, "DOUBLE", 0)
+    large = irt.fit(data, model, method="map")
+    assert large.converged
+    for name in ("a", "b", "theta"):
+        sd = exact.draws[name].std(axis=0)
+        # Scales differ a little, since their updates use the variances of blocks.
+        assert np.max(np.abs(large.point[name] - exact.point[name]) / sd) < 0.1, name
+        assert np.median(large.draws[name].std(axis=0) / sd) == pytest.approx(1.0, abs=0.1), name
+
+
+def test_without_numba_the_fit_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = irt.simulate(None, 12, facets={"llm": 4, "retriever": 3}, seed=4, trials=2, missing=0.1).data
+    compiled = irt.fit(data, "3pl", method="map")
+    monkeypatch.setattr(fused, "compiled", None)
+    plain = irt.fit(data, "3pl", method="map")
+    for name in ("a", "b", "c", "theta"):
+        np.testing.assert_allclose(plain.point[name], compiled.point[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("counts", "model"), [(LSAT6, "2pl"), (LSAT7, "2pl"), (LSAT7, "3pl")])
+def test_five_items_have_a_mode_with_abilities_integrated(counts: tuple[int, ...], model: str) -> None:
+    fit = irt.fit(from_patterns(counts), model, method="map")
+    assert fit.converged
+    assert fit.diagnostics["integrated"] == 1
+    assert any("abilities integrated" in sentence for sentence in fit.warnings)
+    assert np.all((fit.point["a"] > 0.5) & (fit.point["a"] < 2.0))
+
+
+def test_rasch_intercepts_of_lsat6_are_the_published_ones() -> None:
+    fit = irt.fit(from_patterns(LSAT6), "1pl", method="map")
+    # Marginal maximum likelihood with free variance .57; priors and the Gaussian shrink a little.
+    published = np.array([2.73, 0.999, 0.24, 1.306, 2.099])
+    np.testing.assert_allclose(-fit.point["a"] * fit.point["b"], published, rtol=0.03, atol=0.01)
+    assert fit.point["a"][0] == pytest.approx(np.sqrt(0.57), rel=0.1)
+
+
+def test_nested_laplace_adds_the_uncertainty_of_the_scales() -> None:
+    data = irt.simulate(None, 30, facets={"retriever": 5, "icl": 3}, seed=1).data
+    mode, nested = (irt.fit(data, method=method) for method in ("map", "laplace"))
+    assert nested.converged
+    assert nested.draws["scale.retriever"].std() > 0.1
+    ratio = nested.draws["effect.retriever"].std(axis=0) / mode.draws["effect.retriever"].std(axis=0)
+    assert 1.0 < ratio.mean() < 1.3
+    np.testing.assert_allclose(nested.point["theta"], mode.point["theta"], atol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (irt.simulate(800, 700, seed=0).data, "method 'laplace' fits up to 500000 cells, found 800 x 700"),
+        (from_patterns(LSAT6), "method 'laplace' needs a joint mode"),
+    ],
+)
+def test_laplace_is_refused_where_it_cannot_be_had(data: irt.ResponseMatrix, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        irt.fit(data, method="laplace")
+
+
+@pytest.mark.slow
+def test_a_table_of_eight_million_cells_is_fitted_from_its_answers_to_its_tables() -> None:
+    sim = irt.simulate(2000, 4000, seed=6)
+    fit = irt.fit(sim.data, method="map")
+    assert fit.converged
+    for name, limit in (("a", 0.08), ("b", 0.1), ("theta", 0.06)):
+        assert np.sqrt(np.mean((fit.point[name] - getattr(sim.truth, name)) ** 2)) < limit, name
+    assert not fit.items.isna().to_numpy().any()
+    covered = (fit.abilities["theta_low"] < sim.truth.theta) & (sim.truth.theta < fit.abilities["theta_high"])
+    assert np.mean(covered) > 0.8
