@@ -8,9 +8,11 @@ importance sampling from a Normal around its mode, and draws come from the Gauss
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
@@ -24,7 +26,8 @@ from irt.responses import Floats
 
 LARGEST = 500_000
 """Cells of the largest table: every sampled scale costs a fit."""
-SAMPLES, STEP, WIDEN = 64, 0.2, 1.2
+SAMPLES, STEP, WIDEN, FEW = 64, 0.2, 1.2, 6.0
+"""Scales sampled, step of the differences along each axis, how much wider the proposal is, fewest effective samples."""
 
 
 def find_nested(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
@@ -43,12 +46,14 @@ def find_nested(problem: Problem, settings: Settings, progress: Progress | None)
     draws = report_scale(raw, problem.design)
     notes, bounded = verdict(problem, mode)
     effective = float(1.0 / np.sum(weights**2))
+    if effective < FEW:
+        notes += (f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'.",)
     diagnostics = {"rounds": mode.rounds, "log_posterior": mode.log_posterior, "scale_samples": effective}
     return Outcome(
         draws=draws,
         point={name: values.mean(axis=0) for name, values in draws.items()},
         log_likelihood=mode.log_likelihood,
-        converged=mode.converged and not bounded and effective > 0.1 * SAMPLES,
+        converged=mode.converged and not bounded and effective >= FEW,
         diagnostics=diagnostics,
         notes=notes,
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
@@ -103,14 +108,15 @@ def _draws(problem: Problem, mode: laplace.LaplaceFit, vectors: Floats, weights:
         if share:
             fit = laplace.refit(problem, mode, Scales.of(vectors[index]))
             parts.append(laplace.draw(problem, fit, share, seed + 1000 * index))
-    order = rng.permutation(count)
-    fields = {name: [getattr(part, name) for part in parts] for name in RawDraws.__dataclass_fields__}
-    joined = {
-        name: (
-            tuple(np.concatenate(each)[order] for each in zip(*values, strict=True))
-            if name in ("effects", "scales")
-            else np.concatenate(values)[order]
-        )
-        for name, values in fields.items()
-    }
-    return RawDraws(**joined)
+    return _joined(parts, rng.permutation(count))
+
+
+def _joined(parts: Sequence[RawDraws], order: NDArray[np.int64]) -> RawDraws:
+    fields: dict[str, Any] = {}
+    for name in RawDraws.__dataclass_fields__:
+        values = [getattr(part, name) for part in parts]
+        if name in ("effects", "scales"):
+            fields[name] = tuple(np.concatenate(each)[order] for each in zip(*values, strict=True))
+        else:
+            fields[name] = np.concatenate(values)[order]
+    return RawDraws(**fields)
