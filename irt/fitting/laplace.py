@@ -32,8 +32,10 @@ from irt.responses import Floats
 ROUNDS = 200
 TOLERANCE = 5e-4
 LEAP = 6
-UNRELIABLE = 0.6
-"""Reliability of the abilities below which they are integrated."""
+BIASED = 1.8
+"""Abilities are integrated where a joint mode's bias, of the order of 1 - reliability, exceeds this many times
+1/sqrt(students), the order of sampling error.
+"""
 ENOUGH, SLOW = 1e-7, 0.3
 """Change of coordinates at which polishing ends, and share of the last step above which curvature is renewed."""
 CHEAP, DEAR = 5e8, 1e11
@@ -101,10 +103,10 @@ class LaplaceFit:
     integrated: bool = False
 
 
-def climb(problem: Problem, progress: Callable[[int, int], None] | None = None) -> LaplaceFit:
-    """Fit by alternating Fisher scoring and scale updates until neither moves."""
+def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
+    """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities."""
     fit = _climb(problem, progress, False)
-    if fit.converged and not at_bound(problem, fit) and _reliability(problem, fit) > UNRELIABLE:
+    if joint or (fit.converged and not at_bound(problem, fit) and _bias(fit) < BIASED):
         return fit
     try:
         integrated = _climb(problem, progress, True)
@@ -118,14 +120,11 @@ def at_bound(problem: Problem, fit: LaplaceFit) -> bool:
     return problem.free_a and fit.scales.spread_a >= 0.999 * widest_a(problem.priors)
 
 
-def _reliability(problem: Problem, fit: LaplaceFit) -> float:
-    """Variance of the abilities at the mode over that plus their mean variance given the items."""
-    ability = _loadings(problem, fit.scales)
-    items, _ = _parameters(problem, fit.scales, fit.point.x)
-    theta = ability.ability(fit.point.w)
-    own = fused.curvature(problem.answers, theta, items, np.float32)[1].theta
-    between = float(np.var(theta))
-    return between / (between + float(np.mean(Known(ability, own).variances)))
+def _bias(fit: LaplaceFit) -> float:
+    """1 - reliability of the abilities, times the root of the number of students."""
+    known = fit.curvature.solver.joint.known
+    between, within = float(np.var(known.loadings.ability(fit.point.w))), float(np.mean(known.variances))
+    return within / (between + within) * float(np.sqrt(len(known.information)))
 
 
 def _climb(problem: Problem, progress: Callable[[int, int], None] | None, integrate: bool) -> LaplaceFit:

@@ -55,9 +55,8 @@ def verdict(problem: Problem, mode: laplace.LaplaceFit) -> tuple[tuple[str, ...]
         )
     elif mode.integrated:
         notes.append(
-            "A joint mode of items and abilities is not to be trusted here (abilities poorly determined, or "
-            "discriminations that ran away): the items are at the mode of the marginal posterior, with abilities "
-            "integrated approximately; method 'mml' does it exactly."
+            "Item parameters were estimated with abilities integrated (approximately), since a joint mode would be "
+            "biased here: abilities rest on few answers, or discriminations ran away (method 'mml' does it exactly)."
         )
     if not mode.converged:
         notes.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")

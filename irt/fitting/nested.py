@@ -35,16 +35,15 @@ def find_nested(problem: Problem, settings: Settings, progress: Progress | None)
     begin, (students, items) = time.perf_counter(), problem.answers.shape
     if students * items > LARGEST:
         raise ValueError(f"method 'laplace' fits up to {LARGEST} cells, found {students} x {items}; use method 'map'")
-    mode = laplace.climb(problem)
-    if mode.integrated:
+    mode = laplace.climb(problem, joint=True)
+    if laplace.at_bound(problem, mode):
         raise ValueError(
-            "method 'laplace' needs a joint mode, which is not to be trusted here (abilities poorly determined, or "
-            "discriminations that ran away); use method 'nuts' or 'mml'"
+            "method 'laplace' needs a joint mode, whose discriminations ran away here; use method 'nuts' or 'map'"
         )
     vectors, weights = _scale_samples(problem, mode, settings.seed, progress)
     raw = _draws(problem, mode, vectors, weights, settings.seed)
     draws = report_scale(raw, problem.design)
-    notes, bounded = verdict(problem, mode)
+    notes, _ = verdict(problem, mode)
     effective = float(1.0 / np.sum(weights**2))
     if effective < FEW:
         notes += (f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'.",)
@@ -53,7 +52,7 @@ def find_nested(problem: Problem, settings: Settings, progress: Progress | None)
         draws=draws,
         point={name: values.mean(axis=0) for name, values in draws.items()},
         log_likelihood=mode.log_likelihood,
-        converged=mode.converged and not bounded and effective >= FEW,
+        converged=mode.converged and effective >= FEW,
         diagnostics=diagnostics,
         notes=notes,
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},

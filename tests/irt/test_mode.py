@@ -121,7 +121,7 @@ def test_five_items_have_a_mode_with_abilities_integrated(counts: tuple[int, ...
     fit = irt.fit(from_patterns(counts), model, method="map")
     assert fit.converged
     assert fit.diagnostics["integrated"] == 1
-    assert any("abilities integrated" in sentence for sentence in fit.warnings)
+    assert any("with abilities integrated" in sentence for sentence in fit.warnings)
     assert np.all((fit.point["a"] > 0.5) & (fit.point["a"] < 2.0))
 
 
@@ -131,6 +131,23 @@ def test_rasch_intercepts_of_lsat6_are_the_published_ones() -> None:
     published = np.array([2.73, 0.999, 0.24, 1.306, 2.099])
     np.testing.assert_allclose(-fit.point["a"] * fit.point["b"], published, rtol=0.03, atol=0.01)
     assert fit.point["a"][0] == pytest.approx(np.sqrt(0.57), rel=0.1)
+
+
+def test_integrated_abilities_take_the_bias_out_of_discriminations_and_difficulties() -> None:
+    sim = irt.simulate(600, 25, seed=2)
+    problem = problem_of(sim.data, "2pl")
+    errors = {}
+    for joint in (True, False):
+        fit = laplace.climb(problem, joint=joint)
+        assert fit.integrated is not joint
+        items = laplace.mode_of(problem, fit)
+        unit = fit.scales.residual
+        errors[joint] = [
+            float(np.sqrt(np.mean((found - true) ** 2)))
+            for found, true in ((items.a[0] * unit, sim.truth.a), (items.b[0] / unit, sim.truth.b))
+        ]
+    assert all(integrated < 0.8 * at_joint for integrated, at_joint in zip(errors[False], errors[True], strict=True))
+    assert errors[False][0] < 0.15
 
 
 def test_nested_laplace_adds_the_uncertainty_of_the_scales() -> None:
@@ -147,7 +164,7 @@ def test_nested_laplace_adds_the_uncertainty_of_the_scales() -> None:
     ("data", "message"),
     [
         (irt.simulate(800, 700, seed=0).data, "method 'laplace' fits up to 500000 cells, found 800 x 700"),
-        (from_patterns(LSAT6), "method 'laplace' needs a joint mode"),
+        (from_patterns(LSAT6), "method 'laplace' needs a joint mode, whose discriminations ran away"),
     ],
 )
 def test_laplace_is_refused_where_it_cannot_be_had(data: irt.ResponseMatrix, message: str) -> None:
