@@ -24,8 +24,9 @@ from irt.fitting import fused
 from irt.fitting import scales as scaling
 from irt.fitting.ability import Known, Loadings, loadings
 from irt.fitting.gaussian import Coupling, Joint, Point, Solver, StudentsKept, log_determinant, solver
+from irt.fitting.item_coordinates import chain_rule, log_prior, parameters, prior_terms, width
 from irt.fitting.scales import Scales, widest_a
-from irt.kernels import ItemParameters, sigmoid
+from irt.kernels import ItemParameters
 from irt.model import Problem, RawDraws
 from irt.responses import Floats
 
@@ -220,7 +221,7 @@ def _starting_point(problem: Problem, scales: Scales) -> Point:
     # Ridge regression of the logits on the loadings, by the posterior of abilities known to 10 units of information.
     start = Known(_loadings(problem, scales), np.full(len(student), 10.0))
     w = start.solve(start.loadings.back(10.0 * (student - student.mean())))
-    x = np.zeros((_width(problem), len(item)))
+    x = np.zeros((width(problem), len(item)))
     x[1 if problem.free_a else 0] = np.clip(-item, -3, 3) / scales.spread_b
     row = 2 if problem.free_a else 1
     if problem.guessing:
@@ -234,69 +235,25 @@ def _smoothed_logit(right: Floats, wrong: Floats) -> Floats:
     return np.asarray(np.log((right + 0.5) / (wrong + 0.5)))
 
 
-def _width(problem: Problem) -> int:
-    return 1 + int(problem.free_a) + int(problem.guessing) + int(problem.slipping)
-
-
 def _loadings(problem: Problem, scales: Scales) -> Loadings:
     return loadings(problem.design, scales.terms, scales.residual)
 
 
-def _parameters(problem: Problem, scales: Scales, x: Floats) -> tuple[ItemParameters, Floats]:
-    """Item parameters and, of the upper asymptote, its place between c and 1, at coordinates `[..., K, I]`."""
-    rows = iter(range(x.shape[-2]))
-    zeros = np.zeros((*x.shape[:-2], x.shape[-1]))
-    a = np.exp(scales.spread_a * x[..., next(rows), :]) if problem.free_a else zeros + 1.0
-    b = scales.centre_b + scales.spread_b * x[..., next(rows), :]
-    c = sigmoid(x[..., next(rows), :]) if problem.guessing else zeros
-    delta = sigmoid(x[..., next(rows), :]) if problem.slipping else zeros + 1.0
-    return ItemParameters(a, b, c, c + (1 - c) * delta), delta
-
-
-def _chain(problem: Problem, scales: Scales, items: ItemParameters, delta: Floats) -> Floats:
-    """Derivatives `[I, K, 4]` of (a, b, c, d) by the coordinates."""
-    rows = iter(range(_width(problem)))
-    chain = np.zeros((len(items.a), _width(problem), 4))
-    if problem.free_a:
-        chain[:, next(rows), 0] = scales.spread_a * items.a
-    chain[:, next(rows), 1] = scales.spread_b
-    if problem.guessing:
-        row, slope = next(rows), items.c * (1 - items.c)
-        chain[:, row, 2], chain[:, row, 3] = slope, slope * (1 - delta)
-    if problem.slipping:
-        chain[:, next(rows), 3] = (1 - items.c) * delta * (1 - delta)
-    return chain
-
-
 def _objective(problem: Problem, scales: Scales, point: Point) -> tuple[float, float]:
     """Log posterior at fixed scales, and log-likelihood."""
-    items, _ = _parameters(problem, scales, point.x)
+    items, _ = parameters(problem, scales, point.x)
     theta = _loadings(problem, scales).ability(point.w)
     likelihood = float(np.sum(fused.gradient(problem.answers, theta, items).value))
-    gaussian = int(problem.free_a) + 1
-    prior = -0.5 * float(np.sum(point.w**2)) - 0.5 * float(np.sum(point.x[:gaussian] ** 2))
-    for row, (first, second) in enumerate(_beta_counts(problem)):
-        z = point.x[gaussian + row]
-        prior -= float(np.sum(first * np.logaddexp(0, -z) + second * np.logaddexp(0, z)))
+    prior = log_prior(problem, point.x) - 0.5 * float(np.sum(point.w**2))
     return likelihood + prior, likelihood
-
-
-def _beta_counts(problem: Problem) -> list[tuple[Floats, Floats]]:
-    priors, ones = problem.priors, np.ones_like(problem.chance)
-    counts = []
-    if problem.guessing:
-        counts.append((priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)))
-    if problem.slipping:
-        counts.append((priors.upper_weight * priors.upper * ones, priors.upper_weight * (1 - priors.upper) * ones))
-    return counts
 
 
 def _linearise(
     problem: Problem, scales: Scales, point: Point, integrate: bool = False, flops: float = CHEAP
 ) -> tuple[Point, Curvature]:
     """Gradient (in w and x) and the curvature from the expected information."""
-    items, delta = _parameters(problem, scales, point.x)
-    chain, ability = _chain(problem, scales, items, delta), _loadings(problem, scales)
+    items, delta = parameters(problem, scales, point.x)
+    chain, ability = chain_rule(problem, scales, items, delta), _loadings(problem, scales)
     theta = ability.ability(point.w)
     students, count = problem.answers.shape
     precision = np.float64 if students * count <= DOUBLE else np.float32
@@ -305,7 +262,7 @@ def _linearise(
     by_items = info.items
     if integrate:
         slope, by_items = _averaged(problem, slope, theta, known.variances, items)
-    by_x, prior_information = _prior_terms(problem, point)
+    by_x, prior_information = prior_terms(problem, point.x)
     blocks = chain @ by_items @ chain.transpose(0, 2, 1)
     blocks[:, range(len(by_x)), range(len(by_x))] += prior_information.T
     coupling = _coupling(info.weights, theta, items, chain)
@@ -329,10 +286,10 @@ def _averaged(
 
 def _slope(problem: Problem, scales: Scales, point: Point) -> Point:
     """The gradient alone."""
-    items, delta = _parameters(problem, scales, point.x)
-    chain, ability = _chain(problem, scales, items, delta), _loadings(problem, scales)
+    items, delta = parameters(problem, scales, point.x)
+    chain, ability = chain_rule(problem, scales, items, delta), _loadings(problem, scales)
     slope = fused.gradient(problem.answers, ability.ability(point.w), items)
-    return _pulled(slope, ability, chain, point, _prior_terms(problem, point)[0])
+    return _pulled(slope, ability, chain, point, prior_terms(problem, point.x)[0])
 
 
 def _pulled(slope: fused.Gradient, ability: Loadings, chain: Floats, point: Point, prior: Floats) -> Point:
@@ -355,18 +312,6 @@ def _conditioned(problem: Problem, found: Solver, point: Point) -> Curvature:
     total[0] = 1.0
     held = found.solve(Point(nothing.w, total))
     return Curvature(found, held, float(held.x[0].sum()))
-
-
-def _prior_terms(problem: Problem, point: Point) -> tuple[Floats, Floats]:
-    """Gradient and information of the item priors, `[K, I]` each."""
-    gradient, info = np.empty_like(point.x), np.ones_like(point.x)
-    gaussian = int(problem.free_a) + 1
-    gradient[:gaussian] = -point.x[:gaussian]
-    for row, (first, second) in enumerate(_beta_counts(problem), start=gaussian):
-        share = sigmoid(point.x[row])
-        gradient[row] = first - (first + second) * share
-        info[row] = (first + second) * share * (1 - share)
-    return gradient, info
 
 
 def _scoring_step(
@@ -405,7 +350,7 @@ def item_variances(curvature: Curvature) -> Floats:
 
 def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:
     count = len(x)
-    items, _ = _parameters(problem, scales, x)
+    items, _ = parameters(problem, scales, x)
     effects, start = [], 0
     for scale, term in zip(scales.terms, problem.design.terms, strict=True):
         effects.append(scale * w[:, start : start + len(term.levels)] @ term.root)

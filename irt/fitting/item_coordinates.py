@@ -1,0 +1,72 @@
+"""Items in the coordinates of the climb: whitened log a and b, logits of c and of where d lies between c and 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irt.fitting.scales import Scales
+from irt.kernels import ItemParameters, sigmoid
+from irt.model import Problem
+from irt.responses import Floats
+
+
+def width(problem: Problem) -> int:
+    """Number of coordinates of an item."""
+    return 1 + int(problem.free_a) + int(problem.guessing) + int(problem.slipping)
+
+
+def parameters(problem: Problem, scales: Scales, x: Floats) -> tuple[ItemParameters, Floats]:
+    """Item parameters and, of the upper asymptote, its place between c and 1, at coordinates `[..., K, I]`."""
+    rows = iter(range(x.shape[-2]))
+    zeros = np.zeros((*x.shape[:-2], x.shape[-1]))
+    a = np.exp(scales.spread_a * x[..., next(rows), :]) if problem.free_a else zeros + 1.0
+    b = scales.centre_b + scales.spread_b * x[..., next(rows), :]
+    c = sigmoid(x[..., next(rows), :]) if problem.guessing else zeros
+    delta = sigmoid(x[..., next(rows), :]) if problem.slipping else zeros + 1.0
+    return ItemParameters(a, b, c, c + (1 - c) * delta), delta
+
+
+def chain_rule(problem: Problem, scales: Scales, items: ItemParameters, delta: Floats) -> Floats:
+    """Derivatives `[I, K, 4]` of (a, b, c, d) by the coordinates."""
+    rows = iter(range(width(problem)))
+    chain = np.zeros((len(items.a), width(problem), 4))
+    if problem.free_a:
+        chain[:, next(rows), 0] = scales.spread_a * items.a
+    chain[:, next(rows), 1] = scales.spread_b
+    if problem.guessing:
+        row, slope = next(rows), items.c * (1 - items.c)
+        chain[:, row, 2], chain[:, row, 3] = slope, slope * (1 - delta)
+    if problem.slipping:
+        chain[:, next(rows), 3] = (1 - items.c) * delta * (1 - delta)
+    return chain
+
+
+def prior_terms(problem: Problem, x: Floats) -> tuple[Floats, Floats]:
+    """Gradient and information of the item priors, `[K, I]` each."""
+    gradient, info = np.empty_like(x), np.ones_like(x)
+    gaussian = int(problem.free_a) + 1
+    gradient[:gaussian] = -x[:gaussian]
+    for row, (first, second) in enumerate(_beta_counts(problem), start=gaussian):
+        share = sigmoid(x[row])
+        gradient[row] = first - (first + second) * share
+        info[row] = (first + second) * share * (1 - share)
+    return gradient, info
+
+
+def log_prior(problem: Problem, x: Floats) -> float:
+    """Log prior density of the coordinates `[K, I]`, up to a constant."""
+    gaussian = int(problem.free_a) + 1
+    total = -0.5 * float(np.sum(x[:gaussian] ** 2))
+    for z, (first, second) in zip(x[gaussian:], _beta_counts(problem), strict=True):
+        total -= float(np.sum(first * np.logaddexp(0, -z) + second * np.logaddexp(0, z)))
+    return total
+
+
+def _beta_counts(problem: Problem) -> list[tuple[Floats, Floats]]:
+    priors, ones = problem.priors, np.ones_like(problem.chance)
+    counts = []
+    if problem.guessing:
+        counts.append((priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)))
+    if problem.slipping:
+        counts.append((priors.upper_weight * priors.upper * ones, priors.upper_weight * (1 - priors.upper) * ones))
+    return counts
