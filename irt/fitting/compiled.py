@@ -34,8 +34,11 @@ def _exactly(function: Function) -> Function:
 
 
 def _summing(function: Function) -> Function:
-    flags = {"contract", "reassoc", "nsz"}
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=flags)(function))
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+    try:
+        return cast(Function, numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # no folder to cache in can be written
+        return cast(Function, numba.njit(**options)(function))
 
 
 @_exactly
