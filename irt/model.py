@@ -66,7 +66,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Problem(Named):
-    """Everything an estimator needs: counts `[S, I]`, the design, the model's name, priors, and 1/options `[I]`."""
+    """Everything an estimator needs: counts `[S, I]`, the design, the model's name, priors, 1/options and ids `[I]`."""
 
     successes: Floats
     attempts: Floats
@@ -74,13 +74,14 @@ class Problem(Named):
     model: str
     chance: Floats
     priors: Priors = Priors()
+    items: tuple[str, ...] = ()
 
 
 def build_problem(data: ResponseMatrix, design: Design, model: str, options: Options, priors: Priors) -> Problem:
     """The problem of fitting `model` to `data`."""
     if model not in MODELS:
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
-    return Problem(data.successes, data.attempts, design, model, chance_level(data, options), priors)
+    return Problem(data.successes, data.attempts, design, model, chance_level(data, options), priors, data.items)
 
 
 def chance_level(data: ResponseMatrix, options: Options) -> Floats:

@@ -1,0 +1,308 @@
+"""Method `mml`: marginal maximum likelihood over a Normal(0, 1) population (Bock & Aitkin 1981).
+
+Slopes and intercepts are estimated by pure maximum likelihood with errors from the observed information. A prior comes in
+only where the answers cannot do without: on items that all or none solved, on items whose estimates run off to infinity,
+on asymptotes when students are few, and on everything when priors are asked for by name (marginal a posteriori):
+
+    slope ~ Normal(1, 2 spread_a)  (-1 for a rescued item that discriminates negatively; 2 common_a in 1pl)
+    intercept ~ Normal(0, hypot(centre_b, spread_b)),  c and delta ~ Beta as in `irt.model`
+
+An asymptote whose maximum lies at 0 (or 1) stays there; the errors of the rest are given that, and its own interval is
+one-sided, from the slope of the likelihood at the bound.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt.fitting.coordinates import SHARED, item_errors, to_items
+from irt.fitting.em import Climb, Penalty, State, Table, chunks, climb, compress, evaluate, held
+from irt.fitting.observed_information import Curvature, observe
+from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.model import Problem
+from irt.quadrature import posterior
+from irt.responses import Floats
+
+DRAWS = 2000
+FEWEST_DRAWS = 400
+CELLS = 12_000_000
+"""Most numbers the draws may hold; large tables take fewer draws."""
+FEW_STUDENTS = 200
+"""With fewer, asymptotes keep their priors: maximum likelihood would send them anywhere."""
+RESCUES = 25
+POLISH = 6
+STEEP = 8.0
+AT_BOUND = 7.0
+NAMED = 3
+
+Mask = NDArray[np.bool_]
+
+
+class Estimate(NamedTuple):
+    """Maximum, its curvature, coordinates at a bound `[K, I]`, and what is left: gain in log-likelihood, largest step."""
+
+    climb: Climb
+    curvature: Curvature
+    ability_slopes: Floats
+    fixed: Mask
+    gain_left: float
+    step_left: float
+    rescued: Mask
+
+    @property
+    def converged(self) -> bool:
+        """Log-likelihood within 1e-3 of its maximum and parameters within 1e-4 (or a thousandth of their errors)."""
+        return self.gain_left < 1e-3 and self.step_left < 1e-4
+
+
+def find_marginal(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+    """Maximise the marginal likelihood and draw items from its curvature, abilities from their posteriors given items."""
+    begin = time.perf_counter()
+    table = compress(problem.successes, problem.attempts)
+    found = estimate(table, problem, settings.given_priors, progress)
+    x, state = found.climb.state.x, found.climb.state
+    items, errors = to_items(x), item_errors(x, _freed(found))
+    draws = _draw(problem, table, found, settings.seed)
+    parameters = x.size - sum(SHARED[problem.model]) * (x.shape[1] - 1)
+    rows = {"theta": state.mean[table.row_of]}
+    spread = {"theta": state.sd[table.row_of]}
+    for name, point, error in zip("abcd", items, errors, strict=True):
+        rows[name] = point
+        spread[name] = np.where(_bounded(found, name), draws[name].std(axis=0), error)
+    students = len(problem.attempts)
+    return Outcome(
+        draws=draws,
+        point=rows,
+        errors=spread,
+        log_likelihood=state.log_likelihood,
+        converged=found.converged,
+        diagnostics={
+            "iterations": len(found.climb.values) - len(found.climb.renewed),
+            "nodes": len(found.climb.nodes),
+            "gain_left": found.gain_left,
+            "step_left": found.step_left,
+            "parameters": parameters,
+            "aic": 2 * parameters - 2 * state.log_likelihood,
+            "bic": float(np.log(students)) * parameters - 2 * state.log_likelihood,
+            "log_posterior": state.value,
+            "items_held_by_priors": int(found.rescued.sum()),
+        },
+        notes=tuple(_notes(problem, settings, found)),
+        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
+    )
+
+
+def estimate(table: Table, problem: Problem, given_priors: bool, progress: Progress | None = None) -> Estimate:
+    """Climb, judge by the exact information, and rescue by priors what the answers cannot hold."""
+    start = starting_point(problem)
+    shared = SHARED[problem.model]
+    with_prior = _priors_from_the_start(problem, start, given_priors)
+    rescued = np.zeros(start.shape[1], dtype=np.bool_)
+    x = start
+    for attempt in range(RESCUES + 1):
+        penalty = penalty_of(problem, with_prior, start, given_priors)
+        top = climb(table, x, shared, penalty, progress)
+        runaway = (np.abs(top.state.x[0]) > STEEP) & ~with_prior[0]
+        if not np.any(runaway) or given_priors:
+            result, culprit = _judge(table, top, shared, penalty, rescued)
+            if result is not None:
+                return result
+            runaway[culprit] = True
+        if attempt >= RESCUES - 1 or any(shared):
+            runaway[:] = True
+        rescued |= runaway
+        with_prior = with_prior | rescued
+        x = np.where(runaway, start, top.state.x)
+    raise AssertionError("with priors on every item the information is positive definite")
+
+
+def starting_point(problem: Problem) -> Floats:
+    """Slopes from regressing answers on the students' standardised logits, intercepts from the proportions right."""
+    k, n = problem.successes, problem.attempts
+    score = _smoothed_logit(k.sum(axis=1), n.sum(axis=1))
+    score = (score - score.mean()) / max(float(score.std()), 1e-6)
+    share = (k.sum(axis=0) + 0.5) / (n.sum(axis=0) + 1.0)
+    slope = (score @ k - share * (score @ n)) / ((score**2 @ n) * share * (1 - share) + 1e-12)
+    slope = np.clip(slope, -2.0, 2.5)
+    chance = problem.chance
+    above = np.clip((share - chance) / (1 - chance), 0.05, 0.95) if problem.guessing else share
+    rows = [np.full_like(slope, slope.mean()) if not problem.free_a else slope, np.log(above / (1 - above))]
+    if problem.guessing:
+        rows.append(np.log(chance / (1 - chance)))
+    if problem.slipping:
+        rows.append(np.full_like(slope, np.log(problem.priors.upper / (1 - problem.priors.upper))))
+    return np.stack(rows)
+
+
+def penalty_of(problem: Problem, on: Mask, start: Floats, given: bool) -> Penalty:
+    """The log priors of the coordinates where `on` `[K, I]`."""
+    priors, (width, items) = problem.priors, start.shape
+    centre, precision, low, high = (np.zeros(start.shape) for _ in range(4))
+    centre[0] = 1.0 if given or not problem.free_a else np.where(start[0] < 0, -1.0, 1.0)
+    spread = 2 * (priors.spread_a if problem.free_a else priors.common_a)
+    precision[0] = 1.0 / spread**2 / (1 if problem.free_a else items)
+    precision[1] = 1.0 / (priors.centre_b**2 + priors.spread_b**2)
+    if width > 2:
+        low[2], high[2] = priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)
+    if width > 3:
+        low[3], high[3] = priors.upper_weight * priors.upper, priors.upper_weight * (1 - priors.upper)
+    return Penalty(centre, *(values * on for values in (precision, low, high)))
+
+
+def _priors_from_the_start(problem: Problem, start: Floats, given: bool) -> Mask:
+    """Where no maximum can exist without: all coordinates of constant items, and asymptotes when students are few."""
+    on = np.full(start.shape, given) | _constant(problem)
+    if not problem.free_a and not given:
+        on[0] = False
+    if len(problem.attempts) < FEW_STUDENTS:
+        on[2:] = True
+    return np.asarray(on)
+
+
+def _judge(
+    table: Table, top: Climb, shared: tuple[bool, ...], penalty: Penalty, rescued: Mask
+) -> tuple[Estimate | None, int]:
+    """The estimate, after Newton steps by the exact information where the climb left some way; or the culprit item."""
+    state, nodes = top.state, top.nodes
+    for _ in range(POLISH):
+        fixed = np.zeros(state.x.shape, dtype=np.bool_)
+        fixed[2:] = (np.abs(state.x[2:]) > AT_BOUND) & (penalty.low[2:] == 0)
+        seen = observe(table, state.x, nodes, shared, penalty, fixed.astype(np.float64))
+        if seen.curvature is None:
+            return None, seen.culprit
+        gradient = np.where(fixed, 0.0, state.gradient)
+        step = np.where(fixed, 0.0, seen.curvature.solve(gradient))
+        rest = float(np.sum(np.abs(np.where(fixed, held(state), 0.0))))
+        gain = 0.5 * float(np.sum(step * gradient)) + rest
+        error = np.sqrt(np.einsum("ikk->ki", seen.curvature.covariance))
+        length = float(np.max(np.abs(step) / np.maximum(1.0, 10 * error)))
+        result = Estimate(
+            top._replace(state=state), seen.curvature, seen.ability_slopes, fixed, gain, length, rescued.copy()
+        )
+        if result.converged:
+            break
+        better = _stepped(table, state, step, nodes, shared, penalty)
+        if better is None:
+            break
+        state = better
+    return result, -1
+
+
+def _stepped(
+    table: Table, state: State, step: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Penalty
+) -> State | None:
+    for length in (1.0, 0.3, 0.1):
+        new = evaluate(table, state.x + length * step, nodes, shared, penalty)
+        if new.value > state.value:
+            return new
+    return None
+
+
+def _smoothed_logit(k: Floats, n: Floats) -> Floats:
+    return np.asarray(np.log((k + 0.5) / (n - k + 0.5)))
+
+
+def _freed(found: Estimate) -> Floats:
+    """Covariance `[I, K, K]` with nothing for coordinates at a bound."""
+    free = 1.0 - found.fixed.T
+    return np.asarray(found.curvature.covariance * free[:, :, None] * free[:, None, :])
+
+
+def _bounded(found: Estimate, name: str) -> Mask:
+    """Items whose asymptote `c` or `d` is at its bound."""
+    row = {"c": 2, "d": 3}.get(name, len(found.fixed))
+    return found.fixed[row] if row < len(found.fixed) else np.zeros(found.fixed.shape[1], dtype=np.bool_)
+
+
+def _draw(problem: Problem, table: Table, found: Estimate, seed: int) -> dict[str, Floats]:
+    """Items from Normal(maximum, inverse information); abilities from their posteriors, moved with the items."""
+    rng = np.random.default_rng(seed)
+    students, items = problem.attempts.shape
+    count = int(np.clip(CELLS // (4 * items + students), FEWEST_DRAWS, DRAWS))
+    state = found.climb.state
+    shift = found.curvature.draw(rng, count)
+    shift[:, found.fixed] = 0.0
+    drawn = to_items(_asymptotes_at_bounds(state, found.fixed, state.x + shift, rng))
+    moved = shift.reshape(count, -1) @ found.ability_slopes.reshape(len(table.counts), -1).T
+    theta = moved[:, table.row_of] + _plausible(table, found, rng, count).T
+    return {"theta": theta, **{name: values for name, values in zip("abcd", drawn, strict=True)}}
+
+
+def _asymptotes_at_bounds(state: State, fixed: Mask, x: Floats, rng: np.random.Generator) -> Floats:
+    """Coordinates `[D, K, I]` with asymptotes at a bound drawn beside it.
+
+    A maximum at a bound has half its sampling distribution there (Self & Liang 1987); the other half follows the
+    likelihood's exponential fall.
+    """
+    for row, item in np.argwhere(fixed):
+        sign = np.sign(state.x[row, item])
+        near = 1.0 / (1.0 + np.exp(np.abs(state.x[row, item])))
+        rate = max(abs(state.gradient[row, item]) / near, 2.0)
+        away = -np.log1p(-rng.random(len(x)) * -np.expm1(-rate)) / rate
+        away = np.where(rng.random(len(x)) < 0.5, 1e-12, np.clip(away, 1e-12, 1 - 1e-12))
+        x[:, row, item] = sign * np.log((1 - away) / away)
+    return x
+
+
+def _plausible(table: Table, found: Estimate, rng: np.random.Generator, count: int) -> Floats:
+    """Draws `[S, D]` from the students' posteriors at the maximum: inverse distribution functions on the nodes."""
+    nodes = found.climb.nodes
+    step = float(nodes[1] - nodes[0])
+    edges = np.append(nodes - step / 2, nodes[-1] + step / 2)
+    items = to_items(found.climb.state.x)
+    draws = np.empty((len(table.row_of), count))
+    for part in chunks(len(table.counts), len(nodes)):
+        successes = table.successes[part]
+        attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]
+        at = posterior(successes, attempts, items, nodes)
+        rises = np.zeros((len(successes), len(edges)))
+        np.cumsum(at.weights, axis=1, out=rises[:, 1:])
+        # A step is spread evenly, which adds its variance, step^2/12.
+        shrink = at.sd / np.sqrt(at.sd**2 + step**2 / 12)
+        for student in np.flatnonzero((table.row_of >= part.start) & (table.row_of < part.stop)):
+            row = table.row_of[student] - part.start
+            drawn = np.interp(rng.random(count), rises[row], edges)
+            draws[student] = at.mean[row] + (drawn - at.mean[row]) * shrink[row]
+    return draws
+
+
+def _notes(problem: Problem, settings: Settings, found: Estimate) -> list[str]:
+    notes = []
+    if settings.given_priors:
+        notes.append("Priors were given, so these are marginal a posteriori estimates, not maximum likelihood.")
+    constant = _constant(problem)
+    rescued = np.flatnonzero(found.rescued & ~constant)
+    if len(rescued):
+        notes.append(
+            f"Maximum likelihood has no finite or no stable estimates for {_listed(problem, rescued)}: a weak prior "
+            "holds them."
+        )
+    for row, word, value in ((2, "Guessing", 0), (3, "The upper asymptote", 1)):
+        at_bound = np.flatnonzero(found.fixed[row]) if row < len(found.fixed) else np.zeros(0, dtype=np.int64)
+        if len(at_bound):
+            notes.append(
+                f"{word} is estimated as {value} for {_listed(problem, at_bound)}: its interval is one-sided and the "
+                "errors of these items' other parameters take it as known."
+            )
+    if not found.converged:
+        notes.append(
+            f"Not converged: a log-likelihood {found.gain_left:.2g} higher and steps of {found.step_left:.2g} are left "
+            f"after {len(found.climb.values)} iterations."
+        )
+    return notes
+
+
+def _constant(problem: Problem) -> Mask:
+    """Items that every student solved, or none."""
+    right, asked = problem.successes.sum(axis=0), problem.attempts.sum(axis=0)
+    return np.asarray((right == 0) | (right == asked))
+
+
+def _listed(problem: Problem, which: NDArray[np.int64]) -> str:
+    names = [f"'{problem.items[index]}'" if problem.items else f"number {index + 1}" for index in which[:NAMED]]
+    more = f" and {len(which) - NAMED} more" if len(which) > NAMED else ""
+    return f"item{'s' if len(which) > 1 else ''} {', '.join(names)}{more}"

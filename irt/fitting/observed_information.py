@@ -1,0 +1,220 @@
+"""Observed information of the marginal likelihood, exactly, from one posterior per student (Louis 1982).
+
+    information = E[complete information] - sum over students Cov(complete score), both over ability's posterior
+
+A student's score is expanded in the polynomials orthonormal under his posterior on the nodes: by Parseval its covariance
+is the sum of squares of the coefficients, each coefficient is a matrix product over the answers, and a handful of
+degrees suffice, since scores are smooth and posteriors narrow. The coefficient of degree one is also how fast his
+expected ability moves with the items, in posterior standard deviations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+
+from irt.fitting.blocks import Blocks
+from irt.fitting.coordinates import ROWS, basis, curvature, curves
+from irt.fitting.em import Penalty, Table, chunks, expect
+from irt.quadrature import weigh
+from irt.responses import Floats
+
+DEGREES = 16
+NEGLIGIBLE = 1e-7
+FIXED = 1e12
+
+
+class Curvature(Protocol):
+    """The inverse of an information matrix over coordinates `[K, I]`, in whichever form is smaller."""
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance `[I, K, K]` of each item's coordinates."""
+
+    def solve(self, gradient: Floats) -> Floats:
+        """The inverse times a gradient `[K, I]`."""
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """Draws `[count, K, I]` from Normal(0, inverse)."""
+
+
+class Observed(NamedTuple):
+    """The curvature, or None with the item `culprit` that makes the information indefinite.
+
+    `ability_slopes` `[R, K, I]` are derivatives of each row's expected ability by the coordinates.
+    """
+
+    curvature: Curvature | None
+    culprit: int
+    ability_slopes: Floats
+
+
+def observe(
+    table: Table, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Penalty, fixed: Floats
+) -> Observed:
+    """Observed information at `x`; coordinates where `fixed` `[K, I]` is 1 are held at their values."""
+    free = 1.0 - fixed
+    complete = _complete(table, x, nodes, penalty)
+    complete = complete * free.T[:, :, None] * free.T[:, None, :]
+    complete[:, range(len(x)), range(len(x))] += FIXED * fixed.T
+    blocks = Blocks(complete, shared)
+    small = len(table.counts) * 3 < x.size
+    slopes = np.empty((len(table.counts), *x.shape))
+    rows = []
+    lost = np.zeros((x.size, x.size)) if not small else np.zeros((0, 0))
+    for part in chunks(len(table.counts), len(nodes)):
+        weight = np.sqrt(table.counts[part])[:, None, None]
+        for degree, (scores, sd) in enumerate(_scores(table, x, nodes, part), start=1):
+            scores *= free
+            if degree == 1:
+                slopes[part] = scores * sd[:, None, None]
+            scores *= weight
+            if small:
+                rows.append(scores)
+            else:
+                flat = scores.reshape(len(scores), -1)
+                lost += flat.T @ flat
+            share = np.max(np.sum(scores**2, axis=0) / np.maximum(np.einsum("ikk->ki", np.abs(complete)), 1e-12))
+            if share < NEGLIGIBLE:
+                break
+    if small:
+        curvature, culprit = _low_rank(blocks, np.concatenate(rows))
+    else:
+        curvature, culprit = _dense(blocks, lost)
+    return Observed(curvature, culprit, slopes)
+
+
+def _complete(table: Table, x: Floats, nodes: Floats, penalty: Penalty) -> Floats:
+    """Expected complete-data information `[I, K, K]` (observed form), with the log priors' own."""
+    found = expect(table, x, nodes)
+    blocks = curvature(found.at, found.right, found.asked)
+    blocks[:, range(len(x)), range(len(x))] += penalty.information(x).T
+    return blocks
+
+
+def _scores(table: Table, x: Floats, nodes: Floats, part: slice) -> Iterator[tuple[Floats, Floats]]:
+    """Coefficients `[R, K, I]` of the complete-data scores, one degree after the other, with the posterior sds `[R]`."""
+    at = curves(x, nodes)
+    successes = table.successes[part]
+    attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]
+    found = weigh(successes @ at.log_odds.T + attempts @ at.log_wrong.T, nodes)
+    sd = np.maximum(found.sd, 1e-12)
+    parts = basis(at)
+    kernels = [(part_ / (at.p * at.q), part_ / at.q) for part_ in parts]
+    before, now = np.zeros_like(found.weights), np.ones_like(found.weights)
+    norm = np.zeros(len(successes))
+    for _ in range(min(DEGREES, len(nodes) - 1)):
+        before, now, norm = _next_polynomial(nodes, found.weights, before, now, norm)
+        if not np.any(norm > 0):
+            return
+        tilted = found.weights * now
+        scores = np.empty((len(successes), *x.shape))
+        for row, (which, power) in enumerate(ROWS[: len(x)]):
+            plus, minus = kernels[which]
+            weighted = tilted * nodes**power if power else tilted
+            scores[:, row] = successes * (weighted @ plus) - attempts * (weighted @ minus)
+        yield scores, sd
+
+
+def _next_polynomial(
+    nodes: Floats, weights: Floats, before: Floats, now: Floats, norm: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Three-term recurrence of polynomials orthonormal under each row's weights; 0 once the nodes are used up."""
+    raised = nodes * now
+    centre = np.sum(weights * raised * now, axis=1)
+    raised -= centre[:, None] * now + norm[:, None] * before
+    size = np.sqrt(np.sum(weights * raised**2, axis=1))
+    good = size > 1e-9
+    scale = np.divide(1.0, size, out=np.zeros_like(size), where=good)
+    return now, raised * scale[:, None], np.where(good, size, 0.0)
+
+
+@dataclass(frozen=True)
+class _Dense:
+    """Cholesky factor of the whole information over free parameters; `place` `[K, I]` says where each coordinate is."""
+
+    chol: Floats
+    place: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+    @property
+    def covariance(self) -> Floats:
+        half = solve_triangular(self.chol, np.eye(len(self.chol)), lower=True)
+        full = half.T @ half
+        return np.asarray(full[self.place.T[:, :, None], self.place.T[:, None, :]])
+
+    def solve(self, gradient: Floats) -> Floats:
+        total = np.bincount(self.place.ravel(), gradient.ravel(), minlength=len(self.chol))
+        return np.asarray(cho_solve((self.chol, True), total)[self.place])
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        noise = rng.standard_normal((len(self.chol), count))
+        drawn = solve_triangular(self.chol, noise, lower=True, trans="T")
+        return np.asarray(drawn.T[:, self.place])
+
+
+@dataclass(frozen=True)
+class _LowRank:
+    """Complete-data blocks less a product of few rows (Woodbury): inverse = blocks inverse + `rows.T @ rows`."""
+
+    blocks: Blocks
+    rows: Floats
+
+    @property
+    def covariance(self) -> Floats:
+        return np.asarray(self.blocks.covariance + np.einsum("rki,rli->ikl", self.rows, self.rows))
+
+    def solve(self, gradient: Floats) -> Floats:
+        flat = self.rows.reshape(len(self.rows), -1)
+        own = self.blocks.solve(gradient)
+        return np.asarray(own + (flat.T @ (flat @ gradient.ravel())).reshape(gradient.shape))
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        flat = self.rows.reshape(len(self.rows), -1)
+        draws = self.blocks.draw(rng, count)
+        draws += (rng.standard_normal((count, len(flat))) @ flat).reshape(draws.shape)
+        return draws
+
+
+def _dense(blocks: Blocks, lost: Floats) -> tuple[Curvature | None, int]:
+    items, width, _ = blocks.information.shape
+    where = np.arange(width * items).reshape(width, items)
+    full = -lost
+    for row in range(width):
+        for column in range(width):
+            full[where[row], where[column]] += blocks.information[:, row, column]
+    if any(blocks.shared):
+        for row in (row for row, shared in enumerate(blocks.shared) if shared):
+            where[row] = where[row, 0]
+        used, place = np.unique(where, return_inverse=True)
+        place = place.reshape(where.shape)
+        rows = np.zeros((len(used), width * items))
+        np.add.at(rows, (place.ravel(), np.arange(width * items)), 1.0)
+        full = rows @ full @ rows.T
+        where = place
+    size = np.sqrt(np.maximum(np.diag(full), 1e-300))
+    try:
+        chol = cholesky(full / size[:, None] / size, lower=True)
+    except np.linalg.LinAlgError:
+        worst = np.linalg.eigh(full / size[:, None] / size)[1][:, 0]
+        return None, int(np.argmax(np.sum(worst[where] ** 2, axis=0)))
+    return _Dense(size[:, None] * chol, where), -1
+
+
+def _low_rank(blocks: Blocks, scores: Floats) -> tuple[Curvature | None, int]:
+    """Woodbury's identity; the complete blocks must be positive definite, which an indefinite one names as culprit."""
+    smallest = np.linalg.eigvalsh(blocks.information)[:, 0]
+    if np.min(smallest) <= 0.0:
+        return None, int(np.argmin(smallest))
+    inner = blocks.solve(scores)
+    flat, weighed = scores.reshape(len(scores), -1), inner.reshape(len(scores), -1)
+    capacity = np.eye(len(flat)) - flat @ weighed.T
+    try:
+        chol = cholesky((capacity + capacity.T) / 2, lower=True)
+    except np.linalg.LinAlgError:
+        worst = np.linalg.eigh((capacity + capacity.T) / 2)[1][:, 0] @ weighed
+        return None, int(np.argmax(np.sum(worst.reshape(scores.shape[1:]) ** 2, axis=0)))
+    return _LowRank(blocks, solve_triangular(chol, weighed, lower=True).reshape(scores.shape)), -1
