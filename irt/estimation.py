@@ -46,8 +46,9 @@ def fit(
     `method="nuts"` samples the posterior (numpyro) and passes a convergence gate, trying once more with more draws when
     it fails; `method="map"` gives the joint mode with Laplace standard errors in a fraction of a second;
     `method="mml"` is marginal maximum likelihood over a Normal(0, 1) population without facets (a posteriori when
-    `priors` are given), where `auto` goes by BIC. `facets=None` uses every facet of the table, `()` none. `options` is the number of choices per item (one number, a list, or a
-    mapping), on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
+    `priors` are given), where `auto` goes by BIC. `facets=None` uses every facet of the table, `()` none. `options` is
+    the number of choices per item (one number, a list, or a mapping), on which guessing is centred. Raises ValueError
+    (one line) for a table or design that cannot be estimated.
     """
     _require_known(model, method, backend, interval, chains)
     require_estimable(data)

@@ -55,7 +55,7 @@ def nodes_for(
 
 
 def bound_for(mean: Floats, sd: Floats) -> float:
-    """Half-width that holds every posterior of these moments `[S]`: six standard deviations, or the population's six."""
+    """Half-width that holds every posterior of these moments `[S]`: six of its, or of the population's, deviations."""
     reach = np.abs(mean)
     return float(max(np.max(np.minimum(reach + 6 * sd, BOUND)), np.max(reach + 5 * sd), 3.0))
 

@@ -3,8 +3,8 @@
     x = slope theta + intercept        c = sigmoid(x_2)        delta = sigmoid(x_3)        d = c + (1 - c) delta
     P = c + (1 - c) delta sigmoid(x)
 
-Any slope is allowed: an item keyed wrongly has a negative one. Coordinates are arrays `[K, I]`, K = 2 to 4; a coordinate
-that all items share (the slope of `1pl`) is a constant row.
+Any slope is allowed: an item keyed wrongly has a negative one. Coordinates are arrays `[K, I]`, K = 2 to 4; a
+coordinate that all items share (the slope of `1pl`) is a constant row.
 """
 
 from __future__ import annotations

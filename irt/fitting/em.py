@@ -1,11 +1,12 @@
 """Marginal likelihood climbed by accelerated EM (Bock & Aitkin 1981; Lange 1995).
 
 Every iteration has one pass over the answers: posteriors of ability on nodes shared by all students, and the counts
-expected at each node, both matrix products. By Fisher's identity the counts also give the exact gradient of the marginal
-log-likelihood. A Newton step of the M-step is then the complete-data information applied to that gradient (EM gradient
-algorithm, Lange 1995 a); limited-memory quasi-Newton updates on top of it learn the information that is missing
-(Lange 1995 b), which cures EM's slow linear rate. The first steps also rescale ability to the Normal(0, 1) population
-(parameter expansion, Liu, Rubin & Wu 1998), along which long tests would creep. A step must raise the objective.
+expected at each node, both matrix products. By Fisher's identity the counts also give the exact gradient of the
+marginal log-likelihood. A Newton step of the M-step is then the complete-data information applied to that gradient (EM
+gradient algorithm, Lange 1995 a); limited-memory quasi-Newton updates on top of it learn the information that is
+missing (Lange 1995 b), which cures EM's slow linear rate. The first steps also rescale ability to the Normal(0, 1)
+population (parameter expansion, Liu, Rubin & Wu 1998), along which long tests would creep. A step must raise the
+objective.
 
 Lange (1995 a) JRSS B 57, 425; (1995 b) Statistica Sinica 5, 1.
 """
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from irt.fitting.blocks import Blocks
 from irt.fitting.coordinates import Curves, curves, gradient_and_information, to_items
+from irt.fitting.penalty import Penalty
 from irt.quadrature import bound_for, nodes_for, weigh
 from irt.responses import Floats
 
@@ -55,37 +57,8 @@ class Table:
     row_of: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Penalty:
-    """Log priors of the coordinates `[K, I]`, 0 where there are none.
-
-    Normal: `-precision (x - centre)^2 / 2`; Beta(`low`, `high`) of sigmoid(x): `low log s(x) + high log s(-x)`.
-    """
-
-    centre: Floats
-    precision: Floats
-    low: Floats
-    high: Floats
-
-    def value(self, x: Floats) -> float:
-        """The log prior, up to a constant."""
-        normal = -0.5 * self.precision * (x - self.centre) ** 2
-        beta = -self.low * np.logaddexp(0.0, -x) - self.high * np.logaddexp(0.0, x)
-        return float(np.sum(normal + beta))
-
-    def gradient(self, x: Floats) -> Floats:
-        """First derivatives `[K, I]`."""
-        share = 0.5 * (1.0 + np.tanh(0.5 * x))
-        return np.asarray(self.low * (1 - share) - self.high * share - self.precision * (x - self.centre))
-
-    def information(self, x: Floats) -> Floats:
-        """Minus the second derivatives `[K, I]`."""
-        share = 0.5 * (1.0 + np.tanh(0.5 * x))
-        return np.asarray(self.precision + (self.low + self.high) * share * (1 - share))
-
-
 class Expectation(NamedTuple):
-    """Marginal log-likelihood, expected right answers and trials at each node `[Q, I]`, and EAP and sd per row `[R]`."""
+    """Curves, marginal log-likelihood, expected right answers and trials at each node `[Q, I]`, EAP and sd `[R]`."""
 
     at: Curves
     log_likelihood: float

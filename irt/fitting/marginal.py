@@ -1,11 +1,16 @@
 """Method `mml`: marginal maximum likelihood over a Normal(0, 1) population (Bock & Aitkin 1981).
 
-Slopes and intercepts are estimated by pure maximum likelihood with errors from the observed information. A prior comes in
-only where the answers cannot do without: on items that all or none solved, on items whose estimates run off to infinity,
-on asymptotes when students are few, and on everything when priors are asked for by name (marginal a posteriori):
+Slopes and intercepts are estimated by pure maximum likelihood with errors from the observed information. A prior comes
+in only where the answers cannot do without: on items that all or none solved, on items whose estimates run off to
+infinity, and on all items when priors are asked for by name or when asymptotes are to be estimated from few students
+(marginal a posteriori):
 
-    slope ~ Normal(1, 2 spread_a)  (-1 for a rescued item that discriminates negatively; 2 common_a in 1pl)
-    intercept ~ Normal(0, hypot(centre_b, spread_b)),  c and delta ~ Beta as in `irt.model`
+    all items:      log |slope| ~ Normal(their mean, spread_a),  intercept ~ Normal(their mean, spread_b)
+    single items:   log |slope| ~ Normal(log of the median, 2 spread_a),  intercept ~ Normal(0, hypot(centre_b, spread_b))
+    slope of 1pl:   log slope ~ Normal(0, 2 common_a)
+    asymptotes:     c and delta ~ Beta as in `irt.model`
+
+The sign of a slope under a prior is that of the item's association with the score.
 
 An asymptote whose maximum lies at 0 (or 1) stays there; the errors of the rest are given that, and its own interval is
 one-sided, from the slope of the likelihood at the bound.
@@ -20,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt.fitting.coordinates import SHARED, item_errors, to_items
-from irt.fitting.em import Climb, Penalty, State, Table, chunks, climb, compress, evaluate, held
+from irt.fitting.em import Climb, State, Table, chunks, climb, compress, evaluate, held
 from irt.fitting.observed_information import Curvature, observe
 from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.penalty import Penalty
 from irt.model import Problem
 from irt.quadrature import posterior
 from irt.responses import Floats
@@ -32,7 +38,7 @@ FEWEST_DRAWS = 400
 CELLS = 12_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 FEW_STUDENTS = 200
-"""With fewer, asymptotes keep their priors: maximum likelihood would send them anywhere."""
+"""With fewer, models with asymptotes take priors: maximum likelihood would send them anywhere."""
 RESCUES = 25
 POLISH = 6
 STEEP = 8.0
@@ -43,7 +49,7 @@ Mask = NDArray[np.bool_]
 
 
 class Estimate(NamedTuple):
-    """Maximum, its curvature, coordinates at a bound `[K, I]`, and what is left: gain in log-likelihood, largest step."""
+    """Maximum, curvature, coordinates at a bound `[K, I]`, and what is left: gain in log-likelihood, largest step."""
 
     climb: Climb
     curvature: Curvature
@@ -60,10 +66,11 @@ class Estimate(NamedTuple):
 
 
 def find_marginal(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
-    """Maximise the marginal likelihood and draw items from its curvature, abilities from their posteriors given items."""
+    """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
     begin = time.perf_counter()
     table = compress(problem.successes, problem.attempts)
-    found = estimate(table, problem, settings.given_priors, progress)
+    few = problem.guessing and len(problem.attempts) < FEW_STUDENTS
+    found = estimate(table, problem, settings.given_priors or few, progress)
     x, state = found.climb.state.x, found.climb.state
     items, errors = to_items(x), item_errors(x, _freed(found))
     draws = _draw(problem, table, found, settings.seed)
@@ -91,7 +98,7 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
             "log_posterior": state.value,
             "items_held_by_priors": int(found.rescued.sum()),
         },
-        notes=tuple(_notes(problem, settings, found)),
+        notes=tuple(_notes(problem, settings, found, few)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 
@@ -102,12 +109,13 @@ def estimate(table: Table, problem: Problem, given_priors: bool, progress: Progr
     shared = SHARED[problem.model]
     with_prior = _priors_from_the_start(problem, start, given_priors)
     rescued = np.zeros(start.shape[1], dtype=np.bool_)
-    x = start
+    x, unit = start, _typical_slope(start, rescued)
     for attempt in range(RESCUES + 1):
-        penalty = penalty_of(problem, with_prior, start, given_priors)
+        penalty = penalty_of(problem, with_prior, unit, given_priors)
         top = climb(table, x, shared, penalty, progress)
-        runaway = (np.abs(top.state.x[0]) > STEEP) & ~with_prior[0]
-        if not np.any(runaway) or given_priors:
+        unit = _typical_slope(top.state.x, rescued)
+        runaway = (np.abs(top.state.x[0]) > STEEP * max(unit, 1.0)) & ~with_prior[0]
+        if not np.any(runaway):
             result, culprit = _judge(table, top, shared, penalty, rescued)
             if result is not None:
                 return result
@@ -117,7 +125,7 @@ def estimate(table: Table, problem: Problem, given_priors: bool, progress: Progr
         rescued |= runaway
         with_prior = with_prior | rescued
         x = np.where(runaway, start, top.state.x)
-    raise AssertionError("with priors on every item the information is positive definite")
+    raise ValueError("the table is too poor for this model: no stable estimates; a simpler model was wanted")
 
 
 def starting_point(problem: Problem) -> Floats:
@@ -138,28 +146,34 @@ def starting_point(problem: Problem) -> Floats:
     return np.stack(rows)
 
 
-def penalty_of(problem: Problem, on: Mask, start: Floats, given: bool) -> Penalty:
-    """The log priors of the coordinates where `on` `[K, I]`."""
-    priors, (width, items) = problem.priors, start.shape
-    centre, precision, low, high = (np.zeros(start.shape) for _ in range(4))
-    centre[0] = 1.0 if given or not problem.free_a else np.where(start[0] < 0, -1.0, 1.0)
-    spread = 2 * (priors.spread_a if problem.free_a else priors.common_a)
-    precision[0] = 1.0 / spread**2 / (1 if problem.free_a else items)
-    precision[1] = 1.0 / (priors.centre_b**2 + priors.spread_b**2)
+def penalty_of(problem: Problem, on: Mask, unit: float, given: bool) -> Penalty:
+    """The log priors of the coordinates where `on` `[K, I]`; `unit` is a typical slope."""
+    priors, (width, items) = problem.priors, on.shape
+    centre, precision, low, high = (np.zeros(on.shape) for _ in range(4))
+    if problem.free_a:
+        centre[0], precision[0] = np.log(unit), 1.0 / (priors.spread_a * (1 if given else 2)) ** 2
+    else:
+        precision[0] = 1.0 / (items * (2 * priors.common_a) ** 2)
+    precision[1] = 1.0 / (priors.spread_b**2 + (0.0 if given else priors.centre_b**2))
     if width > 2:
         low[2], high[2] = priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)
     if width > 3:
         low[3], high[3] = priors.upper_weight * priors.upper, priors.upper_weight * (1 - priors.upper)
-    return Penalty(centre, *(values * on for values in (precision, low, high)))
+    pooled = () if not given else (0, 1) if problem.free_a else (1,)
+    return Penalty(centre, *(values * on for values in (precision, low, high)), pooled)
+
+
+def _typical_slope(x: Floats, rescued: Mask) -> float:
+    """Median size of the slopes not rescued."""
+    kept = np.abs(x[0])[~rescued]
+    return float(np.clip(np.median(kept), 0.2, 8.0)) if len(kept) else 1.0
 
 
 def _priors_from_the_start(problem: Problem, start: Floats, given: bool) -> Mask:
-    """Where no maximum can exist without: all coordinates of constant items, and asymptotes when students are few."""
+    """Everywhere when `given`; else where no maximum can exist without: all coordinates of constant items."""
     on = np.full(start.shape, given) | _constant(problem)
     if not problem.free_a and not given:
         on[0] = False
-    if len(problem.attempts) < FEW_STUDENTS:
-        on[2:] = True
     return np.asarray(on)
 
 
@@ -229,7 +243,7 @@ def _draw(problem: Problem, table: Table, found: Estimate, seed: int) -> dict[st
     drawn = to_items(_asymptotes_at_bounds(state, found.fixed, state.x + shift, rng))
     moved = shift.reshape(count, -1) @ found.ability_slopes.reshape(len(table.counts), -1).T
     theta = moved[:, table.row_of] + _plausible(table, found, rng, count).T
-    return {"theta": theta, **{name: values for name, values in zip("abcd", drawn, strict=True)}}
+    return {"theta": theta, **dict(zip("abcd", drawn, strict=True))}
 
 
 def _asymptotes_at_bounds(state: State, fixed: Mask, x: Floats, rng: np.random.Generator) -> Floats:
@@ -270,10 +284,15 @@ def _plausible(table: Table, found: Estimate, rng: np.random.Generator, count: i
     return draws
 
 
-def _notes(problem: Problem, settings: Settings, found: Estimate) -> list[str]:
+def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> list[str]:
     notes = []
     if settings.given_priors:
         notes.append("Priors were given, so these are marginal a posteriori estimates, not maximum likelihood.")
+    elif few:
+        notes.append(
+            f"{len(problem.attempts)} students are too few for maximum likelihood of {problem.model}: these are marginal "
+            "a posteriori estimates, with priors on all items."
+        )
     constant = _constant(problem)
     rescued = np.flatnonzero(found.rescued & ~constant)
     if len(rescued):

@@ -2,10 +2,10 @@
 
     information = E[complete information] - sum over students Cov(complete score), both over ability's posterior
 
-A student's score is expanded in the polynomials orthonormal under his posterior on the nodes: by Parseval its covariance
-is the sum of squares of the coefficients, each coefficient is a matrix product over the answers, and a handful of
-degrees suffice, since scores are smooth and posteriors narrow. The coefficient of degree one is also how fast his
-expected ability moves with the items, in posterior standard deviations.
+A student's score is expanded in the polynomials orthonormal under his posterior on the nodes: by Parseval its
+covariance is the sum of squares of the coefficients, each coefficient is a matrix product over the answers, and a
+handful of degrees suffice, since scores are smooth and posteriors narrow. The coefficient of degree one is also how
+fast his expected ability moves with the items, in posterior standard deviations.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg.blas import dsyrk
 
 from irt.fitting.blocks import Blocks
 from irt.fitting.coordinates import ROWS, basis, curvature, curves
-from irt.fitting.em import Penalty, Table, chunks, expect
+from irt.fitting.em import Table, chunks, expect
+from irt.fitting.penalty import Penalty
 from irt.quadrature import weigh
 from irt.responses import Floats
 
 DEGREES = 16
-NEGLIGIBLE = 1e-7
+NEGLIGIBLE = 1e-6
 FIXED = 1e12
 
 
@@ -62,10 +64,11 @@ def observe(
     complete = complete * free.T[:, :, None] * free.T[:, None, :]
     complete[:, range(len(x)), range(len(x))] += FIXED * fixed.T
     blocks = Blocks(complete, shared)
-    small = len(table.counts) * 3 < x.size
+    diagonal = np.maximum(np.einsum("ikk->ki", np.abs(complete)), 1e-12)
+    released = penalty.released(x) * free
     slopes = np.empty((len(table.counts), *x.shape))
-    rows = []
-    lost = np.zeros((x.size, x.size)) if not small else np.zeros((0, 0))
+    small = len(table.counts) * 3 < x.size
+    rows, lost = [released], np.zeros((x.size, x.size) if not small else (1, 1), order="F")
     for part in chunks(len(table.counts), len(nodes)):
         weight = np.sqrt(table.counts[part])[:, None, None]
         for degree, (scores, sd) in enumerate(_scores(table, x, nodes, part), start=1):
@@ -76,16 +79,13 @@ def observe(
             if small:
                 rows.append(scores)
             else:
-                flat = scores.reshape(len(scores), -1)
-                lost += flat.T @ flat
-            share = np.max(np.sum(scores**2, axis=0) / np.maximum(np.einsum("ikk->ki", np.abs(complete)), 1e-12))
-            if share < NEGLIGIBLE:
+                lost = dsyrk(1.0, scores.reshape(len(scores), -1).T, beta=1.0, c=lost, overwrite_c=True)
+            if np.max(np.einsum("ski,ski->ki", scores, scores) / diagonal) < NEGLIGIBLE:
                 break
     if small:
-        curvature, culprit = _low_rank(blocks, np.concatenate(rows))
-    else:
-        curvature, culprit = _dense(blocks, lost)
-    return Observed(curvature, culprit, slopes)
+        return Observed(*_low_rank(blocks, np.concatenate(rows)), slopes)
+    flat = released.reshape(len(released), x.size)
+    return Observed(*_dense(blocks, np.triu(lost) + np.triu(lost, 1).T + flat.T @ flat), slopes)
 
 
 def _complete(table: Table, x: Floats, nodes: Floats, penalty: Penalty) -> Floats:
@@ -97,7 +97,7 @@ def _complete(table: Table, x: Floats, nodes: Floats, penalty: Penalty) -> Float
 
 
 def _scores(table: Table, x: Floats, nodes: Floats, part: slice) -> Iterator[tuple[Floats, Floats]]:
-    """Coefficients `[R, K, I]` of the complete-data scores, one degree after the other, with the posterior sds `[R]`."""
+    """Coefficients `[R, K, I]` of the complete-data scores, degree by degree, with the posterior sds `[R]`."""
     at = curves(x, nodes)
     successes = table.successes[part]
     attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]

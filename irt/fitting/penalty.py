@@ -1,0 +1,75 @@
+"""Log priors of item coordinates, for marginal estimates a posteriori."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from irt.kernels import sigmoid
+from irt.responses import Floats
+
+SMALLEST = 1e-6
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Log priors of coordinates `[K, I]` (slope, intercept, logits of asymptotes); zeros where there are none.
+
+    Normal for the logarithm of the slope's size and for the intercept: `-precision (y - centre)^2 / 2`. In `pooled`
+    rows the centre is the items' own mean: a population of items with unknown mean, whose priors, however many, do not
+    move the scale of ability. Beta(`low`, `high`) of the sigmoid of the rest: `low log s(x) + high log s(-x)`.
+    """
+
+    centre: Floats
+    precision: Floats
+    low: Floats
+    high: Floats
+    pooled: tuple[int, ...] = ()
+
+    @staticmethod
+    def none(shape: tuple[int, ...]) -> Penalty:
+        """No priors: maximum likelihood."""
+        return Penalty(*(np.zeros(shape) for _ in range(4)))
+
+    def value(self, x: Floats) -> float:
+        """The log prior, up to a constant."""
+        normal = -0.5 * self.precision[:2] * self._deviation(x) ** 2
+        beta = -self.low * np.logaddexp(0.0, -x) - self.high * np.logaddexp(0.0, x)
+        return float(np.sum(normal) + np.sum(beta))
+
+    def gradient(self, x: Floats) -> Floats:
+        """First derivatives `[K, I]`."""
+        share = sigmoid(x)
+        gradient = self.low * (1 - share) - self.high * share
+        gradient[:2] -= self.precision[:2] * self._deviation(x) * self._by_x(x)
+        return np.asarray(gradient)
+
+    def information(self, x: Floats) -> Floats:
+        """Information `[K, I]`, in its expected form, centres held."""
+        share = sigmoid(x)
+        information = (self.low + self.high) * share * (1 - share)
+        information[:2] += self.precision[:2] * self._by_x(x) ** 2
+        return np.asarray(information)
+
+    def released(self, x: Floats) -> Floats:
+        """Rows `[N, K, I]` whose squares are the information that estimating the centres takes back."""
+        rows = np.zeros((len(self.pooled), *x.shape))
+        for row, which in zip(rows, self.pooled, strict=True):
+            weight = self.precision[which]
+            row[which] = weight * self._by_x(x)[which] / np.sqrt(max(float(weight.sum()), 1e-300))
+        return rows
+
+    def _deviation(self, x: Floats) -> Floats:
+        """Log slope and intercept `[2, I]` less their centres."""
+        y = np.stack([np.log(np.maximum(np.abs(x[0]), SMALLEST)), x[1]])
+        away = y - self.centre[:2]
+        for which in self.pooled:
+            weight = self.precision[which]
+            away[which] = y[which] - float(weight @ y[which]) / max(float(weight.sum()), 1e-300)
+        return np.asarray(away)
+
+    def _by_x(self, x: Floats) -> Floats:
+        """Derivatives `[2, I]` of log slope and intercept by the coordinates."""
+        size = np.maximum(np.abs(x[0]), SMALLEST)
+        return np.stack([np.where(x[0] < 0, -1.0, 1.0) / size, np.ones_like(size)])
