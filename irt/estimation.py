@@ -67,11 +67,10 @@ def fit(
 
 def choose_by_bic(fits: Sequence[Fit]) -> Fit:
     """The fit of marginal likelihood with the smallest BIC (Schwarz 1978; the sample is the students)."""
-    rows: list[dict[str, float | int | str]] = [
-        {"model": fit.model, "log_likelihood": fit.log_likelihood}
-        | {name: fit.diagnostics[name] for name in ("parameters", "aic", "bic")}
-        for fit in fits
-    ]
+    rows: list[dict[str, float | int | str]] = []
+    for candidate in fits:
+        said = {name: candidate.diagnostics[name] for name in ("parameters", "aic", "bic")}
+        rows.append({"model": candidate.model, "log_likelihood": candidate.log_likelihood, **said})
     best = int(np.argmin([float(row["bic"]) for row in rows]))
     listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in rows)
     reason = f"Chose {fits[best].model} by the smallest BIC ({listed})."

@@ -54,14 +54,16 @@ class Blocks:
     def covariance(self) -> Floats:
         """Covariance `[I, K, K]` of each item's coordinates, given by the whole inverse."""
         common, own = self._rows
+        every = np.arange(len(self.information))
+        common_rows, own_rows = np.array(common, dtype=np.int64), np.array(own, dtype=np.int64)
         full = np.empty_like(self.information)
-        full[:, *np.ix_(own, own)] = self._own_covariance
+        full[np.ix_(every, own_rows, own_rows)] = self._own_covariance
         if common:
             cross = -np.einsum("cd,idl->icl", self._common_covariance, self._coupling)
-            full[:, *np.ix_(own, own)] -= np.einsum("icl,icm->ilm", self._coupling, cross)
-            full[:, *np.ix_(common, own)] = cross
-            full[:, *np.ix_(own, common)] = cross.swapaxes(1, 2)
-            full[:, *np.ix_(common, common)] = self._common_covariance
+            full[np.ix_(every, own_rows, own_rows)] -= np.einsum("icl,icm->ilm", self._coupling, cross)
+            full[np.ix_(every, common_rows, own_rows)] = cross
+            full[np.ix_(every, own_rows, common_rows)] = cross.swapaxes(1, 2)
+            full[np.ix_(every, common_rows, common_rows)] = self._common_covariance
         return full
 
     @property
@@ -69,20 +71,22 @@ class Blocks:
         common = [row for row, shared in enumerate(self.shared) if shared]
         return common, [row for row in range(len(self.shared)) if row not in common]
 
+    def _part(self, rows: list[int], columns: list[int]) -> Floats:
+        return np.asarray(self.information[:, rows][:, :, columns])
+
     @cached_property
     def _own_covariance(self) -> Floats:
         _, own = self._rows
-        return np.asarray(np.linalg.inv(self.information[:, *np.ix_(own, own)]))
+        return np.asarray(np.linalg.inv(self._part(own, own)))
 
     @cached_property
     def _coupling(self) -> Floats:
         """Regression `[I, C, L]` of shared coordinates' scores on an item's own."""
         common, own = self._rows
-        return np.asarray(self.information[:, *np.ix_(common, own)] @ self._own_covariance)
+        return np.asarray(self._part(common, own) @ self._own_covariance)
 
     @cached_property
     def _common_covariance(self) -> Floats:
         common, own = self._rows
-        direct = self.information[:, *np.ix_(common, common)]
-        explained = self._coupling @ self.information[:, *np.ix_(own, common)]
-        return np.asarray(np.linalg.inv(np.sum(direct - explained, axis=0)))
+        explained = self._coupling @ self._part(own, common)
+        return np.asarray(np.linalg.inv(np.sum(self._part(common, common) - explained, axis=0)))

@@ -18,16 +18,18 @@ from irt.responses import Floats
 
 SHARED = {"1pl": (True, False), "2pl": (False,) * 2, "3pl": (False,) * 3, "4pl": (False,) * 4}
 """For each coordinate of a model: whether all items have one value."""
+TINY = 1e-150
 ROWS = ((0, 1), (0, 0), (1, 0), (2, 0))
 """Each coordinate's derivative of P: which basis function, times which power of theta."""
 
 
 class Curves(NamedTuple):
-    """Response curves at nodes `[Q]`: `up = sigmoid(x)`, P, 1 - P, log odds and log(1 - P), each `[Q, I]`."""
+    """Response curves at nodes `[Q]`: `up = sigmoid(x)`, `down = 1 - up`, P, 1 - P, log odds and log(1 - P) `[Q, I]`."""
 
     nodes: Floats
     x: Floats
     up: Floats
+    down: Floats
     p: Floats
     q: Floats
     log_odds: Floats
@@ -39,17 +41,18 @@ def curves(x: Floats, nodes: Floats) -> Curves:
     z = np.multiply.outer(nodes, x[0])
     z += x[1]
     small = np.exp(-np.abs(z))
-    up = np.where(z >= 0, 1.0, small) / (1.0 + small)
+    large = 1.0 / (1.0 + small)
+    small *= large
+    up, down = np.where(z >= 0, large, small), np.where(z >= 0, small, large)
     if len(x) == 2:
-        log_wrong = np.log1p(small)
-        log_wrong += np.maximum(z, 0.0)
-        return Curves(nodes, x, up, up, 1.0 - up, z, np.negative(log_wrong, out=log_wrong))
+        log_wrong = np.log(large)
+        log_wrong -= np.maximum(z, 0.0)
+        return Curves(nodes, x, up, down, up, down, z, log_wrong)
     c, delta = asymptotes(x)
-    down = np.where(z >= 0, small, 1.0) / (1.0 + small)
-    p = c + (1 - c) * delta * up
-    q = (1 - c) * ((1 - delta) + delta * down)
+    p = np.maximum(c + (1 - c) * delta * up, TINY)
+    q = np.maximum((1 - c) * ((1 - delta) + delta * down), TINY)
     log_wrong = np.log(q)
-    return Curves(nodes, x, up, p, q, np.log(p) - log_wrong, log_wrong)
+    return Curves(nodes, x, up, down, p, q, np.log(p) - log_wrong, log_wrong)
 
 
 def asymptotes(x: Floats) -> tuple[Floats, Floats]:
@@ -86,48 +89,67 @@ def _spread(gradient: Floats, covariance: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
-def basis(at: Curves) -> list[Floats]:
-    """Derivatives of P `[Q, I]` by x, by the logit of c and by the logit of delta, those the model has."""
-    c, delta = asymptotes(at.x)
-    top = (1 - c) * delta
-    parts = [top * at.up * (1.0 - at.up)]
-    if len(at.x) > 2:
-        parts.append(c * (1 - c) * (1.0 - delta * at.up))
-    if len(at.x) > 3:
-        parts.append(top * (1 - delta) * at.up)
-    return parts
+def score_weights(at: Curves) -> list[tuple[Floats | float, Floats]]:
+    """Per basis function of the model, its derivative of P over `P (1 - P)` and over `1 - P` `[Q, I]`."""
+    if len(at.x) == 2:
+        return [(1.0, at.up)]
+    return [(part / at.p / at.q, part / at.q) for part in _basis(at)]
 
 
 def gradient_and_information(at: Curves, right: Floats, asked: Floats) -> tuple[Floats, Floats]:
     """Gradient `[K, I]` and expected information `[I, K, K]` of counts `[Q, I]` of right answers among those asked."""
-    parts = basis(at)
-    if len(parts) == 1:
-        scores, weights = [right - asked * at.p], {(0, 0): asked * parts[0]}
-    else:
-        pull, weight = right / at.p - (asked - right) / at.q, asked / (at.p * at.q)
-        scores = [pull * part for part in parts]
-        weights = {(u, v): weight * parts[u] * parts[v] for u in range(len(parts)) for v in range(u, len(parts))}
-    return _first(at, scores), _second(at, weights)
+    if len(at.x) == 2:
+        return _first(at, [right - asked * at.up]), _second(at, {(0, 0): asked * at.up * at.down})
+    by_right, by_wrong = _ratios(at)
+    wrong = asked - right
+    scores = [right * rise - wrong * fall for rise, fall in zip(by_right, by_wrong, strict=True)]
+    return _first(at, scores), _second(at, {(u, v): asked * by_right[u] * by_wrong[v] for u, v in _pairs(at)})
 
 
 def curvature(at: Curves, right: Floats, asked: Floats) -> Floats:
     """Minus the second derivatives `[I, K, K]` of the same log-likelihood (observed rather than expected)."""
-    parts = basis(at)
-    if len(parts) == 1:
-        return _second(at, {(0, 0): asked * parts[0]})
-    wrong = asked - right
-    pull, push = right / at.p - wrong / at.q, right / at.p**2 + wrong / at.q**2
-    bends = _bends(at, parts)
-    return _second(at, {(u, v): push * parts[u] * parts[v] - pull * bend for (u, v), bend in bends.items()})
+    if len(at.x) == 2:
+        return _second(at, {(0, 0): asked * at.up * at.down})
+    by_right, by_wrong = _ratios(at)
+    wrong, bends = asked - right, _bends(at)
+    weights = {}
+    for u, v in _pairs(at):
+        squares = right * by_right[u] * by_right[v] + wrong * by_wrong[u] * by_wrong[v]
+        bend, which = bends[u, v]
+        weights[u, v] = squares - bend * (right * by_right[which] - wrong * by_wrong[which])
+    return _second(at, weights)
 
 
-def _bends(at: Curves, parts: list[Floats]) -> dict[tuple[int, int], Floats]:
-    """Second derivatives of P in the basis."""
+def _basis(at: Curves) -> list[Floats]:
+    """Derivatives of P `[Q, I]` by x, by the logit of c and by the logit of delta, those the model has."""
     c, delta = asymptotes(at.x)
-    bends = {(0, 0): parts[0] * (1.0 - 2.0 * at.up), (0, 1): -c * parts[0], (1, 1): (1 - 2 * c) * parts[1]}
-    if len(parts) > 2:
-        bends |= {(0, 2): (1 - delta) * parts[0], (1, 2): -c * parts[2], (2, 2): (1 - 2 * delta) * parts[2]}
-    return bends
+    top = (1 - c) * delta
+    parts = [top * at.up * at.down, c * (1 - c) * ((1 - delta) + delta * at.down)]
+    return [*parts, top * (1 - delta) * at.up] if len(at.x) > 3 else parts
+
+
+def _ratios(at: Curves) -> tuple[list[Floats], list[Floats]]:
+    """The basis over P and over 1 - P: bounded, so that counts of next to nothing stay so."""
+    parts = _basis(at)
+    return [part / at.p for part in parts], [part / at.q for part in parts]
+
+
+def _pairs(at: Curves) -> list[tuple[int, int]]:
+    width = len(at.x) - 1
+    return [(u, v) for u in range(width) for v in range(u, width)]
+
+
+def _bends(at: Curves) -> dict[tuple[int, int], tuple[Floats, int]]:
+    """Second derivatives of P, each a factor times a basis function."""
+    c, delta = asymptotes(at.x)
+    return {
+        (0, 0): (at.down - at.up, 0),
+        (0, 1): (-c, 0),
+        (1, 1): (1 - 2 * c, 1),
+        (0, 2): (1 - delta, 0),
+        (1, 2): (-c, 2),
+        (2, 2): (1 - 2 * delta, 2),
+    }
 
 
 def _first(at: Curves, scores: list[Floats]) -> Floats:

@@ -5,10 +5,10 @@ in only where the answers cannot do without: on items that all or none solved, o
 infinity, and on all items when priors are asked for by name or when asymptotes are to be estimated from few students
 (marginal a posteriori):
 
-    all items:      log |slope| ~ Normal(their mean, spread_a),  intercept ~ Normal(their mean, spread_b)
-    single items:   log |slope| ~ Normal(log of the median, 2 spread_a),  intercept ~ Normal(0, hypot(centre_b, spread_b))
-    slope of 1pl:   log slope ~ Normal(0, 2 common_a)
-    asymptotes:     c and delta ~ Beta as in `irt.model`
+    all items       log |slope| ~ Normal(their mean, spread_a), intercept ~ Normal(their mean, spread_b)
+    single items    log |slope| ~ Normal(log median, 2 spread_a), intercept ~ Normal(0, hypot(centre_b, spread_b))
+    slope of 1pl    log slope ~ Normal(0, 2 common_a)
+    asymptotes      c and delta ~ Beta as in `irt.model`
 
 The sign of a slope under a prior is that of the item's association with the score.
 
@@ -160,7 +160,7 @@ def penalty_of(problem: Problem, on: Mask, unit: float, given: bool) -> Penalty:
     if width > 3:
         low[3], high[3] = priors.upper_weight * priors.upper, priors.upper_weight * (1 - priors.upper)
     pooled = () if not given else (0, 1) if problem.free_a else (1,)
-    return Penalty(centre, *(values * on for values in (precision, low, high)), pooled)
+    return Penalty(centre, precision * on, low * on, high * on, pooled)
 
 
 def _typical_slope(x: Floats, rescued: Mask) -> float:
@@ -290,8 +290,8 @@ def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> 
         notes.append("Priors were given, so these are marginal a posteriori estimates, not maximum likelihood.")
     elif few:
         notes.append(
-            f"{len(problem.attempts)} students are too few for maximum likelihood of {problem.model}: these are marginal "
-            "a posteriori estimates, with priors on all items."
+            f"{len(problem.attempts)} students are too few for maximum likelihood of {problem.model}: these are "
+            "marginal a posteriori estimates, with priors on all items."
         )
     constant = _constant(problem)
     rescued = np.flatnonzero(found.rescued & ~constant)

@@ -19,7 +19,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from irt.fitting.blocks import Blocks
-from irt.fitting.coordinates import ROWS, basis, curvature, curves
+from irt.fitting.coordinates import ROWS, curvature, curves, score_weights
 from irt.fitting.em import Table, chunks, expect
 from irt.fitting.penalty import Penalty
 from irt.quadrature import weigh
@@ -92,7 +92,7 @@ def _complete(table: Table, x: Floats, nodes: Floats, penalty: Penalty) -> Float
     """Expected complete-data information `[I, K, K]` (observed form), with the log priors' own."""
     found = expect(table, x, nodes)
     blocks = curvature(found.at, found.right, found.asked)
-    blocks[:, range(len(x)), range(len(x))] += penalty.information(x).T
+    blocks[:, range(len(x)), range(len(x))] += penalty.information(x, observed=True).T
     return blocks
 
 
@@ -103,8 +103,7 @@ def _scores(table: Table, x: Floats, nodes: Floats, part: slice) -> Iterator[tup
     attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]
     found = weigh(successes @ at.log_odds.T + attempts @ at.log_wrong.T, nodes)
     sd = np.maximum(found.sd, 1e-12)
-    parts = basis(at)
-    kernels = [(part_ / (at.p * at.q), part_ / at.q) for part_ in parts]
+    weights = score_weights(at)
     before, now = np.zeros_like(found.weights), np.ones_like(found.weights)
     norm = np.zeros(len(successes))
     for _ in range(min(DEGREES, len(nodes) - 1)):
@@ -114,9 +113,10 @@ def _scores(table: Table, x: Floats, nodes: Floats, part: slice) -> Iterator[tup
         tilted = found.weights * now
         scores = np.empty((len(successes), *x.shape))
         for row, (which, power) in enumerate(ROWS[: len(x)]):
-            plus, minus = kernels[which]
+            plus, minus = weights[which]
             weighted = tilted * nodes**power if power else tilted
-            scores[:, row] = successes * (weighted @ plus) - attempts * (weighted @ minus)
+            rise = weighted @ plus if isinstance(plus, np.ndarray) else plus * weighted.sum(axis=1)[:, None]
+            scores[:, row] = successes * rise - attempts * (weighted @ minus)
         yield scores, sd
 
 

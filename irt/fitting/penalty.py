@@ -30,7 +30,8 @@ class Penalty:
     @staticmethod
     def none(shape: tuple[int, ...]) -> Penalty:
         """No priors: maximum likelihood."""
-        return Penalty(*(np.zeros(shape) for _ in range(4)))
+        zero = np.zeros(shape)
+        return Penalty(zero, zero, zero, zero)
 
     def value(self, x: Floats) -> float:
         """The log prior, up to a constant."""
@@ -45,11 +46,13 @@ class Penalty:
         gradient[:2] -= self.precision[:2] * self._deviation(x) * self._by_x(x)
         return np.asarray(gradient)
 
-    def information(self, x: Floats) -> Floats:
-        """Information `[K, I]`, in its expected form, centres held."""
-        share = sigmoid(x)
+    def information(self, x: Floats, observed: bool = False) -> Floats:
+        """Minus the second derivatives `[K, I]`, centres held; at least their expected form unless `observed`."""
+        share, deviation = sigmoid(x), self._deviation(x)[0]
         information = (self.low + self.high) * share * (1 - share)
         information[:2] += self.precision[:2] * self._by_x(x) ** 2
+        bend = -deviation if observed else np.maximum(-deviation, 0.0)
+        information[0] += self.precision[0] * bend * self._by_x(x)[0] ** 2
         return np.asarray(information)
 
     def released(self, x: Floats) -> Floats:
