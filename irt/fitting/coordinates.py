@@ -24,7 +24,7 @@ ROWS = ((0, 1), (0, 0), (1, 0), (2, 0))
 
 
 class Curves(NamedTuple):
-    """Response curves at nodes `[Q]`: `up = sigmoid(x)`, `down = 1 - up`, P, 1 - P, log odds and log(1 - P) `[Q, I]`."""
+    """Curves `[Q, I]` at nodes `[Q]`: `up = sigmoid(x)`, `down = 1 - up`, P, 1 - P, log odds and log(1 - P)."""
 
     nodes: Floats
     x: Floats

@@ -146,7 +146,7 @@ def climb(
 ) -> Climb:
     """Climb from coordinates `start` `[K, I]` until the step and the gain it promises are negligible.
 
-    It also ends when a slope passes `RUNAWAY`, unsettled.
+    It also ends, unsettled, when a slope without prior passes `RUNAWAY`.
     """
     nodes = nodes_of(table, start)
     state = evaluate(table, start, nodes, shared, penalty)
@@ -162,7 +162,7 @@ def climb(
                 renewed.append(iteration)
                 values.append(state.value)
             next_look = 2 * iteration
-        if settled or np.max(np.abs(state.x[0])) > RUNAWAY:
+        if settled or np.any((np.abs(state.x[0]) > RUNAWAY) & (penalty.precision[0] == 0)):
             break
         new = _expansion(table, state, nodes, shared, penalty) if iteration <= EXPANSIONS else None
         if new is None:

@@ -6,6 +6,7 @@ infinity, and on all items when priors are asked for by name or when asymptotes 
 (marginal a posteriori):
 
     all items       log |slope| ~ Normal(their mean, spread_a), intercept ~ Normal(their mean, spread_b)
+    their means     Normal(0, 2 common_a), Normal(0, centre_b)
     single items    log |slope| ~ Normal(log median, 2 spread_a), intercept ~ Normal(0, hypot(centre_b, spread_b))
     slope of 1pl    log slope ~ Normal(0, 2 common_a)
     asymptotes      c and delta ~ Beta as in `irt.model`
@@ -39,7 +40,7 @@ CELLS = 12_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 FEW_STUDENTS = 200
 """With fewer, models with asymptotes take priors: maximum likelihood would send them anywhere."""
-RESCUES = 25
+RESCUES = 20
 POLISH = 6
 STEEP = 8.0
 AT_BOUND = 7.0
@@ -110,22 +111,26 @@ def estimate(table: Table, problem: Problem, given_priors: bool, progress: Progr
     with_prior = _priors_from_the_start(problem, start, given_priors)
     rescued = np.zeros(start.shape[1], dtype=np.bool_)
     x, unit = start, _typical_slope(start, rescued)
-    for attempt in range(RESCUES + 1):
+    best = None
+    for attempt in range(RESCUES):
         penalty = penalty_of(problem, with_prior, unit, given_priors)
         top = climb(table, x, shared, penalty, progress)
         unit = _typical_slope(top.state.x, rescued)
-        runaway = (np.abs(top.state.x[0]) > STEEP * max(unit, 1.0)) & ~with_prior[0]
-        if not np.any(runaway):
+        poor = (np.abs(top.state.x[0]) > STEEP * max(unit, 1.0)) & ~with_prior[0]
+        if not np.any(poor):
             result, culprit = _judge(table, top, shared, penalty, rescued)
-            if result is not None:
+            if result is not None and (result.converged or (np.all(with_prior) and best is not None)):
                 return result
-            runaway[culprit] = True
-        if attempt >= RESCUES - 1 or any(shared):
-            runaway[:] = True
-        rescued |= runaway
+            poor[culprit] = True
+            best = result or best
+        if attempt >= RESCUES // 2 or any(shared):
+            poor[:] = True
+        x = np.where(poor & ~with_prior[0], start, top.state.x if best is None else best.climb.state.x)
+        rescued |= poor & ~with_prior[0]
         with_prior = with_prior | rescued
-        x = np.where(runaway, start, top.state.x)
-    raise ValueError("the table is too poor for this model: no stable estimates; a simpler model was wanted")
+    if best is None:
+        raise ValueError(f"no stable estimates of {problem.model} from this table; a simpler model was wanted")
+    return best
 
 
 def starting_point(problem: Problem) -> Floats:
@@ -159,7 +164,8 @@ def penalty_of(problem: Problem, on: Mask, unit: float, given: bool) -> Penalty:
         low[2], high[2] = priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)
     if width > 3:
         low[3], high[3] = priors.upper_weight * priors.upper, priors.upper_weight * (1 - priors.upper)
-    pooled = () if not given else (0, 1) if problem.free_a else (1,)
+    means = ((0, 1.0 / (2 * priors.common_a) ** 2), (1, 1.0 / priors.centre_b**2))
+    pooled = () if not given else means if problem.free_a else means[1:]
     return Penalty(centre, precision * on, low * on, high * on, pooled)
 
 
@@ -194,6 +200,7 @@ def _judge(
         gain = 0.5 * float(np.sum(step * gradient)) + rest
         error = np.sqrt(np.einsum("ikk->ki", seen.curvature.covariance))
         length = float(np.max(np.abs(step) / np.maximum(1.0, 10 * error)))
+        worst = int(np.argmax(np.max(np.abs(step) / (1e-12 + error), axis=0)))
         result = Estimate(
             top._replace(state=state), seen.curvature, seen.ability_slopes, fixed, gain, length, rescued.copy()
         )
@@ -203,13 +210,13 @@ def _judge(
         if better is None:
             break
         state = better
-    return result, -1
+    return result, worst
 
 
 def _stepped(
     table: Table, state: State, step: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Penalty
 ) -> State | None:
-    for length in (1.0, 0.3, 0.1):
+    for length in (1.0, 0.3, 0.1, 0.03, 0.003):
         new = evaluate(table, state.x + length * step, nodes, shared, penalty)
         if new.value > state.value:
             return new

@@ -17,15 +17,16 @@ class Penalty:
     """Log priors of coordinates `[K, I]` (slope, intercept, logits of asymptotes); zeros where there are none.
 
     Normal for the logarithm of the slope's size and for the intercept: `-precision (y - centre)^2 / 2`. In `pooled`
-    rows the centre is the items' own mean: a population of items with unknown mean, whose priors, however many, do not
-    move the scale of ability. Beta(`low`, `high`) of the sigmoid of the rest: `low log s(x) + high log s(-x)`.
+    rows (row, precision of the mean) the centre is that of the items' population, Normal(0, 1/precision) itself and at
+    its best: priors on many items must not move the scale of ability. Beta(`low`, `high`) of the sigmoid of the rest:
+    `low log s(x) + high log s(-x)`.
     """
 
     centre: Floats
     precision: Floats
     low: Floats
     high: Floats
-    pooled: tuple[int, ...] = ()
+    pooled: tuple[tuple[int, float], ...] = ()
 
     @staticmethod
     def none(shape: tuple[int, ...]) -> Penalty:
@@ -35,20 +36,22 @@ class Penalty:
 
     def value(self, x: Floats) -> float:
         """The log prior, up to a constant."""
-        normal = -0.5 * self.precision[:2] * self._deviation(x) ** 2
+        away, means = self._deviation(x)
+        normal = -0.5 * self.precision[:2] * away**2
+        hyper = -0.5 * sum(weight * mean**2 for (_, weight), mean in zip(self.pooled, means, strict=True))
         beta = -self.low * np.logaddexp(0.0, -x) - self.high * np.logaddexp(0.0, x)
-        return float(np.sum(normal) + np.sum(beta))
+        return float(np.sum(normal) + np.sum(beta)) + hyper
 
     def gradient(self, x: Floats) -> Floats:
         """First derivatives `[K, I]`."""
         share = sigmoid(x)
         gradient = self.low * (1 - share) - self.high * share
-        gradient[:2] -= self.precision[:2] * self._deviation(x) * self._by_x(x)
+        gradient[:2] -= self.precision[:2] * self._deviation(x)[0] * self._by_x(x)
         return np.asarray(gradient)
 
     def information(self, x: Floats, observed: bool = False) -> Floats:
         """Minus the second derivatives `[K, I]`, centres held; at least their expected form unless `observed`."""
-        share, deviation = sigmoid(x), self._deviation(x)[0]
+        share, deviation = sigmoid(x), self._deviation(x)[0][0]
         information = (self.low + self.high) * share * (1 - share)
         information[:2] += self.precision[:2] * self._by_x(x) ** 2
         bend = -deviation if observed else np.maximum(-deviation, 0.0)
@@ -58,19 +61,20 @@ class Penalty:
     def released(self, x: Floats) -> Floats:
         """Rows `[N, K, I]` whose squares are the information that estimating the centres takes back."""
         rows = np.zeros((len(self.pooled), *x.shape))
-        for row, which in zip(rows, self.pooled, strict=True):
+        for row, (which, hyper) in zip(rows, self.pooled, strict=True):
             weight = self.precision[which]
-            row[which] = weight * self._by_x(x)[which] / np.sqrt(max(float(weight.sum()), 1e-300))
+            row[which] = weight * self._by_x(x)[which] / np.sqrt(float(weight.sum()) + hyper)
         return rows
 
-    def _deviation(self, x: Floats) -> Floats:
-        """Log slope and intercept `[2, I]` less their centres."""
+    def _deviation(self, x: Floats) -> tuple[Floats, list[float]]:
+        """Log slope and intercept `[2, I]` less their centres, and the pooled centres."""
         y = np.stack([np.log(np.maximum(np.abs(x[0]), SMALLEST)), x[1]])
-        away = y - self.centre[:2]
-        for which in self.pooled:
+        away, means = y - self.centre[:2], []
+        for which, hyper in self.pooled:
             weight = self.precision[which]
-            away[which] = y[which] - float(weight @ y[which]) / max(float(weight.sum()), 1e-300)
-        return np.asarray(away)
+            means.append(float(weight @ y[which]) / (float(weight.sum()) + hyper))
+            away[which] = y[which] - means[-1]
+        return np.asarray(away), means
 
     def _by_x(self, x: Floats) -> Floats:
         """Derivatives `[2, I]` of log slope and intercept by the coordinates."""
