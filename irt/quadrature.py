@@ -18,7 +18,7 @@ from irt.responses import Floats
 BOUND = 6.0
 STEPS_PER_SD = 1.25
 FEWEST = 61
-MOST = 8001
+MOST = 2001
 
 
 class Posterior(NamedTuple):

@@ -40,7 +40,7 @@ CELLS = 12_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 FEW_STUDENTS = 200
 """With fewer, models with asymptotes take priors: maximum likelihood would send them anywhere."""
-RESCUES = 20
+RESCUES = 12
 POLISH = 6
 STEEP = 8.0
 AT_BOUND = 7.0
@@ -123,6 +123,8 @@ def estimate(table: Table, problem: Problem, given_priors: bool, progress: Progr
                 return result
             poor[culprit] = True
             best = result or best
+        if np.all(with_prior) and attempt > RESCUES // 2:
+            break
         if attempt >= RESCUES // 2 or any(shared):
             poor[:] = True
         x = np.where(poor & ~with_prior[0], start, top.state.x if best is None else best.climb.state.x)
