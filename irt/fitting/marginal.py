@@ -142,7 +142,7 @@ def starting_point(problem: Problem) -> Floats:
     score = (score - score.mean()) / max(float(score.std()), 1e-6)
     share = (k.sum(axis=0) + 0.5) / (n.sum(axis=0) + 1.0)
     slope = (score @ k - share * (score @ n)) / ((score**2 @ n) * share * (1 - share) + 1e-12)
-    slope = np.clip(slope, -2.0, 2.5)
+    slope = np.where(_constant(problem), 1.0, np.clip(slope, -2.0, 2.5))
     chance = problem.chance
     above = np.clip((share - chance) / (1 - chance), 0.05, 0.95) if problem.guessing else share
     rows = [np.full_like(slope, slope.mean()) if not problem.free_a else slope, np.log(above / (1 - above))]
