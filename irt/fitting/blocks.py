@@ -24,9 +24,9 @@ class Blocks:
     def solve(self, gradient: Floats) -> Floats:
         """The inverse information times gradients `[..., K, I]`."""
         common, own = self._rows
-        inner = np.einsum("ikl,...li->...ki", self._own_covariance, gradient[..., own, :])
+        inner = _times(self._own_covariance, gradient[..., own, :])
         if not common:
-            return np.asarray(inner)
+            return inner
         total = gradient[..., common, :].sum(axis=-1) - np.einsum(
             "icl,...li->...c", self._coupling, gradient[..., own, :]
         )
@@ -90,3 +90,14 @@ class Blocks:
         common, own = self._rows
         explained = self._coupling @ self._part(own, common)
         return np.asarray(np.linalg.inv(np.sum(self._part(common, common) - explained, axis=0)))
+
+
+def _times(matrices: Floats, vectors: Floats) -> Floats:
+    """Matrices `[I, K, K]` times vectors `[..., K, I]`, item by item."""
+    width = matrices.shape[1]
+    product = np.empty_like(vectors)
+    for row in range(width):
+        product[..., row, :] = matrices[:, row, 0] * vectors[..., 0, :]
+        for column in range(1, width):
+            product[..., row, :] += matrices[:, row, column] * vectors[..., column, :]
+    return product

@@ -250,8 +250,8 @@ def _draw(problem: Problem, table: Table, found: Estimate, seed: int) -> dict[st
     shift = found.curvature.draw(rng, count)
     shift[:, found.fixed] = 0.0
     drawn = to_items(_asymptotes_at_bounds(state, found.fixed, state.x + shift, rng))
-    moved = shift.reshape(count, -1) @ found.ability_slopes.reshape(len(table.counts), -1).T
-    theta = moved[:, table.row_of] + _plausible(table, found, rng, count).T
+    moved = found.ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
+    theta = np.ascontiguousarray(_plausible(table, found, moved, rng).T)
     return {"theta": theta, **dict(zip("abcd", drawn, strict=True))}
 
 
@@ -271,13 +271,16 @@ def _asymptotes_at_bounds(state: State, fixed: Mask, x: Floats, rng: np.random.G
     return x
 
 
-def _plausible(table: Table, found: Estimate, rng: np.random.Generator, count: int) -> Floats:
-    """Draws `[S, D]` from the students' posteriors at the maximum: inverse distribution functions on the nodes."""
+def _plausible(table: Table, found: Estimate, moved: Floats, rng: np.random.Generator) -> Floats:
+    """Draws `[S, D]` from the students' posteriors, by inverse distribution functions on the nodes.
+
+    `moved` `[R, D]` is what each draw of the items adds to the expected ability of a row, to first order.
+    """
     nodes = found.climb.nodes
     step = float(nodes[1] - nodes[0])
     edges = np.append(nodes - step / 2, nodes[-1] + step / 2)
     items = to_items(found.climb.state.x)
-    draws = np.empty((len(table.row_of), count))
+    draws = np.empty((len(table.row_of), moved.shape[1]))
     for part in chunks(len(table.counts), len(nodes)):
         successes = table.successes[part]
         attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]
@@ -285,11 +288,12 @@ def _plausible(table: Table, found: Estimate, rng: np.random.Generator, count: i
         rises = np.zeros((len(successes), len(edges)))
         np.cumsum(at.weights, axis=1, out=rises[:, 1:])
         # A step is spread evenly, which adds its variance, step^2/12.
-        shrink = at.sd / np.sqrt(at.sd**2 + step**2 / 12)
+        mean, sd = at.mean, at.sd
+        shrink = sd / np.sqrt(sd**2 + step**2 / 12)
         for student in np.flatnonzero((table.row_of >= part.start) & (table.row_of < part.stop)):
             row = table.row_of[student] - part.start
-            drawn = np.interp(rng.random(count), rises[row], edges)
-            draws[student] = at.mean[row] + (drawn - at.mean[row]) * shrink[row]
+            drawn = np.interp(rng.random(moved.shape[1]), rises[row], edges)
+            draws[student] = mean[row] + (drawn - mean[row]) * shrink[row] + moved[row + part.start]
     return draws
 
 
