@@ -26,21 +26,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt.fitting.coordinates import SHARED, item_errors, to_items
-from irt.fitting.em import Climb, State, Table, chunks, climb, compress, evaluate, held
+from irt.fitting.em import Climb, State, Table, climb, compress, evaluate, held
 from irt.fitting.observed_information import Curvature, observe
 from irt.fitting.outcome import Outcome, Progress, Settings
-from irt.fitting.penalty import Penalty
+from irt.fitting.penalty import Penalty, penalty_of
+from irt.fitting.plausible import draw
 from irt.model import Problem
-from irt.quadrature import posterior
 from irt.responses import Floats
 
-DRAWS = 2000
-FEWEST_DRAWS = 400
-CELLS = 12_000_000
-"""Most numbers the draws may hold; large tables take fewer draws."""
 FEW_STUDENTS = 200
 """With fewer, models with asymptotes take priors: maximum likelihood would send them anywhere."""
-RESCUES = 12
+ALL_AT_ONCE, RESCUES = 15, 18
+"""Climbs after which every item gets priors, and climbs in all."""
 POLISH = 6
 STEEP = 8.0
 AT_BOUND = 7.0
@@ -74,7 +71,7 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     found = estimate(table, problem, settings.given_priors or few, progress)
     x, state = found.climb.state.x, found.climb.state
     items, errors = to_items(x), item_errors(x, _freed(found))
-    draws = _draw(problem, table, found, settings.seed)
+    draws = draw(table, state, found.climb.nodes, found.curvature, found.ability_slopes, found.fixed, settings.seed)
     parameters = x.size - sum(SHARED[problem.model]) * (x.shape[1] - 1)
     rows = {"theta": state.mean[table.row_of]}
     spread = {"theta": state.sd[table.row_of]}
@@ -123,9 +120,9 @@ def estimate(table: Table, problem: Problem, given_priors: bool, progress: Progr
                 return result
             poor[culprit] = True
             best = result or best
-        if np.all(with_prior) and attempt > RESCUES // 2:
+        if np.all(with_prior) and attempt > ALL_AT_ONCE:
             break
-        if attempt >= RESCUES // 2 or any(shared):
+        if attempt >= ALL_AT_ONCE or any(shared):
             poor[:] = True
         x = np.where(poor & ~with_prior[0], start, top.state.x if best is None else best.climb.state.x)
         rescued |= poor & ~with_prior[0]
@@ -151,24 +148,6 @@ def starting_point(problem: Problem) -> Floats:
     if problem.slipping:
         rows.append(np.full_like(slope, np.log(problem.priors.upper / (1 - problem.priors.upper))))
     return np.stack(rows)
-
-
-def penalty_of(problem: Problem, on: Mask, unit: float, given: bool) -> Penalty:
-    """The log priors of the coordinates where `on` `[K, I]`; `unit` is a typical slope."""
-    priors, (width, items) = problem.priors, on.shape
-    centre, precision, low, high = (np.zeros(on.shape) for _ in range(4))
-    if problem.free_a:
-        centre[0], precision[0] = np.log(unit), 1.0 / (priors.spread_a * (1 if given else 2)) ** 2
-    else:
-        precision[0] = 1.0 / (items * (2 * priors.common_a) ** 2)
-    precision[1] = 1.0 / (priors.spread_b**2 + (0.0 if given else priors.centre_b**2))
-    if width > 2:
-        low[2], high[2] = priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)
-    if width > 3:
-        low[3], high[3] = priors.upper_weight * priors.upper, priors.upper_weight * (1 - priors.upper)
-    means = ((0, 1.0 / (2 * priors.common_a) ** 2), (1, 1.0 / priors.centre_b**2))
-    pooled = () if not given else means if problem.free_a else means[1:]
-    return Penalty(centre, precision * on, low * on, high * on, pooled)
 
 
 def _typical_slope(x: Floats, rescued: Mask) -> float:
@@ -239,62 +218,6 @@ def _bounded(found: Estimate, name: str) -> Mask:
     """Items whose asymptote `c` or `d` is at its bound."""
     row = {"c": 2, "d": 3}.get(name, len(found.fixed))
     return found.fixed[row] if row < len(found.fixed) else np.zeros(found.fixed.shape[1], dtype=np.bool_)
-
-
-def _draw(problem: Problem, table: Table, found: Estimate, seed: int) -> dict[str, Floats]:
-    """Items from Normal(maximum, inverse information); abilities from their posteriors, moved with the items."""
-    rng = np.random.default_rng(seed)
-    students, items = problem.attempts.shape
-    count = int(np.clip(CELLS // (4 * items + students), FEWEST_DRAWS, DRAWS))
-    state = found.climb.state
-    shift = found.curvature.draw(rng, count)
-    shift[:, found.fixed] = 0.0
-    drawn = to_items(_asymptotes_at_bounds(state, found.fixed, state.x + shift, rng))
-    moved = found.ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
-    theta = np.ascontiguousarray(_plausible(table, found, moved, rng).T)
-    return {"theta": theta, **dict(zip("abcd", drawn, strict=True))}
-
-
-def _asymptotes_at_bounds(state: State, fixed: Mask, x: Floats, rng: np.random.Generator) -> Floats:
-    """Coordinates `[D, K, I]` with asymptotes at a bound drawn beside it.
-
-    A maximum at a bound has half its sampling distribution there (Self & Liang 1987); the other half follows the
-    likelihood's exponential fall.
-    """
-    for row, item in np.argwhere(fixed):
-        sign = np.sign(state.x[row, item])
-        near = 1.0 / (1.0 + np.exp(np.abs(state.x[row, item])))
-        rate = max(abs(state.gradient[row, item]) / near, 2.0)
-        away = -np.log1p(-rng.random(len(x)) * -np.expm1(-rate)) / rate
-        away = np.where(rng.random(len(x)) < 0.5, 1e-12, np.clip(away, 1e-12, 1 - 1e-12))
-        x[:, row, item] = sign * np.log((1 - away) / away)
-    return x
-
-
-def _plausible(table: Table, found: Estimate, moved: Floats, rng: np.random.Generator) -> Floats:
-    """Draws `[S, D]` from the students' posteriors, by inverse distribution functions on the nodes.
-
-    `moved` `[R, D]` is what each draw of the items adds to the expected ability of a row, to first order.
-    """
-    nodes = found.climb.nodes
-    step = float(nodes[1] - nodes[0])
-    edges = np.append(nodes - step / 2, nodes[-1] + step / 2)
-    items = to_items(found.climb.state.x)
-    draws = np.empty((len(table.row_of), moved.shape[1]))
-    for part in chunks(len(table.counts), len(nodes)):
-        successes = table.successes[part]
-        attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]
-        at = posterior(successes, attempts, items, nodes)
-        rises = np.zeros((len(successes), len(edges)))
-        np.cumsum(at.weights, axis=1, out=rises[:, 1:])
-        # A step is spread evenly, which adds its variance, step^2/12.
-        mean, sd = at.mean, at.sd
-        shrink = sd / np.sqrt(sd**2 + step**2 / 12)
-        for student in np.flatnonzero((table.row_of >= part.start) & (table.row_of < part.stop)):
-            row = table.row_of[student] - part.start
-            drawn = np.interp(rng.random(moved.shape[1]), rises[row], edges)
-            draws[student] = mean[row] + (drawn - mean[row]) * shrink[row] + moved[row + part.start]
-    return draws
 
 
 def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> list[str]:

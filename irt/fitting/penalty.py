@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irt.kernels import sigmoid
+from irt.model import Problem
 from irt.responses import Floats
 
 SMALLEST = 1e-6
@@ -80,3 +82,24 @@ class Penalty:
         """Derivatives `[2, I]` of log slope and intercept by the coordinates."""
         size = np.maximum(np.abs(x[0]), SMALLEST)
         return np.stack([np.where(x[0] < 0, -1.0, 1.0) / size, np.ones_like(size)])
+
+
+def penalty_of(problem: Problem, on: NDArray[np.bool_], unit: float, given: bool) -> Penalty:
+    """The log priors of a problem's coordinates where `on` `[K, I]`; `unit` is a typical slope.
+
+    `given` priors treat all items as a population; else they hold single items among others that have none.
+    """
+    priors, (width, items) = problem.priors, on.shape
+    centre, precision, low, high = (np.zeros(on.shape) for _ in range(4))
+    if problem.free_a:
+        centre[0], precision[0] = np.log(unit), 1.0 / (priors.spread_a * (1 if given else 2)) ** 2
+    else:
+        precision[0] = 1.0 / (items * (2 * priors.common_a) ** 2)
+    precision[1] = 1.0 / (priors.spread_b**2 + (0.0 if given else priors.centre_b**2))
+    if width > 2:
+        low[2], high[2] = priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)
+    if width > 3:
+        low[3], high[3] = priors.upper_weight * priors.upper, priors.upper_weight * (1 - priors.upper)
+    means = ((0, 1.0 / (2 * priors.common_a) ** 2), (1, 1.0 / priors.centre_b**2))
+    pooled = () if not given else means if problem.free_a else means[1:]
+    return Penalty(centre, precision * on, low * on, high * on, pooled)

@@ -187,7 +187,7 @@ def test_a_joint_mode_that_runs_away_is_stopped_and_not_called_converged() -> No
     ("settings", "message"),
     [
         ({"model": "5pl"}, "unknown model '5pl'; 1pl, 2pl, 3pl, 4pl or auto"),
-        ({"method": "mml"}, "unknown method 'mml'; nuts or map were wanted"),
+        ({"method": "em"}, "unknown method 'em'; nuts or map or mml were wanted"),
         ({"method": "map", "backend": "pymc"}, "method 'map' has no backend 'pymc'"),
         ({"interval": 1.5}, "interval 1.5 is not a probability"),
         ({"chains": 1}, "1 chain cannot be checked"),
