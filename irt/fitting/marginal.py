@@ -115,10 +115,10 @@ def estimate(table: Table, problem: Problem, given_priors: bool, progress: Progr
         unit = _typical_slope(top.state.x, rescued)
         poor = (np.abs(top.state.x[0]) > STEEP * max(unit, 1.0)) & ~with_prior[0]
         if not np.any(poor):
-            result, culprit = _judge(table, top, shared, penalty, rescued)
+            result, culprits = _judge(table, top, shared, penalty, rescued)
             if result is not None and (result.converged or (np.all(with_prior) and best is not None)):
                 return result
-            poor[culprit] = True
+            poor[culprits] = True
             best = result or best
         if np.all(with_prior) and attempt > ALL_AT_ONCE:
             break
@@ -166,22 +166,22 @@ def _priors_from_the_start(problem: Problem, start: Floats, given: bool) -> Mask
 
 def _judge(
     table: Table, top: Climb, shared: tuple[bool, ...], penalty: Penalty, rescued: Mask
-) -> tuple[Estimate | None, int]:
-    """The estimate, after Newton steps by the exact information where the climb left some way; or the culprit item."""
+) -> tuple[Estimate | None, NDArray[np.int64]]:
+    """The estimate, after Newton steps by the exact information where the climb left some way; or the culprits."""
     state, nodes = top.state, top.nodes
     for _ in range(POLISH):
         fixed = np.zeros(state.x.shape, dtype=np.bool_)
         fixed[2:] = (np.abs(state.x[2:]) > AT_BOUND) & (penalty.low[2:] == 0)
         seen = observe(table, state.x, nodes, shared, penalty, fixed.astype(np.float64))
         if seen.curvature is None:
-            return None, seen.culprit
+            return None, seen.culprits
         gradient = np.where(fixed, 0.0, state.gradient)
         step = np.where(fixed, 0.0, seen.curvature.solve(gradient))
         rest = float(np.sum(np.abs(np.where(fixed, held(state), 0.0))))
         gain = 0.5 * float(np.sum(step * gradient)) + rest
         error = np.sqrt(np.einsum("ikk->ki", seen.curvature.covariance))
         length = float(np.max(np.abs(step) / np.maximum(1.0, 10 * error)))
-        worst = int(np.argmax(np.max(np.abs(step) / (1e-12 + error), axis=0)))
+        worst = np.argmax(np.max(np.abs(step) / (1e-12 + error), axis=0), keepdims=True)
         result = Estimate(
             top._replace(state=state), seen.curvature, seen.ability_slopes, fixed, gain, length, rescued.copy()
         )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
@@ -28,6 +29,7 @@ from irt.responses import Floats
 DEGREES = 16
 NEGLIGIBLE = 1e-6
 FIXED = 1e12
+NOBODY = np.zeros(0, dtype=np.int64)
 
 
 class Curvature(Protocol):
@@ -45,13 +47,13 @@ class Curvature(Protocol):
 
 
 class Observed(NamedTuple):
-    """The curvature, or None with the item `culprit` that makes the information indefinite.
+    """The curvature, or None with the items `culprits` that make the information indefinite.
 
     `ability_slopes` `[R, K, I]` are derivatives of each row's expected ability by the coordinates.
     """
 
     curvature: Curvature | None
-    culprit: int
+    culprits: NDArray[np.int64]
     ability_slopes: Floats
 
 
@@ -138,7 +140,7 @@ class _Dense:
     """Cholesky factor of the whole information over free parameters; `place` `[K, I]` says where each coordinate is."""
 
     chol: Floats
-    place: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    place: NDArray[np.int64]
 
     @property
     def covariance(self) -> Floats:
@@ -179,7 +181,7 @@ class _LowRank:
         return draws
 
 
-def _dense(blocks: Blocks, lost: Floats) -> tuple[Curvature | None, int]:
+def _dense(blocks: Blocks, lost: Floats) -> tuple[Curvature | None, NDArray[np.int64]]:
     items, width, _ = blocks.information.shape
     where = np.arange(width * items).reshape(width, items)
     full = -lost
@@ -187,28 +189,37 @@ def _dense(blocks: Blocks, lost: Floats) -> tuple[Curvature | None, int]:
         for column in range(width):
             full[where[row], where[column]] += blocks.information[:, row, column]
     if any(blocks.shared):
-        for row in (row for row, shared in enumerate(blocks.shared) if shared):
-            where[row] = where[row, 0]
-        used, place = np.unique(where, return_inverse=True)
-        place = place.reshape(where.shape)
-        rows = np.zeros((len(used), width * items))
-        np.add.at(rows, (place.ravel(), np.arange(width * items)), 1.0)
-        full = rows @ full @ rows.T
-        where = place
+        full, where = _joined(full, where, blocks.shared)
+    else:
+        alone = _indefinite(full[where.T[:, :, None], where.T[:, None, :]])
+        if len(alone):
+            return None, alone
     size = np.sqrt(np.maximum(np.diag(full), 1e-300))
     try:
         chol = cholesky(full / size[:, None] / size, lower=True)
     except np.linalg.LinAlgError:
-        worst = np.linalg.eigh(full / size[:, None] / size)[1][:, 0]
-        return None, int(np.argmax(np.sum(worst[where] ** 2, axis=0)))
-    return _Dense(size[:, None] * chol, where), -1
+        values, vectors = np.linalg.eigh(full / size[:, None] / size)
+        bad = vectors[:, : max(int(np.sum(values <= 0)), 1)]
+        return None, np.unique(np.argmax(np.sum(bad[where] ** 2, axis=0), axis=0))
+    return _Dense(size[:, None] * chol, where), NOBODY
 
 
-def _low_rank(blocks: Blocks, scores: Floats) -> tuple[Curvature | None, int]:
-    """Woodbury's identity; the complete blocks must be positive definite, which an indefinite one names as culprit."""
-    smallest = np.linalg.eigvalsh(blocks.information)[:, 0]
-    if np.min(smallest) <= 0.0:
-        return None, int(np.argmin(smallest))
+def _joined(full: Floats, where: NDArray[np.int64], shared: tuple[bool, ...]) -> tuple[Floats, NDArray[np.int64]]:
+    """The information with each shared coordinate's contributions added up, and where coordinates are in it."""
+    for row in (row for row, common in enumerate(shared) if common):
+        where[row] = where[row, 0]
+    used, place = np.unique(where, return_inverse=True)
+    rows = np.zeros((len(used), len(full)))
+    np.add.at(rows, (place.ravel(), np.arange(len(full))), 1.0)
+    return np.asarray(rows @ full @ rows.T), place.reshape(where.shape)
+
+
+def _low_rank(blocks: Blocks, scores: Floats) -> tuple[Curvature | None, NDArray[np.int64]]:
+    """Woodbury's identity; needs every item's own information to be positive definite."""
+    if not any(blocks.shared):
+        alone = _indefinite(blocks.information - np.einsum("rki,rli->ikl", scores, scores, optimize=True))
+        if len(alone):
+            return None, alone
     inner = blocks.solve(scores)
     flat, weighed = scores.reshape(len(scores), -1), inner.reshape(len(scores), -1)
     capacity = np.eye(len(flat)) - flat @ weighed.T
@@ -216,5 +227,10 @@ def _low_rank(blocks: Blocks, scores: Floats) -> tuple[Curvature | None, int]:
         chol = cholesky((capacity + capacity.T) / 2, lower=True)
     except np.linalg.LinAlgError:
         worst = np.linalg.eigh((capacity + capacity.T) / 2)[1][:, 0] @ weighed
-        return None, int(np.argmax(np.sum(worst.reshape(scores.shape[1:]) ** 2, axis=0)))
-    return _LowRank(blocks, solve_triangular(chol, weighed, lower=True).reshape(scores.shape)), -1
+        return None, np.array([np.argmax(np.sum(worst.reshape(scores.shape[1:]) ** 2, axis=0))])
+    return _LowRank(blocks, solve_triangular(chol, weighed, lower=True).reshape(scores.shape)), NOBODY
+
+
+def _indefinite(blocks: Floats) -> NDArray[np.int64]:
+    """Items whose own information `[I, K, K]` is not positive definite."""
+    return np.flatnonzero(np.linalg.eigvalsh(blocks)[:, 0] <= 0.0)
