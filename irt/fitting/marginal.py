@@ -34,9 +34,9 @@ from irt.fitting.plausible import draw
 from irt.model import Problem
 from irt.responses import Floats
 
-FEW_STUDENTS = 200
+FEW_STUDENTS = 500
 """With fewer, models with asymptotes take priors: maximum likelihood would send them anywhere."""
-ALL_AT_ONCE, RESCUES = 15, 18
+ALL_AT_ONCE, RESCUES = 8, 11
 """Climbs after which every item gets priors, and climbs in all."""
 POLISH = 6
 STEEP = 8.0
