@@ -16,8 +16,8 @@ from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
 from irt.result import Fit
 
-METHODS = ("nuts", "map", "laplace")
-BACKENDS = {"nuts": "numpyro", "map": "numpy", "laplace": "numpy"}
+METHODS = ("nuts", "map", "laplace", "mml")
+BACKENDS = {"nuts": "numpyro", "map": "numpy", "laplace": "numpy", "mml": "numpy"}
 SAMPLERS = ("nuts",)
 LOO_CELLS = 400_000
 FEW_STUDENTS = 200
@@ -46,21 +46,37 @@ def fit(
 
     `method="nuts"` samples the posterior (numpyro) and passes a convergence gate, trying once more with more draws when
     it fails; `method="map"` gives the joint mode with Laplace standard errors in a fraction of a second, for tables of
-    any size; `method="laplace"` adds the uncertainty of the scales (nested Laplace, a second or so). `facets=None` uses
-    every facet of the table, `()` none. `options` is the number of choices per item (one number, a list, or a mapping),
-    on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
+    any size; `method="laplace"` adds the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is
+    marginal maximum likelihood over a Normal(0, 1) population without facets (a posteriori when `priors` are given),
+    where `auto` goes by BIC. `facets=None` uses every facet of the table, `()` none. `options` is the number of choices
+    per item (one number, a list, or a mapping), on which guessing is centred. Raises ValueError (one line) for a table
+    or design that cannot be estimated.
     """
     _require_known(model, method, backend, interval, chains)
     require_estimable(data)
+    if method == "mml":
+        data, facets = _without_facets(data, facets, interactions)
     names = facet_names(data) if facets is None else tuple(facets)
     data = data.with_facets(names)
     design = build_design(data, names, interactions)
-    settings = Settings(seed, warmup, draws, chains, target_accept)
+    settings = Settings(seed, warmup, draws, chains, target_accept, priors is not None)
     call = _Call(data, design, method, interval, settings, progress)
     if model != "auto":
         return call.fit(build_problem(data, design, model, options, priors or Priors()))
     fits = [call.fit(build_problem(data, design, name, options, priors or Priors())) for name in ("1pl", "2pl", "3pl")]
-    return choose(fits)
+    return choose_by_bic(fits) if method == "mml" else choose(fits)
+
+
+def choose_by_bic(fits: Sequence[Fit]) -> Fit:
+    """The fit of marginal likelihood with the smallest BIC (Schwarz 1978; the sample is the students)."""
+    rows: list[dict[str, float | int | str]] = []
+    for candidate in fits:
+        said = {name: candidate.diagnostics[name] for name in ("parameters", "aic", "bic")}
+        rows.append({"model": candidate.model, "log_likelihood": candidate.log_likelihood, **said})
+    best = int(np.argmin([float(row["bic"]) for row in rows]))
+    listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in rows)
+    reason = f"Chose {fits[best].model} by the smallest BIC ({listed})."
+    return replace(fits[best], model_choice=tuple(rows), warnings=(*fits[best].warnings, reason))
 
 
 def choose(fits: Sequence[Fit]) -> Fit:
@@ -154,9 +170,27 @@ def _run(method: str, problem: Problem, settings: Settings, progress: Progress |
         from irt.fitting.nested import find_nested
 
         return find_nested(problem, settings, progress)
+    if method == "mml":
+        from irt.fitting.marginal import find_marginal
+
+        return find_marginal(problem, settings, progress)
     from irt.fitting.mode import find_mode
 
     return find_mode(problem, settings, progress)
+
+
+def _without_facets(
+    data: ResponseMatrix, facets: Sequence[str] | None, interactions: Sequence[Sequence[str]]
+) -> tuple[ResponseMatrix, tuple[str, ...]]:
+    """The table for `mml`, whose abilities are Normal(0, 1) whatever made the students; named facets are refused."""
+    if facets or interactions:
+        found = f"facet '{facets[0]}'" if facets else f"interaction {tuple(interactions[0])}"
+        raise ValueError(f"method 'mml' takes no facets, found {found}; facets=() or method 'map' or 'nuts' was wanted")
+    present = facet_names(data) if facets is None else ()
+    if not present:
+        return data, ()
+    note = f"Method mml takes abilities as Normal(0, 1): the facets {', '.join(present)} were left out."
+    return replace(data, notes=(*data.notes, note)), ()
 
 
 def _require_known(model: str, method: str, backend: str | None, interval: float, chains: int) -> None:

@@ -67,13 +67,14 @@ class Named:
 
 @dataclass(frozen=True)
 class Problem(Named):
-    """Everything an estimator needs: the answers, the design, the model's name, priors, and 1/options `[I]`."""
+    """Everything an estimator needs: answers, design, model name, priors, 1/options `[I]`, and the ids of the items."""
 
     answers: Answers
     design: Design
     model: str
     chance: Floats
     priors: Priors = Priors()
+    items: tuple[str, ...] = ()
 
     @property
     def successes(self) -> Floats:
@@ -91,7 +92,7 @@ def build_problem(data: ResponseMatrix, design: Design, model: str, options: Opt
     """The problem of fitting `model` to `data`."""
     if model not in MODELS:
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
-    return Problem(pack(data), design, model, chance_level(data, options), priors)
+    return Problem(pack(data), design, model, chance_level(data, options), priors, data.items)
 
 
 def chance_level(data: ResponseMatrix, options: Options) -> Floats:

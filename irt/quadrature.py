@@ -18,6 +18,7 @@ from irt.responses import Floats
 BOUND = 6.0
 STEPS_PER_SD = 1.25
 FEWEST = 61
+MOST = 2001
 
 
 class Posterior(NamedTuple):
@@ -38,16 +39,25 @@ class Posterior(NamedTuple):
         return np.asarray(np.sqrt(np.maximum(self.weights @ self.nodes**2 - self.mean**2, 0.0)))
 
 
-def nodes_for(items: ItemParameters, trials: float = 1.0, bound: float = BOUND) -> Floats:
+def nodes_for(
+    items: ItemParameters, trials: float | Floats = 1.0, bound: float = BOUND, steps_per_sd: float = STEPS_PER_SD
+) -> Floats:
     """Equally spaced abilities from `-bound` to `bound`, fine enough for the most informed student.
 
-    `trials` is the largest number of trials of an answer.
+    `trials` is the largest number of trials of an answer, or that of each item `[I]`.
     """
     coarse = np.linspace(-bound, bound, FEWEST)
-    total = kernels.information(coarse[:, None], *items).sum(axis=1)
-    narrowest = 1.0 / np.sqrt(1.0 + trials * float(total.max()))
-    count = int(np.ceil(2 * bound / narrowest * STEPS_PER_SD)) | 1
-    return np.linspace(-bound, bound, max(count, FEWEST))
+    total = np.sum(kernels.information(coarse[:, None], *items) * trials, axis=1)
+    narrowest = 1.0 / np.sqrt(1.0 + float(total.max()))
+    widest_step = 2 * BOUND / (FEWEST - 1)
+    step = min(narrowest / steps_per_sd, widest_step)
+    return np.linspace(-bound, bound, min(int(np.ceil(2 * bound / step - 1e-9)) | 1, MOST))
+
+
+def bound_for(mean: Floats, sd: Floats) -> float:
+    """Half-width that holds every posterior of these moments `[S]`: six of its, or of the population's, deviations."""
+    reach = np.abs(mean)
+    return float(max(np.max(np.minimum(reach + 6 * sd, BOUND)), np.max(reach + 5 * sd), 3.0))
 
 
 def posterior(successes: Floats, attempts: Floats, items: ItemParameters, nodes: Floats | None = None) -> Posterior:
@@ -56,14 +66,26 @@ def posterior(successes: Floats, attempts: Floats, items: ItemParameters, nodes:
     Binomial coefficients are left out of the marginal likelihood.
     """
     if nodes is None:
-        nodes = nodes_for(items, max(float(attempts.max(initial=0.0)), 1.0))
+        nodes = nodes_for(items, np.maximum(attempts.max(axis=0, initial=0.0), 1.0))
     right, wrong = kernels.log_probability(nodes[:, None], *items)
     # A success where log P is -inf is impossible, its absence costs nothing: the product must not be 0 times -inf.
     right, wrong = np.maximum(right, -1e6), np.maximum(wrong, -1e6)
-    log_prior = -0.5 * nodes**2
-    log_prior = log_prior - np.log(np.exp(log_prior).sum())
-    joint = successes @ right.T + (attempts - successes) @ wrong.T + log_prior
+    joint = successes @ right.T + (attempts - successes) @ wrong.T
+    return weigh(joint, nodes)
+
+
+def weigh(joint: Floats, nodes: Floats) -> Posterior:
+    """Posterior from log-likelihoods `[S, Q]` at equally spaced nodes; `joint` is overwritten."""
+    joint += log_weights(nodes)
     top = joint.max(axis=1, keepdims=True)
-    weights = np.exp(joint - top)
-    total = weights.sum(axis=1, keepdims=True)
-    return Posterior(nodes, weights / total, np.asarray((np.log(total) + top)[:, 0]))
+    joint -= top
+    np.exp(joint, out=joint)
+    total = joint.sum(axis=1, keepdims=True)
+    joint /= total
+    return Posterior(nodes, joint, np.asarray((np.log(total) + top)[:, 0]))
+
+
+def log_weights(nodes: Floats) -> Floats:
+    """Log of the standard normal density times the step, at equally spaced nodes `[Q]`."""
+    step = float(nodes[-1] - nodes[0]) / (len(nodes) - 1)
+    return np.asarray(-0.5 * nodes**2 + np.log(step / np.sqrt(2 * np.pi)))
