@@ -126,15 +126,15 @@ def test_uncertain_items_are_carried_into_intervals_that_cover(method: str) -> N
     rng = np.random.default_rng(3)
     count, middle = 40, some_items(40, 8, "2pl")
 
-    def drawn() -> ItemParameters:
-        shift = 0.25 * rng.standard_normal() + 0.3 * rng.standard_normal(count)
+    def drawn(common: float) -> ItemParameters:
+        shift = 0.25 * common + 0.3 * rng.standard_normal(count)
         return ItemParameters(middle.a * np.exp(0.2 * rng.standard_normal(count)), middle.b + shift, *middle[2:])
 
-    cloud = [drawn() for _ in range(40)]
+    cloud = [drawn(float(ndtri((place + 0.5) / 40))) for place in range(40)]
     covered: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(100):  # the true items are one more draw
         theta = rng.normal(0, 1, 10)
-        answers = rng.binomial(1, kernels.probability(theta[:, None], *drawn())).astype(float)
+        answers = rng.binomial(1, kernels.probability(theta[:, None], *drawn(rng.standard_normal()))).astype(float)
         for known in covered:
             found = score_counts(answers, np.ones_like(answers), middle, method, 0.9, () if known else cloud)
             covered[known] += ((found.low <= theta) & (theta <= found.high)).tolist()

@@ -1,0 +1,284 @@
+"""Adaptive testing: ask next what tells most about this student, stop when enough is known.
+
+The state of an exam is a value: `record` returns the next one, and nothing is hidden in it, so it can be pickled after
+any answer and resumed without asking anything twice. The posterior of ability is carried for every draw of the fit, so
+that the standard error which stops the exam includes what is not known about the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from irt import kernels, quadrature
+from irt.kernels import ItemParameters
+from irt.responses import Floats, ResponseMatrix
+from irt.result import Fit
+from irt.scoring import crossing, item_draws, item_places, score
+
+CHOICES = ("information", "posterior", "kl", "random")
+DRAWS = 50
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When an exam stops and how it chooses.
+
+    It stops once the standard error is at most `se` after at least `shortest` items, or at `longest` items; with
+    neither, when no item is left. `choice`: `information` at the current estimate (EAP), `posterior` (information
+    averaged over the posterior), `kl` (Kullback-Leibler distance from the estimate, averaged over the posterior; Chang
+    & Ying 1996), or `random`. `among` above 1 draws one of so many best items (randomesque exposure control; Kingsbury
+    & Zara 1989). `shares` of the groups in `groups` (item to group) are kept at every length by a priority index.
+    """
+
+    se: float | None = None
+    longest: int | None = None
+    shortest: int = 1
+    choice: str = "information"
+    among: int = 1
+    groups: Mapping[str, str] | None = None
+    shares: Mapping[str, float] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.choice not in CHOICES:
+            raise ValueError(f"unknown choice '{self.choice}'; {', '.join(CHOICES)} were wanted")
+        if self.se is not None and not self.se > 0:
+            raise ValueError(f"se {self.se:g} cannot be reached; a standard error above 0 was wanted")
+        for name, value in (("longest", self.longest), ("shortest", self.shortest), ("among", self.among)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; at least 1 was wanted")
+        if (self.groups is None) != (self.shares is None):
+            raise ValueError("groups and shares belong together; one of them was given")
+        if self.shares is not None and (min(self.shares.values()) < 0 or abs(sum(self.shares.values()) - 1) > 1e-6):
+            raise ValueError(f"shares sum to {sum(self.shares.values()):g}; shares of at least 0 that sum to 1 wanted")
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Items that may be asked, their point estimates `[I]` and draws, and the abilities `[Q]` integrated over."""
+
+    items: tuple[str, ...]
+    parameters: ItemParameters
+    draws: ItemParameters
+    nodes: Floats
+    interval: float
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Position of each item."""
+        return {item: position for position, item in enumerate(self.items)}
+
+    @cached_property
+    def information(self) -> Floats:
+        """Information of each item at each node, `[Q, I]`."""
+        return np.asarray(kernels.information(self.nodes[:, None], *self.parameters))
+
+    @cached_property
+    def log_probability(self) -> tuple[Floats, Floats]:
+        """Log probabilities of right and wrong, `[Q, I]` each."""
+        right, wrong = kernels.log_probability(self.nodes[:, None], *self.parameters)
+        return np.maximum(right, -1e6), np.maximum(wrong, -1e6)
+
+    def log_likelihood(self, place: int, score: float, trials: float) -> Floats:
+        """Of ability at the nodes, for each draw of the items, given one answer; `[D, Q]`."""
+        a, b, c, d = (values[:, place, None] for values in self.draws)
+        right, wrong = kernels.log_probability(self.nodes[None], a, b, c, d)
+        return np.asarray(score * np.maximum(right, -1e6) + (trials - score) * np.maximum(wrong, -1e6))
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveExam:
+    """An exam under way: what was asked and answered, and the posterior of ability `[D, Q]` (in logs)."""
+
+    bank: Bank
+    rules: Rules
+    log_posterior: Floats
+    asked: tuple[str, ...] = field(default=())
+    scores: tuple[float, ...] = field(default=())
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Posterior of ability over the bank's nodes, `[Q]`, averaged over the draws of the items."""
+        joint = np.exp(self.log_posterior - self.log_posterior.max(axis=1, keepdims=True))
+        return np.asarray((joint / joint.sum(axis=1, keepdims=True)).mean(axis=0))
+
+    @property
+    def theta(self) -> float:
+        """Expected ability a posteriori."""
+        return float(self.weights @ self.bank.nodes)
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of ability a posteriori, the items' uncertainty included."""
+        return float(np.sqrt(self.weights @ (self.bank.nodes - self.theta) ** 2))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Central posterior interval of ability, with the fit's probability."""
+        rising = (np.cumsum(self.weights) - self.weights / 2)[None]
+        level = self.bank.interval
+        low, high = (float(crossing(self.bank.nodes, rising, tail)[0]) for tail in ((1 - level) / 2, (1 + level) / 2))
+        return low, high
+
+    @property
+    def attainable_sd(self) -> float:
+        """About the standard error that asking all that is left would give, at the present estimate."""
+        left = kernels.information(self.theta, *self.bank.parameters)[self._open].sum()
+        return float(1 / np.sqrt(1 / self.sd**2 + left))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the exam is over (`se`, `length`, `no items left`), or None."""
+        count, rules = len(self.asked), self.rules
+        if rules.se is not None and count >= rules.shortest and self.sd <= rules.se:
+            return "se"
+        if rules.longest is not None and count >= rules.longest:
+            return "length"
+        return None if self._open.any() else "no items left"
+
+    def next_item(self) -> str | None:
+        """The item to ask now, or None when the exam is over; the same state always gives the same item."""
+        if self.stopped is not None:
+            return None
+        rng = np.random.default_rng([self.rules.seed, len(self.asked)])
+        value = np.where(self._open, self._value(rng) * self._priority(), -np.inf)
+        best = np.argsort(-value, kind="stable")[: min(self.rules.among, int(self._open.sum()))]
+        # Where nothing is worth anything (every priority 0), any open item is as good.
+        best = [place for place in best if value[place] > 0] or np.flatnonzero(self._open)[:1]
+        return self.bank.items[int(rng.choice(best))]
+
+    def record(self, item: str, score: float, trials: int = 1) -> AdaptiveExam:
+        """The exam after an answer: 0 or 1, or `score` successes of `trials`; ValueError for one already given."""
+        if item not in self.bank.place:
+            raise ValueError(f"unknown item '{item}'; this exam does not hold it")
+        if item in self.asked:
+            raise ValueError(f"item '{item}' was already answered; an item not yet asked was wanted")
+        if trials < 1 or score not in range(trials + 1):
+            raise ValueError(f"item '{item}': score {score:g} is not a whole number from 0 to {trials}")
+        added = self.bank.log_likelihood(self.bank.place[item], score, trials)
+        return replace(
+            self,
+            log_posterior=self.log_posterior + added,
+            asked=(*self.asked, item),
+            scores=(*self.scores, float(score)),
+        )
+
+    @cached_property
+    def _open(self) -> NDArray[np.bool_]:
+        open_items = np.ones(len(self.bank.items), dtype=bool)
+        open_items[[self.bank.place[item] for item in self.asked]] = False
+        return open_items
+
+    def _value(self, rng: np.random.Generator) -> Floats:
+        """What each item is expected to tell, `[I]`."""
+        bank, theta = self.bank, self.theta
+        if self.rules.choice == "random":
+            return rng.random(len(bank.items)) + 1.0
+        if self.rules.choice == "posterior":
+            return np.asarray(self.weights @ bank.information)
+        if self.rules.choice == "kl":
+            here = kernels.probability(theta, *bank.parameters)
+            right, wrong = bank.log_probability
+            now, never = kernels.log_probability(theta, *bank.parameters)
+            gap = np.where(here > 0, here * now, 0.0) + np.where(here < 1, (1 - here) * never, 0.0)
+            return np.asarray(gap - here * (self.weights @ right) - (1 - here) * (self.weights @ wrong))
+        return np.asarray(kernels.information(theta, *bank.parameters))
+
+    def _priority(self) -> Floats:
+        """By how much each item's group falls short of its share of the items asked so far and now, `[I]`, at least 0.
+
+        The priority index of Cheng & Chang (2009), with quotas that grow with the exam, so that the shares hold
+        whenever it stops. All 1 without shares, and when no group that falls short has an item left.
+        """
+        groups, shares = self.rules.groups, self.rules.shares
+        if groups is None or shares is None:
+            return np.ones(len(self.bank.items))
+        count = {name: sum(groups.get(item) == name for item in self.asked) for name in shares}
+        short = {name: max(share * (len(self.asked) + 1) - count[name], 0.0) for name, share in shares.items()}
+        priority = np.array([short.get(groups.get(item, ""), 0.0) for item in self.bank.items])
+        return priority if (priority[self._open] > 0).any() else np.ones(len(self.bank.items))
+
+
+def begin(fit: Fit, rules: Rules | None = None, items: Sequence[str] | None = None, draws: int = DRAWS) -> AdaptiveExam:
+    """An exam over `items` of the fit (all by default), nothing asked yet.
+
+    `draws` of the fit carry the uncertainty of its items. Raises ValueError for an unknown item, or an item without
+    a group, or a group without a share, when shares are given.
+    """
+    names = fit.data.items if items is None else tuple(items)
+    places = item_places(fit, names)
+    rules = rules or Rules()
+    _require_groups(rules, names)
+    varied = ItemParameters(*(np.stack(each) for each in zip(*item_draws(fit, places, draws), strict=True)))
+    parameters = ItemParameters(*(values[places] for values in fit.parameters))
+    trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
+    nodes = quadrature.nodes_for(parameters, trials)
+    nodes = np.linspace(nodes[0], nodes[-1], 2 * len(nodes) + 1)
+    bank = Bank(names, parameters, varied, nodes, fit.interval)
+    return AdaptiveExam(bank, rules, np.broadcast_to(-0.5 * nodes**2, (len(varied.a), len(nodes))).copy())
+
+
+def administer(exam: AdaptiveExam, answer: Callable[[str], float]) -> AdaptiveExam:
+    """Ask until the exam is over; `answer(item)` gives 0 or 1. Goes on from any state."""
+    while (item := exam.next_item()) is not None:
+        exam = exam.record(item, answer(item))
+    return exam
+
+
+def replay(
+    fit: Fit,
+    data: ResponseMatrix,
+    rules: Rules | None = None,
+    *,
+    within: float | None = None,
+    draws: int = DRAWS,
+) -> pd.DataFrame:
+    """What adaptive exams would have concluded from recorded answers, against all of each student's answers.
+
+    One row per student: `student,items,share,theta,sd,low,high,full_items,full_theta,full_sd,reached,stopped`, where
+    `share` is of the student's answered items. With `within`, the exam of a student stops at `1 + within` times the
+    standard error of that student's full exam (in place of `rules.se`); `reached` says whether it did. Judge with
+    students who took no part in the fit.
+    """
+    rules = rules or Rules()
+    full = score(fit, data, draws=draws)
+    rows = []
+    for row, student in enumerate(data.students):
+        goal = rules.se if within is None else (1 + within) * float(full.sd[row])
+        own = replace(rules, se=goal, seed=rules.seed * 1_000_003 + row)
+        exam = _replayed(fit, data, row, own, draws)
+        low, high = exam.bounds
+        count, asked = len(exam.asked), int(data.asked[row].sum())
+        reached = goal is not None and exam.sd <= goal
+        rows.append(
+            {"student": student, "items": count, "share": count / max(asked, 1)}
+            | {"theta": exam.theta, "sd": exam.sd, "low": low, "high": high}
+            | {"full_items": asked, "full_theta": float(full.theta[row]), "full_sd": float(full.sd[row])}
+            | {"reached": reached, "stopped": exam.stopped}
+        )
+    return pd.DataFrame(rows)
+
+
+def _replayed(fit: Fit, data: ResponseMatrix, row: int, rules: Rules, draws: int) -> AdaptiveExam:
+    columns = np.flatnonzero(data.asked[row])
+    exam = begin(fit, rules, [data.items[column] for column in columns], draws)
+    where = {data.items[column]: column for column in columns}
+    while (item := exam.next_item()) is not None:
+        exam = exam.record(item, float(data.scores[row, where[item]]), int(data.attempts[row, where[item]]))
+    return exam
+
+
+def _require_groups(rules: Rules, items: Sequence[str]) -> None:
+    if rules.groups is None or rules.shares is None:
+        return
+    for item in items:
+        if item not in rules.groups:
+            raise ValueError(f"item '{item}' has no group; one for every item was wanted")
+        if rules.groups[item] not in rules.shares:
+            raise ValueError(f"group '{rules.groups[item]}' of item '{item}' has no share; one per group was wanted")
