@@ -25,6 +25,7 @@ METHODS = ("mean-mean", "mean-sigma", "haebara", "stocking-lord")
 FEWEST = 3
 CUTOFF = 3.0
 MOST_DRIFTING = 0.4
+LEAST_RELATED = 0.7
 DRAWS = 300
 NODES = np.linspace(-4, 4, 41)
 
@@ -41,12 +42,14 @@ class Link:
     """Fit B on the scale of fit A.
 
     `drift` has one row per common item: `item,shift,shift_sd,z,z_discrimination,kept` (shift of difficulty, on A's
-    scale; robust z of both). `items` and `abilities` are those of B on A's scale, with intervals.
+    scale; robust z of both). `scatter` is how many times their error the kept anchors' difficulties miss the line:
+    above 1 the intervals of the line are wider by it. `items` and `abilities` are those of B on A's scale.
     """
 
     method: str
     slope: Estimate
     intercept: Estimate
+    scatter: float
     anchors: tuple[str, ...]
     dropped: tuple[str, ...]
     drift: pd.DataFrame
@@ -74,8 +77,11 @@ def link(
 
     `symmetric` matches curves on both scales. Anchors whose robust z exceeds `cutoff` are left out, the worst first,
     with a new line after each; None keeps all. Raises ValueError with fewer than 3 anchors, when more than 40 % of them
-    drift, or when the difficulties of the two fits have little to do with one another.
+    drift, when the difficulties of the two fits have little to do with one another, and for a fit not converged.
     """
+    for which, fit in (("first", fit_a), ("second", fit_b)):
+        if not fit.converged:
+            raise ValueError(f"the {which} fit did not converge; a scale that is not settled cannot be linked")
     names = tuple(anchors) if anchors is not None else tuple(i for i in fit_b.data.items if i in set(fit_a.data.items))
     _require_enough(len(names), "common items")
     pair = _Pair.of(fit_a, fit_b, names, draws)
@@ -84,11 +90,14 @@ def link(
     anchored = pair.select([names.index(name) for name in kept])
     point = constants(anchored.target, anchored.source, method, symmetric)
     lines = np.array([constants(one, other, method, symmetric) for one, other in anchored.drawn()])
+    scatter = anchored.scatter(point)
+    lines = point + (lines - point) * max(scatter, 1.0)
+    lines[:, 0] = np.maximum(lines[:, 0], 1e-6)
     slope, intercept = (fit_a.summary(lines[:, column], point[column]) for column in (0, 1))
     slope, intercept = slope._replace(estimate=point.slope), intercept._replace(estimate=point.intercept)
     dropped = tuple(name for name in names if name not in kept)
     items, abilities = _moved(fit_b, point, lines, pair.order_b)
-    return Link(method, slope, intercept, kept, dropped, drift, items, abilities, fit_a.interval)
+    return Link(method, slope, intercept, scatter, kept, dropped, drift, items, abilities, fit_a.interval)
 
 
 def constants(
@@ -218,6 +227,11 @@ class _Pair:
         error = [np.std(each - each.mean(axis=1, keepdims=True), axis=0) for each in differences]
         return miss, np.asarray(error)
 
+    def scatter(self, line: Constants) -> float:
+        """Birge's ratio: root mean square of the difficulties' standardised residuals, two spent on the line."""
+        miss, error = self.residuals(line)
+        return float(np.sqrt(np.sum((miss[0] / np.maximum(error[0], 1e-9)) ** 2) / (len(miss[0]) - 2)))
+
     def require_related(self, method: str, symmetric: bool) -> None:
         """ValueError when the anchors' difficulties differ by more than error can, and hardly correlate."""
         line = constants(self.target, self.source, method, symmetric)
@@ -225,7 +239,7 @@ class _Pair:
         excess = float(np.median(np.abs(miss[0]) / np.maximum(error[0], 1e-12))) / 0.6745
         spreads = np.std(self.target.b), np.std(self.source.b)
         related = float(np.corrcoef(self.target.b, self.source.b)[0, 1]) if min(spreads) > 1e-9 else 1.0
-        if excess > 2 and related < 0.5:
+        if excess > 2 and related < LEAST_RELATED:
             raise ValueError(
                 f"the anchors are inconsistent: their difficulties in the two fits correlate {related:.2f} and miss "
                 f"one line by {excess:.1f} times their error; check that the same ids are the same items"
@@ -260,13 +274,14 @@ def _without_drift(
 
 
 def _robust_z(miss: Floats, error: Floats, kept: Sequence[int]) -> Floats:
-    """Robust z (Huynh & Meyer 2010) of standardised residuals, about the median of the anchors kept.
+    """Robust z (after Huynh & Meyer 2010) of standardised residuals, about the median of the anchors kept.
 
-    The scale is their interquartile range, but at least 1, so that error of estimation alone is not called drift.
+    The scale is their median absolute deviation, but at least 1: error of estimation alone is not drift.
     """
     standard = miss / np.maximum(error, 1e-9)
-    low, centre, high = np.quantile(standard[list(kept)], [0.25, 0.5, 0.75])
-    return np.asarray((standard - centre) / max(0.7413 * (high - low), 1.0))
+    centre = np.median(standard[list(kept)])
+    spread = 1.4826 * np.median(np.abs(standard[list(kept)] - centre))
+    return np.asarray((standard - centre) / max(float(spread), 1.0))
 
 
 def _curves_matched(
