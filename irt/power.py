@@ -186,11 +186,12 @@ def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float
     def excess(width: float) -> float:
         return power_of(items, weights, (at + width / 2, at - width / 2), questions, plan) - plan.power
 
-    widths = np.linspace(0.01, WIDEST, 200)
-    over = [width for width in widths if excess(width) > 0]
-    if not over:
+    # Power falls again where abilities leave the questions behind, so the first crossing is looked for from below.
+    widths = np.geomspace(0.01, WIDEST, 40)
+    over = next((width for width in widths if excess(width) > 0), None)
+    if over is None:
         raise ValueError(f"{questions} questions like these do not show any gap around ability {at:g}; ask more")
-    width = float(brentq(excess, 1e-6, over[0], xtol=1e-9))
+    width = float(brentq(excess, 1e-6, over, xtol=1e-9))
     if plan.scale == "ability":
         return width
     up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))

@@ -26,6 +26,7 @@ DRAWS = 100
 REACH = 10.0
 """Maximum likelihood is looked for between -10 and 10; a likelihood that still rises there has no maximum."""
 FINER = 2
+ILLINOIS = 9
 
 
 class Scored(NamedTuple):
@@ -253,16 +254,20 @@ def _peak(nodes: Floats, objective: Floats) -> tuple[Floats, Floats]:
 
 
 def _refined(method: str, successes: Floats, attempts: Floats, items: ItemParameters, nodes: Floats) -> Floats:
-    """The root of the slope by bisection between the nodes beside the highest one."""
+    """The root of the slope between the nodes beside the highest one, by Dowell & Jarratt (1971)."""
     objective = _objective(method, successes, attempts, items, nodes)
     top = np.argmax(objective, axis=1)
-    low, high = nodes[np.maximum(top - 1, 0)], nodes[np.minimum(top + 1, len(nodes) - 1)]
-    for _ in range(36):
-        middle = (low + high) / 2
-        up = _slope(method, middle, successes, attempts, items) > 0
-        low, high = np.where(up, middle, low), np.where(up, high, middle)
-    edges = np.where(top == 0, -np.inf, np.where(top == len(nodes) - 1, np.inf, (low + high) / 2))
-    return np.asarray(edges)
+    old, new = nodes[np.maximum(top - 1, 0)], nodes[np.minimum(top + 1, len(nodes) - 1)]
+    ends = old, new
+    f_old, f_new = (_slope(method, each, successes, attempts, items) for each in ends)
+    for _ in range(ILLINOIS):
+        drop = f_new - f_old
+        theta = np.clip(new - f_new * np.divide(new - old, drop, out=np.zeros_like(drop), where=drop != 0), *ends)
+        f = _slope(method, theta, successes, attempts, items)
+        crossed = f * f_new < 0
+        old, f_old = np.where(crossed, new, old), np.where(crossed, f_new, f_old / 2)
+        new, f_new = theta, f
+    return np.where(top == 0, -np.inf, np.where(top == len(nodes) - 1, np.inf, new))
 
 
 def _slope(method: str, theta: Floats, successes: Floats, attempts: Floats, items: ItemParameters) -> Floats:

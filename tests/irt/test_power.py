@@ -72,21 +72,21 @@ def test_a_gap_in_share_right_is_found_in_ability() -> None:
 
 
 @pytest.mark.parametrize("design", ["paired", "independent"])
-@pytest.mark.parametrize(("gap", "at", "guessing"), [(0.3, 0.0, False), (0.5, 0.8, True)])
+@pytest.mark.parametrize(("gap", "at", "guessing"), [(0.6, 0.0, False), (0.8, 0.6, True)])
 def test_ability_estimates_reject_as_often_as_promised(gap: float, at: float, guessing: bool, design: str) -> None:
     items, even = pool(guessing=guessing), np.full(60, 1 / 60)
     theta = (at + gap / 2, at - gap / 2)
     count = int(np.ceil(questions_needed(items, even, theta, Plan("ability", design))))
     rng = np.random.default_rng(2)
     rejected = []
-    for _ in range(60):
+    for _ in range(25):
         chosen = rng.integers(0, 60, (2, count))
         if design == "paired":
             chosen[1] = chosen[0]
         scored = []
         for side in (0, 1):
             own = ItemParameters(*(values[chosen[side]] for values in items))
-            answers = rng.binomial(1, kernels.probability(theta[side], *own), (40, count)).astype(float)
+            answers = rng.binomial(1, kernels.probability(theta[side], *own), (80, count)).astype(float)
             scored.append(score_counts(answers, np.ones_like(answers), own, "wle"))
         first, second = scored
         rejected += (np.abs(first.theta - second.theta) > ndtri(0.975) * np.hypot(first.sd, second.sd)).tolist()
