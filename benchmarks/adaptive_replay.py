@@ -25,13 +25,14 @@ def main() -> None:
     parser.add_argument("table", type=Path)
     parser.add_argument("--splits", type=int, default=3, help="random halves of the LLMs (default 3)")
     parser.add_argument("--calibration", type=float, default=0.7, help="share of the LLMs that calibrate (default .7)")
+    parser.add_argument("--method", default="map", help="method of the calibration (default map)")
     parser.add_argument("--within", type=float, default=0.2, help="error above the full exam's (default .2)")
     parser.add_argument("--model", default="2pl")
     parser.add_argument("--choices", default="information,posterior,kl,random")
     options = parser.parse_args()
     data = irt.read_responses(options.table, [])
     results = [
-        replay_split(data, options.calibration, options.within, options.model, choice, seed)
+        replay_split(data, options.calibration, options.within, (options.model, options.method), choice, seed)
         for seed in range(options.splits)
         for choice in options.choices.split(",")
     ]
@@ -41,22 +42,22 @@ def main() -> None:
 
 
 def replay_split(
-    data: irt.ResponseMatrix, calibration: float, within: float, model: str, choice: str, seed: int
+    data: irt.ResponseMatrix, calibration: float, within: float, how: tuple[str, str], choice: str, seed: int
 ) -> pd.DataFrame:
     """Replay the held-out LLMs of one random split."""
     models = sorted({llm(student) for student in data.students})
     chosen = set(np.random.default_rng(seed).permutation(models)[: round(calibration * len(models))].tolist())
     known = [student for student in data.students if llm(student) in chosen]
     fresh = [student for student in data.students if llm(student) not in chosen]
-    fit = irt.fit(data.select_students(known), model=model, method="map", facets=(), seed=seed)
+    fit = irt.fit(data.select_students(known), *how, facets=(), seed=seed)
     begin = time.perf_counter()
     table = replay(fit, data.select_students(fresh), Rules(choice=choice, seed=seed), within=within)
     return table.assign(choice=choice, split=seed, seconds=time.perf_counter() - begin)
 
 
 def llm(student: str) -> str:
-    """The LLM of a row name: what stands before `_one_shot` or `_zero_shot`."""
-    return re.sub(r"_(one|zero)_?shot$", "", student)
+    """The LLM of a row name: what stands before `_one_shot` or `_zero_shot`; one LLM is spelt in two cases."""
+    return re.sub(r"_(one|zero)_?shot$", "", student).lower()
 
 
 def summary(table: pd.DataFrame, within: float) -> pd.DataFrame:

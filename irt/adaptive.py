@@ -77,7 +77,19 @@ class Bank:
     @cached_property
     def information(self) -> Floats:
         """Information of each item at each node, `[Q, I]`."""
-        return np.asarray(kernels.information(self.nodes[:, None], *self.parameters))
+        return np.array([self.information_at(float(node)) for node in self.nodes])
+
+    def information_at(self, theta: float) -> Floats:
+        """Information of each item's response curve averaged over the draws, `[I]`.
+
+        It is what an answer tells when the item itself is uncertain: below that of the point estimates, most so for
+        steep items, which chance in the calibration makes look too good (van der Linden & Glas 2000).
+        """
+        a, b, c, d = self.draws
+        up = kernels.sigmoid(a * (theta - b))
+        p = np.mean(c + (d - c) * up, axis=0)
+        slope = np.mean(a * (d - c) * up * (1 - up), axis=0)
+        return np.asarray(slope**2 / np.maximum(p * (1 - p), 1e-300))
 
     @cached_property
     def log_probability(self) -> tuple[Floats, Floats]:
@@ -99,6 +111,7 @@ class AdaptiveExam:
     bank: Bank
     rules: Rules
     log_posterior: Floats
+    offered: frozenset[str]
     asked: tuple[str, ...] = field(default=())
     scores: tuple[float, ...] = field(default=())
 
@@ -129,7 +142,7 @@ class AdaptiveExam:
     @property
     def attainable_sd(self) -> float:
         """About the standard error that asking all that is left would give, at the present estimate."""
-        left = kernels.information(self.theta, *self.bank.parameters)[self._open].sum()
+        left = self.bank.information_at(self.theta)[self._open].sum()
         return float(1 / np.sqrt(1 / self.sd**2 + left))
 
     @property
@@ -148,14 +161,14 @@ class AdaptiveExam:
             return None
         rng = np.random.default_rng([self.rules.seed, len(self.asked)])
         value = np.where(self._open, self._value(rng) * self._priority(), -np.inf)
-        best = np.argsort(-value, kind="stable")[: min(self.rules.among, int(self._open.sum()))]
-        # Where nothing is worth anything (every priority 0), any open item is as good.
-        best = [place for place in best if value[place] > 0] or np.flatnonzero(self._open)[:1]
-        return self.bank.items[int(rng.choice(best))]
+        best = np.argsort(-value, kind="stable")[: self.rules.among]
+        worthy = [int(place) for place in best if value[place] > 0]
+        # Where nothing is worth anything, any open item is as good.
+        return self.bank.items[int(rng.choice(worthy)) if worthy else int(np.argmax(self._open))]
 
     def record(self, item: str, score: float, trials: int = 1) -> AdaptiveExam:
         """The exam after an answer: 0 or 1, or `score` successes of `trials`; ValueError for one already given."""
-        if item not in self.bank.place:
+        if item not in self.offered:
             raise ValueError(f"unknown item '{item}'; this exam does not hold it")
         if item in self.asked:
             raise ValueError(f"item '{item}' was already answered; an item not yet asked was wanted")
@@ -171,9 +184,8 @@ class AdaptiveExam:
 
     @cached_property
     def _open(self) -> NDArray[np.bool_]:
-        open_items = np.ones(len(self.bank.items), dtype=bool)
-        open_items[[self.bank.place[item] for item in self.asked]] = False
-        return open_items
+        left = self.offered.difference(self.asked)
+        return np.array([item in left for item in self.bank.items])
 
     def _value(self, rng: np.random.Generator) -> Floats:
         """What each item is expected to tell, `[I]`."""
@@ -188,7 +200,7 @@ class AdaptiveExam:
             now, never = kernels.log_probability(theta, *bank.parameters)
             gap = np.where(here > 0, here * now, 0.0) + np.where(here < 1, (1 - here) * never, 0.0)
             return np.asarray(gap - here * (self.weights @ right) - (1 - here) * (self.weights @ wrong))
-        return np.asarray(kernels.information(theta, *bank.parameters))
+        return bank.information_at(theta)
 
     def _priority(self) -> Floats:
         """By how much each item's group falls short of its share of the items asked so far and now, `[I]`, at least 0.
@@ -212,16 +224,9 @@ def begin(fit: Fit, rules: Rules | None = None, items: Sequence[str] | None = No
     a group, or a group without a share, when shares are given.
     """
     names = fit.data.items if items is None else tuple(items)
-    places = item_places(fit, names)
     rules = rules or Rules()
     _require_groups(rules, names)
-    varied = ItemParameters(*(np.stack(each) for each in zip(*item_draws(fit, places, draws), strict=True)))
-    parameters = ItemParameters(*(values[places] for values in fit.parameters))
-    trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
-    nodes = quadrature.nodes_for(parameters, trials)
-    nodes = np.linspace(nodes[0], nodes[-1], 2 * len(nodes) + 1)
-    bank = Bank(names, parameters, varied, nodes, fit.interval)
-    return AdaptiveExam(bank, rules, np.broadcast_to(-0.5 * nodes**2, (len(varied.a), len(nodes))).copy())
+    return _opened(_bank(fit, names, draws), rules, names)
 
 
 def administer(exam: AdaptiveExam, answer: Callable[[str], float]) -> AdaptiveExam:
@@ -247,12 +252,14 @@ def replay(
     students who took no part in the fit.
     """
     rules = rules or Rules()
+    _require_groups(rules, data.items)
     full = score(fit, data, draws=draws)
+    bank = _bank(fit, data.items, draws)
     rows = []
     for row, student in enumerate(data.students):
         goal = rules.se if within is None else (1 + within) * float(full.sd[row])
         own = replace(rules, se=goal, seed=rules.seed * 1_000_003 + row)
-        exam = _replayed(fit, data, row, own, draws)
+        exam = _replayed(bank, data, row, own)
         low, high = exam.bounds
         count, asked = len(exam.asked), int(data.asked[row].sum())
         reached = goal is not None and exam.sd <= goal
@@ -265,10 +272,24 @@ def replay(
     return pd.DataFrame(rows)
 
 
-def _replayed(fit: Fit, data: ResponseMatrix, row: int, rules: Rules, draws: int) -> AdaptiveExam:
-    columns = np.flatnonzero(data.asked[row])
-    exam = begin(fit, rules, [data.items[column] for column in columns], draws)
-    where = {data.items[column]: column for column in columns}
+def _bank(fit: Fit, items: Sequence[str], draws: int) -> Bank:
+    places = item_places(fit, items)
+    varied = ItemParameters(*(np.stack(each) for each in zip(*item_draws(fit, places, draws), strict=True)))
+    parameters = ItemParameters(*(values[places] for values in fit.parameters))
+    trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
+    nodes = quadrature.nodes_for(parameters, trials)
+    nodes = np.linspace(nodes[0], nodes[-1], 2 * len(nodes) + 1)
+    return Bank(tuple(items), parameters, varied, nodes, fit.interval)
+
+
+def _opened(bank: Bank, rules: Rules, items: Sequence[str]) -> AdaptiveExam:
+    prior = np.broadcast_to(-0.5 * bank.nodes**2, (len(bank.draws.a), len(bank.nodes))).copy()
+    return AdaptiveExam(bank, rules, prior, frozenset(items))
+
+
+def _replayed(bank: Bank, data: ResponseMatrix, row: int, rules: Rules) -> AdaptiveExam:
+    where = {data.items[column]: column for column in np.flatnonzero(data.asked[row])}
+    exam = _opened(bank, rules, list(where))
     while (item := exam.next_item()) is not None:
         exam = exam.record(item, float(data.scores[row, where[item]]), int(data.attempts[row, where[item]]))
     return exam

@@ -89,7 +89,7 @@ def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Pa
         for name, table in (("items", found.items), ("abilities", found.abilities), ("drift", found.drift)):
             with replacing(out / f"{name}.csv") as temporary:
                 table.to_csv(temporary, index=False)
-    record = {"method": method, "slope": found.slope._asdict(), "intercept": found.intercept._asdict()}
+    record: dict[str, Any] = {"method": method, "slope": found.slope._asdict(), "intercept": found.intercept._asdict()}
     record |= {"scatter": found.scatter, "anchors": list(found.anchors), "dropped": list(found.dropped)}
     record |= {"interval": found.interval, "drift": rows(found.drift), "abilities": rows(found.abilities)}
     lines = [
@@ -146,7 +146,7 @@ def planned(
         return Said(finite(asdict(found)), lines, doubts(fit))
     assert questions is not None
     shown = detectable_gap(fit, questions, at, power=wanted, level=level, scale=scale, design=design)
-    record = {"questions": questions, "gap": shown.estimate, "low": shown.low, "high": shown.high}
+    record: dict[str, Any] = {"questions": questions, "gap": shown.estimate, "low": shown.low, "high": shown.high}
     record |= {"scale": scale, "design": design, "power": wanted, "level": level, "at": at, "interval": fit.interval}
     size = f"{shown.estimate:.3f} [{shown.low:.3f}, {shown.high:.3f}]"
     lines = f"{questions} questions show a gap of {size} in {scale} {test}"

@@ -191,7 +191,7 @@ class _Pair:
             for which, fit in enumerate((fit_a, fit_b))
         ]
         drawn = [
-            ItemParameters(*(fit.draws[name][np.ix_(order, where)] for name in "abcd"))
+            ItemParameters(*(fit.draws[name][order][:, where] for name in "abcd"))
             for fit, where, order in zip((fit_a, fit_b), places, orders, strict=True)
         ]
         points = chosen_items(fit_a, places[0]), chosen_items(fit_b, places[1])
@@ -304,10 +304,14 @@ def _curves_matched(
         value = np.concatenate([(weight * part).ravel() for part in parts])
         return value, np.concatenate([(weight * part).reshape(2, -1) for part in slopes], axis=1).T
 
-    begin = [np.log(start.slope), start.intercept]
-    found = least_squares(
-        lambda x: residuals(x)[0], begin, jac=lambda x: residuals(x)[1], method="lm", xtol=1e-10, ftol=1e-12, gtol=1e-12
-    )
+    def value(x: Floats) -> Floats:
+        return residuals(x)[0]
+
+    def derivative(x: Floats) -> Floats:
+        return residuals(x)[1]
+
+    begin = np.array([np.log(start.slope), start.intercept])
+    found = least_squares(value, begin, jac=derivative, method="lm", xtol=1e-10, ftol=1e-12, gtol=1e-12)
     return Constants(float(np.exp(found.x[0])), float(found.x[1]))
 
 

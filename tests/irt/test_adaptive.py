@@ -28,8 +28,13 @@ def answers_of(theta: float, truth: irt.Truth, seed: int) -> dict[str, int]:
 
 
 def test_the_first_item_informs_most_at_the_population_mean(fit: irt.Fit) -> None:
-    info = kernels.information(0.0, *fit.parameters)
-    assert begin(fit).next_item() == fit.data.items[int(np.argmax(info))]
+    exam = begin(fit)
+    info = exam.bank.information_at(0.0)
+    assert exam.next_item() == fit.data.items[int(np.argmax(info))]
+    # One draw is an item known exactly: its Fisher information. Uncertain items tell less.
+    known = begin(fit, draws=1).bank
+    np.testing.assert_allclose(known.information_at(0.3), kernels.information(0.3, *known.draws)[0])
+    assert info.sum() < kernels.information(0.0, *exam.bank.draws).mean(axis=0).sum()
 
 
 def test_all_items_asked_one_by_one_give_the_estimate_of_scoring_at_once(fit: irt.Fit) -> None:
@@ -112,7 +117,7 @@ def test_items_run_out_in_a_group_and_the_exam_goes_on(fit: irt.Fit) -> None:
 
 def test_random_among_the_best_spreads_exposure(fit: irt.Fit) -> None:
     firsts = {begin(fit, Rules(among=5, seed=seed)).next_item() for seed in range(60)}
-    best = np.argsort(-kernels.information(0.0, *fit.parameters))[:5]
+    best = np.argsort(-begin(fit).bank.information_at(0.0))[:5]
     assert firsts == {fit.data.items[place] for place in best}
 
 
