@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 import irt
+from irt import kernels
 from irt.adaptive import Rules, replay
 
 
@@ -52,7 +53,16 @@ def replay_split(
     fit = irt.fit(data.select_students(known), *how, facets=(), seed=seed)
     begin = time.perf_counter()
     table = replay(fit, data.select_students(fresh), Rules(choice=choice, seed=seed), within=within)
-    return table.assign(choice=choice, split=seed, seconds=time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    least = [fewest(fit, float(theta), within) / len(data.items) for theta in table["full_theta"]]
+    return table.assign(choice=choice, split=seed, seconds=seconds, least=least)
+
+
+def fewest(fit: irt.Fit, theta: float, within: float) -> int:
+    """Items that somebody who knew the ability beforehand would need: the most informative ones first."""
+    information = np.sort(kernels.information(theta, *fit.parameters))[::-1]
+    precision = 1 + np.cumsum(information)
+    return int(np.searchsorted(precision, precision[-1] / (1 + within) ** 2)) + 1
 
 
 def llm(student: str) -> str:
@@ -69,6 +79,7 @@ def summary(table: pd.DataFrame, within: float) -> pd.DataFrame:
             "students": len(part),
             "median items": part["items"].median(),
             "median share": part["share"].median(),
+            "least possible": part["least"].median(),
             "90 % share": part["share"].quantile(0.9),
             f"SE +{within:.0%} reached": part["reached"].mean(),
             "by a third": (part["reached"] & (part["share"] <= 1 / 3)).mean(),

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
 
 from irt import kernels, quadrature
 from irt.kernels import ItemParameters
@@ -22,7 +23,8 @@ from irt.result import Fit
 from irt.scoring import crossing, item_draws, item_places, score
 
 CHOICES = ("information", "posterior", "kl", "random")
-DRAWS = 50
+DRAWS = 30
+FINER = 5
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,7 @@ class AdaptiveExam:
     @cached_property
     def weights(self) -> Floats:
         """Posterior of ability over the bank's nodes, `[Q]`, averaged over the draws of the items."""
-        joint = np.exp(self.log_posterior - self.log_posterior.max(axis=1, keepdims=True))
-        return np.asarray((joint / joint.sum(axis=1, keepdims=True)).mean(axis=0))
+        return _averaged(self.log_posterior)
 
     @property
     def theta(self) -> float:
@@ -134,9 +135,11 @@ class AdaptiveExam:
     @property
     def bounds(self) -> tuple[float, float]:
         """Central posterior interval of ability, with the fit's probability."""
-        rising = (np.cumsum(self.weights) - self.weights / 2)[None]
-        level = self.bank.interval
-        low, high = (float(crossing(self.bank.nodes, rising, tail)[0]) for tail in ((1 - level) / 2, (1 + level) / 2))
+        nodes, level = self.bank.nodes, self.bank.interval
+        fine = np.linspace(nodes[0], nodes[-1], FINER * (len(nodes) - 1) + 1)
+        weights = _averaged(np.asarray(CubicSpline(nodes, self.log_posterior, axis=1)(fine)))
+        rising = (np.cumsum(weights) - weights / 2)[None]
+        low, high = (float(crossing(fine, rising, tail)[0]) for tail in ((1 - level) / 2, (1 + level) / 2))
         return low, high
 
     @property
@@ -278,13 +281,18 @@ def _bank(fit: Fit, items: Sequence[str], draws: int) -> Bank:
     parameters = ItemParameters(*(values[places] for values in fit.parameters))
     trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
     nodes = quadrature.nodes_for(parameters, trials)
-    nodes = np.linspace(nodes[0], nodes[-1], 2 * len(nodes) + 1)
     return Bank(tuple(items), parameters, varied, nodes, fit.interval)
 
 
 def _opened(bank: Bank, rules: Rules, items: Sequence[str]) -> AdaptiveExam:
     prior = np.broadcast_to(-0.5 * bank.nodes**2, (len(bank.draws.a), len(bank.nodes))).copy()
     return AdaptiveExam(bank, rules, prior, frozenset(items))
+
+
+def _averaged(log_posterior: Floats) -> Floats:
+    """Each draw's posterior `[D, Q]` made to sum to 1, and their mean `[Q]`."""
+    joint = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
+    return np.asarray((joint / joint.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def _replayed(bank: Bank, data: ResponseMatrix, row: int, rules: Rules) -> AdaptiveExam:

@@ -40,7 +40,7 @@ def test_the_first_item_informs_most_at_the_population_mean(fit: irt.Fit) -> Non
 def test_all_items_asked_one_by_one_give_the_estimate_of_scoring_at_once(fit: irt.Fit) -> None:
     row = fit.data.select_students(["s3"])
     exam = administer(begin(fit), lambda item: float(row.select([item]).scores[0, 0]))
-    whole = score(fit, row, draws=50)
+    whole = score(fit, row, draws=30)
     assert exam.stopped == "no items left"
     assert sorted(exam.asked) == sorted(fit.data.items)
     assert exam.theta == pytest.approx(whole.theta[0], abs=1e-6)
@@ -143,7 +143,7 @@ def test_replay_agrees_with_the_whole_exam_within_its_error(fit: irt.Fit, simula
 def test_counts_are_answers_too(fit: irt.Fit) -> None:
     once = begin(fit).record("q1", 2, trials=3)
     thrice = irt.ResponseMatrix(np.array([[2.0]]), ("s",), ("q1",), np.array([[3.0]]))
-    assert once.theta == pytest.approx(score(fit, thrice, draws=50).theta[0], abs=1e-6)
+    assert once.theta == pytest.approx(score(fit, thrice, draws=30).theta[0], abs=1e-6)
 
 
 def test_bad_answers_and_rules_are_refused(fit: irt.Fit) -> None:
