@@ -84,6 +84,7 @@ def summary(table: pd.DataFrame, within: float) -> pd.DataFrame:
             f"SE +{within:.0%} reached": part["reached"].mean(),
             "by a third": (part["reached"] & (part["share"] <= 1 / 3)).mean(),
             "bias": gap.mean(),
+            "median gap": gap.abs().median(),
             "rmse": float(np.sqrt((gap**2).mean())),
             "full SE": part["full_sd"].median(),
             "r": float(np.corrcoef(part["theta"], part["full_theta"])[0, 1]),
@@ -95,9 +96,17 @@ def summary(table: pd.DataFrame, within: float) -> pd.DataFrame:
 
 def by_ability(table: pd.DataFrame) -> pd.DataFrame:
     """Where the exam is short and where it is long: by quarters of full-exam ability."""
+    table = table.assign(gap=table["theta"] - table["full_theta"])
     quarter = pd.qcut(table["full_theta"], 4, labels=["lowest", "second", "third", "highest"])
     grouped = table.groupby(quarter, observed=True)
-    return grouped[["full_theta", "full_sd", "share", "sd"]].median().assign(by_a_third=grouped["share"].apply(third))
+    result = grouped[["full_theta", "full_sd", "share", "least", "sd"]].median()
+    inside = (table["low"] <= table["full_theta"]) & (table["full_theta"] <= table["high"])
+    return result.assign(
+        by_a_third=grouped["share"].apply(third),
+        bias=grouped["gap"].mean(),
+        median_gap=grouped["gap"].apply(lambda gap: gap.abs().median()),
+        full_in_interval=inside.groupby(quarter, observed=True).mean(),
+    )
 
 
 def third(share: pd.Series) -> float:
