@@ -19,6 +19,11 @@ FORMS = {
     "fit": "python -m irt fit responses.csv --facets retriever,shots --model 2pl --method nuts --out fit",
     "prune": "python -m irt prune responses.csv --keep 0.7 --holdout 0.3 --out pruned",
     "information": "python -m irt information fit --low -3 --high 3 --points 13",
+    "score": "python -m irt score fit new_responses.csv --method wle",
+    "adaptive": "python -m irt adaptive fit --pipeline new-pipeline --responses new_responses.csv",
+    "link": "python -m irt link fit fit-next-year --out linked",
+    "compare": "python -m irt compare fit bm25 oracle",
+    "power": "python -m irt power fit --gap 0.2",
 }
 
 
@@ -26,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 2 bad input (one line on standard error)."""
     options = _parser().parse_args(arguments)
     try:
-        {"fit": _fit, "prune": _prune, "information": _information}[options.command](options)
+        {"fit": _fit, "prune": _prune, "information": _information}.get(options.command, _inquire)(options)
     except (ValueError, OSError) as error:
         print(f"irt: {error}", file=sys.stderr)
         return 2
@@ -54,7 +59,49 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--high", type=float, default=3.0, help="highest ability (default 3)")
     show.add_argument("--points", type=int, default=25, help="number of abilities (default 25)")
     show.add_argument("--json", action="store_true", help="JSON with the items' curves")
+    _add_inquiries(commands)
     return parser
+
+
+def _add_inquiries(commands: Any) -> None:
+    """The commands that use a saved fit."""
+    score = _command(commands, "score", "abilities of new students on the items of a fit")
+    score.add_argument("fit", type=Path, metavar="FIT", help="folder written by fit")
+    score.add_argument("responses", type=Path, metavar="RESPONSES", help="their answers")
+    score.add_argument("--method", default="eap", help="eap, map, ml or wle (default eap)")
+    score.add_argument("--known", action="store_true", help="take the items as known exactly")
+    exam = _command(commands, "adaptive", "an adaptive exam: from recorded answers, or live")
+    exam.add_argument("fit", type=Path, metavar="FIT", help="folder written by fit")
+    exam.add_argument("--pipeline", required=True, metavar="P", help="the student who sits it")
+    exam.add_argument("--responses", type=Path, help="recorded answers (default: those in the fit)")
+    exam.add_argument("--live", action="store_true", help="print each item's id, read its score (0 or 1) from stdin")
+    exam.add_argument("--state", type=Path, help="file that keeps a live exam's answers, to go on from")
+    exam.add_argument("--se", type=float, help="stop at this standard error (default: full exam's + 20 %%)")
+    exam.add_argument("--longest", type=int, help="stop after so many items")
+    exam.add_argument("--choice", default="information", help="information, posterior, kl or random")
+    exam.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
+    line = _command(commands, "link", "put fit B on the scale of fit A by the items they share")
+    line.add_argument("fit", type=Path, metavar="FIT_A", help="folder written by fit")
+    line.add_argument("fit_b", type=Path, metavar="FIT_B", help="folder written by fit")
+    line.add_argument("--method", default="stocking-lord", help="mean-mean, mean-sigma, haebara or stocking-lord")
+    line.add_argument("--symmetric", action="store_true", help="match the curves on both scales")
+    line.add_argument("--out", type=Path, help="folder for items, abilities and drift of the anchors")
+    pair = _command(commands, "compare", "two students, or two levels of a facet")
+    pair.add_argument("fit", type=Path, metavar="FIT", help="folder written by fit")
+    pair.add_argument("a", metavar="A", help="student or level")
+    pair.add_argument("b", metavar="B", help="student or level")
+    pair.add_argument("--facet", help="the facet, when several have both levels")
+    plan = _command(commands, "power", "questions needed to tell a gap apart, or the gap that questions show")
+    plan.add_argument("fit", type=Path, metavar="FIT", help="folder written by fit")
+    plan.add_argument("--gap", type=float, help="gap between two students")
+    plan.add_argument("--questions", type=int, help="instead of --gap: what gap do so many questions show")
+    plan.add_argument("--at", type=float, default=0.0, help="ability halfway between them (default 0)")
+    plan.add_argument("--power", type=float, default=0.8, help="probability to find the gap (default 0.8)")
+    plan.add_argument("--level", type=float, default=0.05, help="two-sided level (default 0.05)")
+    plan.add_argument("--scale", default="ability", help="scale of the gap: ability or accuracy (default ability)")
+    plan.add_argument("--design", default="paired", help="paired (the same questions) or independent")
+    for command in (score, exam, line, pair, plan):
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
@@ -163,6 +210,32 @@ def _information(options: argparse.Namespace) -> None:
     print("theta,information,low,high,standard_error")
     for row in zip(result.theta, result.total, result.total_low, result.total_high, result.standard_error, strict=True):
         print(",".join(f"{value:.6g}" for value in row))
+
+
+def _inquire(options: argparse.Namespace) -> None:
+    """Ask a saved fit and print the answer."""
+    from irt import inquiry
+    from irt.adaptive import Rules
+
+    given = options
+    if given.command == "score":
+        said = inquiry.scores(given.fit, given.responses, given.method, not given.known)
+    elif given.command == "adaptive":
+        rules = Rules(se=given.se, longest=given.longest, choice=given.choice, seed=given.seed)
+        if given.live:
+            said = inquiry.live(given.fit, given.pipeline, rules, given.state, inquiry.asked_on_terminal)
+        else:
+            said = inquiry.adaptive(given.fit, given.pipeline, given.responses, rules)
+    elif given.command == "link":
+        said = inquiry.linked(given.fit, given.fit_b, given.method, given.symmetric, given.out)
+    elif given.command == "compare":
+        said = inquiry.compared(given.fit, given.a, given.b, given.facet)
+    else:
+        test = {"wanted": given.power, "level": given.level, "scale": given.scale, "design": given.design}
+        said = inquiry.planned(given.fit, given.gap, given.questions, given.at, **test)
+    for sentence in said.warnings:
+        print(f"irt: {sentence}", file=sys.stderr)
+    print(json.dumps(said.record, indent=2, ensure_ascii=False) if given.json else said.lines)
 
 
 def _progress(what: str) -> Any:

@@ -8,12 +8,15 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragexam.errors import is_bad_input, one_line
 from ragexam.progress import Progress
+
+if TYPE_CHECKING:
+    from irt.inquiry import Said
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -82,6 +85,13 @@ def fail(message: str) -> None:
 def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
     """Print a result: for a program or for a reader."""
     print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else lines)
+
+
+def tell(said: Said, *, as_json: bool) -> None:
+    """Print what a saved fit says; doubts about it go to standard error."""
+    for sentence in said.warnings:
+        print(f"warning: {sentence}", file=sys.stderr)
+    show(said.record, as_json=as_json, lines=said.lines)
 
 
 @app.command(epilog="Example: ragexam init my-exam && ragexam run my-exam/config.yaml")
@@ -207,6 +217,96 @@ def prune(
     verdict = "" if gain["low"] > 0 else "; no gain can be claimed"
     lines = f"{kept}; information per question against random pruning {size}{verdict}"
     show(result, as_json=as_json, lines=lines)
+
+
+FitFolder = Annotated[Path, typer.Argument(metavar="FIT", help="A folder written by fit, such as RUN/fit.")]
+
+
+@app.command(epilog="Example: ragexam score runs/quickstart/fit new_responses.csv --method wle")
+def score(
+    fit: FitFolder,
+    responses: Annotated[Path, typer.Argument(metavar="RESPONSES", help="Answers to questions of the fit.")],
+    method: Annotated[str, typer.Option(help="eap, map, ml or wle.")] = "eap",
+    known: Annotated[bool, typer.Option("--known", help="Take the questions as known exactly.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Abilities of new pipelines on the questions of a fit, with intervals."""
+    from irt import inquiry
+
+    tell(inquiry.scores(fit, responses, method, propagate=not known), as_json=as_json)
+
+
+@app.command(epilog="Example: ragexam adaptive runs/quickstart/fit --pipeline new --responses new_responses.csv")
+def adaptive(
+    fit: FitFolder,
+    pipeline: Annotated[str, typer.Option("--pipeline", metavar="P", help="The pipeline that sits the exam.")],
+    responses: Annotated[Path | None, typer.Option(help="Recorded answers; those in the fit when not given.")] = None,
+    live: Annotated[bool, typer.Option("--live", help="Print each question's id, read its score, 0 or 1.")] = False,
+    state: Annotated[Path | None, typer.Option(help="File that keeps a live exam's answers, to go on from.")] = None,
+    se: Annotated[float | None, typer.Option(help="Stop at this error; full exam's + 20 % when not given.")] = None,
+    longest: Annotated[int | None, typer.Option(help="Stop after so many questions.")] = None,
+    choice: Annotated[str, typer.Option(help="information, posterior, kl or random.")] = "information",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """An adaptive exam: how few questions would have done, from recorded answers, or live."""
+    from irt import inquiry
+    from irt.adaptive import Rules
+
+    rules = Rules(se=se, longest=longest, choice=choice, seed=seed)
+    if live:
+        said = inquiry.live(fit, pipeline, rules, state, inquiry.asked_on_terminal)
+    else:
+        said = inquiry.adaptive(fit, pipeline, responses, rules)
+    tell(said, as_json=as_json)
+
+
+@app.command(epilog="Example: ragexam link runs/old/fit runs/new/fit --out linked")
+def link(
+    fit_a: Annotated[Path, typer.Argument(metavar="FIT_A", help="The fit whose scale is kept.")],
+    fit_b: Annotated[Path, typer.Argument(metavar="FIT_B", help="The fit that is moved.")],
+    method: Annotated[str, typer.Option(help="mean-mean, mean-sigma, haebara or stocking-lord.")] = "stocking-lord",
+    symmetric: Annotated[bool, typer.Option("--symmetric", help="Match the curves on both scales.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the linked tables.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put one exam version on the scale of another by the questions they share."""
+    from irt import inquiry
+
+    tell(inquiry.linked(fit_a, fit_b, method, symmetric, out), as_json=as_json)
+
+
+@app.command(epilog="Example: ragexam compare runs/quickstart/fit bm25 oracle")
+def compare(
+    fit: FitFolder,
+    a: Annotated[str, typer.Argument(metavar="A", help="A pipeline, or a level of a component.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    facet: Annotated[str | None, typer.Option(help="The component, when several have both levels.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Who is better, by how much, how sure; and what a test without a model says."""
+    from irt import inquiry
+
+    tell(inquiry.compared(fit, a, b, facet), as_json=as_json)
+
+
+@app.command(epilog="Example: ragexam power runs/quickstart/fit --gap 0.2")
+def power(
+    fit: FitFolder,
+    gap: Annotated[float | None, typer.Option(help="The gap between two pipelines.")] = None,
+    questions: Annotated[int | None, typer.Option(help="Instead: the gap that so many questions show.")] = None,
+    at: Annotated[float, typer.Option(help="Ability halfway between the two.")] = 0.0,
+    wanted: Annotated[float, typer.Option("--power", help="Probability to find the gap.")] = 0.8,
+    level: Annotated[float, typer.Option(help="Two-sided level of the test.")] = 0.05,
+    scale: Annotated[str, typer.Option(help="Scale of the gap: ability or accuracy.")] = "ability",
+    design: Annotated[str, typer.Option(help="paired (the same questions) or independent.")] = "paired",
+    as_json: AsJson = False,
+) -> None:
+    """How many questions like these tell two pipelines apart."""
+    from irt import inquiry
+
+    said = inquiry.planned(fit, gap, questions, at, wanted=wanted, level=level, scale=scale, design=design)
+    tell(said, as_json=as_json)
 
 
 @app.command(epilog="Example: ragexam report runs/quickstart")

@@ -1,0 +1,140 @@
+"""Two students, or two levels of a facet: who is better, by how much, and does a test without a model agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import binomtest
+
+from irt.kernels import probability
+from irt.responses import Floats, ResponseMatrix
+from irt.result import Estimate, Fit
+
+DRAWS = 1000
+
+
+class SignTest(NamedTuple):
+    """Items on which one did better than the other, and the exact two-sided p-value of that split.
+
+    For two students with one answer per item it is McNemar's (1947) exact test. It is 1 when nothing differs.
+    """
+
+    a_better: int
+    b_better: int
+    same: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`a` minus `b`: ability, expected share right on the exam's items, and the model-free check beside them.
+
+    `ability.probability` is P(a is better). `observed` is the difference of the shares right on the items both were
+    asked, for a facet over the pairs of students that differ in it alone; `pairs` is their number.
+    """
+
+    a: str
+    b: str
+    facet: str | None
+    ability: Estimate
+    accuracy: Estimate
+    accuracy_a: Estimate
+    accuracy_b: Estimate
+    observed: float
+    test: SignTest
+    pairs: int
+    interval: float
+
+
+def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
+    """Compare two students, or two levels of a facet (named, or the only one that has both).
+
+    The expected share right of a level is that of a student at it whose other effects and residual are 0. Raises
+    ValueError for unknown or equal names, for levels of several facets, and when no item was asked of both.
+    """
+    if a == b:
+        raise ValueError(f"'{a}' is compared with itself; two names were wanted")
+    facet = _facet_of(fit, a, b) if facet is None else facet
+    thin = fit.thinned(DRAWS)
+    if facet is None:
+        ability = fit.compare_students(a, b)
+        columns = [fit.data.students.index(name) for name in (a, b)]
+        theta, point = thin["theta"], np.asarray(fit.point["theta"])
+        rows = [(columns[0], columns[1])]
+    else:
+        ability = fit.contrast(facet, a, b)
+        columns = [fit.design.term(facet).levels.index(name) for name in (a, b)]
+        theta, point = thin[f"effect.{facet}"], np.asarray(fit.point[f"effect.{facet}"])
+        rows = matched_pairs(fit.data, facet, a, b)
+    shares = [_expected_share(thin, theta[:, column]) for column in columns]
+    centre = [float(np.mean(probability(point[column], *fit.parameters))) for column in columns]
+    accuracy = fit.summary(shares[0] - shares[1], centre[0] - centre[1])
+    each = [fit.summary(share, value) for share, value in zip(shares, centre, strict=True)]
+    observed, test = paired_test(fit.data, rows, a, b)
+    return Comparison(a, b, facet, ability, accuracy, each[0], each[1], observed, test, len(rows), fit.interval)
+
+
+def matched_pairs(data: ResponseMatrix, facet: str, a: str, b: str) -> list[tuple[int, int]]:
+    """Rows of students at level `a` and at level `b` that share all other facets, in the order of the table.
+
+    Repeated combinations are paired in their order. ValueError when there is no such pair.
+    """
+    assert data.facets is not None
+    others = data.facets.drop(columns=facet)
+    waiting: dict[tuple[str, ...], list[int]] = {}
+    for row in np.flatnonzero((data.facets[facet] == b).to_numpy()):
+        waiting.setdefault(tuple(others.iloc[row]), []).append(int(row))
+    pairs = []
+    for row in np.flatnonzero((data.facets[facet] == a).to_numpy()):
+        partners = waiting.get(tuple(others.iloc[row]), [])
+        if partners:
+            pairs.append((int(row), partners.pop(0)))
+    if not pairs:
+        raise ValueError(f"no students at '{a}' and at '{b}' share all other facets; nothing can be paired")
+    return pairs
+
+
+def paired_test(data: ResponseMatrix, rows: list[tuple[int, int]], a: str, b: str) -> tuple[float, SignTest]:
+    """Observed difference of shares right over items, and the exact sign test on each item's sum over pairs.
+
+    Items are the unit, because several pairs answering one item are not independent.
+    """
+    share = np.nan_to_num(data.proportions)
+    first, second = (np.array([row[side] for row in rows]) for side in (0, 1))
+    both = data.asked[first] & data.asked[second]
+    asked = both.any(axis=0)
+    if not asked.any():
+        raise ValueError(f"no item was asked of both '{a}' and '{b}'; they cannot be paired")
+    gaps = np.where(both, share[first] - share[second], 0.0).sum(axis=0)[asked]
+    gaps = np.where(np.abs(gaps) < 1e-9, 0.0, gaps)
+    return float(gaps.sum() / both.sum()), sign_test(gaps)
+
+
+def sign_test(gaps: Floats) -> SignTest:
+    """Exact two-sided sign test of differences `[N]`; zeros are left out."""
+    up, down = int(np.sum(gaps > 0)), int(np.sum(gaps < 0))
+    p_value = float(binomtest(up, up + down, 0.5).pvalue) if up + down else 1.0
+    return SignTest(up, down, int(np.sum(gaps == 0)), p_value)
+
+
+def _expected_share(thin: dict[str, Floats], theta: Floats) -> Floats:
+    """Expected share right over the items, per draw `[D]`."""
+    return np.asarray(probability(theta[:, None], *(thin[name] for name in "abcd")).mean(axis=1))
+
+
+def _facet_of(fit: Fit, a: str, b: str) -> str | None:
+    """The facet that has both names as levels, or None when both are students."""
+    if a in fit.data.students and b in fit.data.students:
+        return None
+    having = [term.name for term in fit.design.terms if len(term.facets) == 1 and {a, b} <= set(term.levels)]
+    if len(having) > 1:
+        raise ValueError(f"'{a}' and '{b}' are levels of {', '.join(having)}; name the facet")
+    if having:
+        return having[0]
+    known = {*fit.data.students, *(level for term in fit.design.terms for level in term.levels)}
+    unknown = [name for name in (a, b) if name not in known]
+    if unknown:
+        raise ValueError(f"unknown '{unknown[0]}'; a student of the fit or a level of one of its facets was wanted")
+    raise ValueError(f"'{a}' and '{b}' are neither two students nor two levels of one facet")

@@ -1,0 +1,212 @@
+"""What the commands ask of a saved fit, and how the answer is put: a record for programs, lines for readers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from irt.adaptive import AdaptiveExam, Rules, begin, replay
+from irt.comparison import compare
+from irt.linking import link
+from irt.power import detectable_gap, power
+from irt.reading import read_responses, replacing
+from irt.result import Estimate, Fit
+from irt.scoring import score
+from irt.storage import load_fit
+
+WITHIN = 0.2
+
+
+class Said(NamedTuple):
+    """An answer: `record` holds what JSON can hold, `lines` is text, `warnings` are sentences."""
+
+    record: dict[str, Any]
+    lines: str
+    warnings: tuple[str, ...] = ()
+
+
+def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True) -> Said:
+    """Abilities of new students on the items of a fit."""
+    fit = load_fit(folder)
+    found = score(fit, read_responses(responses), method, propagate=propagate)
+    record = {"method": method, "interval": found.interval, "students": rows(found.table)}
+    return Said(record, found.table.round(3).to_string(index=False), doubts(fit))
+
+
+def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) -> Said:
+    """Replay an adaptive exam from a pipeline's recorded answers (the fit's own when no table is given).
+
+    Without a rule to stop, it stops within 20 % of the standard error of the pipeline's full exam.
+    """
+    fit = load_fit(folder)
+    data = (fit.data if responses is None else read_responses(responses)).select_students([pipeline])
+    within = WITHIN if rules.se is None and rules.longest is None else None
+    (row,) = rows(replay(fit, data, rules, within=within))
+    own = (f"The answers of {pipeline} took part in calibrating these items, which flatters.",)
+    warnings = doubts(fit) + (own if pipeline in fit.data.students else ())
+    goal = f"within {WITHIN:.0%} of the full exam's error" if within else "by the rules given"
+    lines = (
+        f"{pipeline}: {row['items']} of {row['full_items']} questions ({row['share']:.0%}), {goal}; "
+        f"stopped by: {row['stopped']}\n"
+        f"ability {row['theta']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}], error {row['sd']:.3f}; "
+        f"full exam {row['full_theta']:+.2f}, error {row['full_sd']:.3f}"
+    )
+    return Said(row, lines, warnings)
+
+
+def live(folder: Path, pipeline: str, rules: Rules, state: Path | None, answer: Callable[[str], float]) -> Said:
+    """Give an adaptive exam; `state` keeps every answer, so that the same call goes on where it stopped."""
+    if rules.se is None and rules.longest is None:
+        raise ValueError("a live exam needs a rule to stop: a standard error or a greatest length")
+    fit = load_fit(folder)
+    exam = resumed(begin(fit, rules), pipeline, state)
+
+    while (item := exam.next_item()) is not None:
+        exam = exam.record(item, answer(item))
+        if state is not None:
+            keep(exam, pipeline, state)
+    low, high = exam.bounds
+    record = {"student": pipeline, "items": len(exam.asked), "theta": exam.theta, "sd": exam.sd}
+    record |= {"low": low, "high": high, "stopped": exam.stopped, "asked": list(exam.asked)}
+    lines = (
+        f"{pipeline}: {len(exam.asked)} of {len(fit.data.items)} questions; stopped by: {exam.stopped}\n"
+        f"ability {exam.theta:+.2f} [{low:+.2f}, {high:+.2f}], error {exam.sd:.3f}"
+    )
+    return Said(finite(record), lines, doubts(fit))
+
+
+def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Path | None = None) -> Said:
+    """Fit B on the scale of fit A; `out` receives `items.csv`, `abilities.csv` and `drift.csv`."""
+    found = link(load_fit(folder_a), load_fit(folder_b), method=method, symmetric=symmetric)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, table in (("items", found.items), ("abilities", found.abilities), ("drift", found.drift)):
+            with replacing(out / f"{name}.csv") as temporary:
+                table.to_csv(temporary, index=False)
+    record: dict[str, Any] = {"method": method, "slope": found.slope._asdict(), "intercept": found.intercept._asdict()}
+    record |= {"scatter": found.scatter, "anchors": list(found.anchors), "dropped": list(found.dropped)}
+    record |= {"interval": found.interval, "drift": rows(found.drift), "abilities": rows(found.abilities)}
+    lines = [
+        f"theta_A = {found.slope.estimate:.3f} theta_B {found.intercept.estimate:+.3f}   ({method}, "
+        f"{len(found.anchors)} anchors, scatter {found.scatter:.2f})",
+        f"slope {interval(found.slope)}, intercept {interval(found.intercept)}",
+        f"left out for drift: {', '.join(found.dropped) or 'none'}",
+        found.abilities.round(3).to_string(index=False),
+    ]
+    return Said(finite(record), "\n".join(lines))
+
+
+def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:
+    """Two students or two levels of a facet."""
+    fit = load_fit(folder)
+    found = compare(fit, a, b, facet)
+    parts = {name: getattr(found, name)._asdict() for name in ("ability", "accuracy", "accuracy_a", "accuracy_b")}
+    record = {"a": a, "b": b, "facet": found.facet, **parts, "observed": found.observed, "pairs": found.pairs}
+    record |= {"test": found.test._asdict(), "interval": found.interval}
+    test = found.test
+    lines = [
+        f"{a} minus {b}: ability {interval(found.ability)}, P({a} is better) = {found.ability.probability:.3f}",
+        f"expected share right {found.accuracy_a.estimate:.1%} and {found.accuracy_b.estimate:.1%}: "
+        f"{interval(found.accuracy, 100, ' points')}",
+        f"without a model: {test.a_better} questions to {test.b_better}, {test.same} alike; "
+        f"exact paired test p = {test.p_value:.3g}",
+    ]
+    return Said(finite(record), "\n".join(lines), doubts(fit))
+
+
+def planned(
+    folder: Path,
+    gap: float | None,
+    questions: int | None,
+    at: float = 0.0,
+    *,
+    wanted: float = 0.8,
+    level: float = 0.05,
+    scale: str = "ability",
+    design: str = "paired",
+) -> Said:
+    """Questions that a gap needs, or the gap that so many questions show; exactly one of them is given."""
+    if (gap is None) == (questions is None):
+        raise ValueError("either a gap or a number of questions was wanted, and not both")
+    fit = load_fit(folder)
+    test = f"with power {wanted:.0%} at level {level:g}, {design}, around ability {at:g}"
+    if gap is not None:
+        found = power(fit, gap, at, power=wanted, level=level, scale=scale, design=design)
+        shares = " and ".join(f"{share:.1%}" for share in found.accuracy)
+        lines = (
+            f"{found.questions} questions [{found.low}, {found.high}] tell a gap of {gap:g} in {scale} apart {test}\n"
+            f"that is {found.exams:.1f} times this exam; such pipelines answer {shares} right"
+        )
+        return Said(finite(asdict(found)), lines, doubts(fit))
+    assert questions is not None
+    shown = detectable_gap(fit, questions, at, power=wanted, level=level, scale=scale, design=design)
+    record: dict[str, Any] = {"questions": questions, "gap": shown.estimate, "low": shown.low, "high": shown.high}
+    record |= {"scale": scale, "design": design, "power": wanted, "level": level, "at": at, "interval": fit.interval}
+    size = f"{shown.estimate:.3f} [{shown.low:.3f}, {shown.high:.3f}]"
+    lines = f"{questions} questions show a gap of {size} in {scale} {test}"
+    return Said(record, lines, doubts(fit))
+
+
+def resumed(exam: AdaptiveExam, pipeline: str, state: Path | None) -> AdaptiveExam:
+    """The exam with the answers of a state file; ValueError when the file belongs to another pipeline or is broken."""
+    if state is None or not state.is_file():
+        return exam
+    try:
+        said = json.loads(state.read_text(encoding="utf-8"))
+        owner, answers = said["pipeline"], [(str(item), float(given)) for item, given in said["answers"]]
+    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{state}: not the state of an adaptive exam") from error
+    if owner != pipeline:
+        raise ValueError(f"{state}: holds the exam of '{owner}', not of '{pipeline}'")
+    for item, given in answers:
+        exam = exam.record(item, given)
+    return exam
+
+
+def keep(exam: AdaptiveExam, pipeline: str, state: Path) -> None:
+    """Write the answers so far, atomically."""
+    said = {"pipeline": pipeline, "answers": list(zip(exam.asked, exam.scores, strict=True))}
+    with replacing(state) as temporary:
+        temporary.write_text(json.dumps(said, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def asked_on_terminal(item: str) -> float:
+    """Print an item's id on a line of its own and read its score, 0 or 1."""
+    print(item, flush=True)
+    try:
+        line = input().strip()
+    except EOFError as error:
+        raise ValueError(f"the answers ended at item '{item}'; 0 or 1 was wanted") from error
+    if line not in ("0", "1"):
+        raise ValueError(f"item '{item}': score '{line}' is not 0 or 1")
+    return float(line)
+
+
+def doubts(fit: Fit) -> tuple[str, ...]:
+    """A warning when the fit itself is not to be used."""
+    return () if fit.converged else ("This fit did not converge: what is read from it is not to be used.",)
+
+
+def interval(value: Estimate, times: float = 1.0, unit: str = "") -> str:
+    """An estimate with its interval."""
+    digits = 1 if unit else 2
+    middle, low, high = (f"{times * number:+.{digits}f}" for number in (value.estimate, value.low, value.high))
+    return f"{middle}{unit} [{low}, {high}]"
+
+
+def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table's rows as JSON can hold them."""
+    return [finite({str(name): value for name, value in row.items()}) for row in table.to_dict("records")]
+
+
+def finite(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with null for what is infinite, which JSON cannot hold."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in record.items()
+    }

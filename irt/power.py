@@ -1,0 +1,227 @@
+"""How many questions tell two pipelines apart, and what gap a number of questions can show.
+
+The questions are thought of as drawn from where the exam's came from. Two ways to test: by ability, with calibrated
+items (Wald test of the difference of two ability estimates, error 1/I each), or by share right (no model at test time;
+in the paired design McNemar's test, where what both find hard cancels).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+from irt import kernels
+from irt.kernels import ItemParameters
+from irt.responses import Floats
+from irt.result import Estimate, Fit
+from irt.scoring import item_draws
+
+DESIGNS = ("paired", "independent")
+SCALES = ("ability", "accuracy")
+DRAWS = 200
+WIDEST = 8.0
+
+
+@dataclass(frozen=True)
+class Power:
+    """Questions each of two pipelines must answer, with interval, and what the gap means on both scales.
+
+    `theta` are the two abilities; `accuracy` their expected shares right. `low`, `high` and `questions` are whole
+    numbers; `exams` is `questions` in lengths of this exam.
+    """
+
+    questions: int
+    low: int
+    high: int
+    exams: float
+    gap: float
+    scale: str
+    design: str
+    power: float
+    level: float
+    theta: tuple[float, float]
+    accuracy: tuple[float, float]
+    interval: float
+
+
+class Plan(NamedTuple):
+    """A planned comparison: which scale, which design, the power wanted and the two-sided level."""
+
+    scale: str = "ability"
+    design: str = "paired"
+    power: float = 0.8
+    level: float = 0.05
+
+
+def power(
+    fit: Fit,
+    gap: float,
+    at: float = 0.0,
+    *,
+    power: float = 0.8,
+    level: float = 0.05,
+    scale: str = "ability",
+    design: str = "paired",
+    seed: int = 0,
+) -> Power:
+    """Questions like these that two pipelines `gap` apart, halfway at ability `at`, need to be told apart.
+
+    `scale="ability"`: the gap is in abilities, tested by ability estimates; `"accuracy"`: in expected share right,
+    tested by shares right. `design`: both answer the same questions (`paired`) or each its own (`independent`). The
+    interval carries the uncertainty of the items, and that these items are a sample (Bayesian bootstrap). Raises
+    ValueError for a gap of 0, or one that no two abilities have.
+    """
+    plan = _checked(Plan(scale, design, power, level))
+    if not gap > 0:
+        raise ValueError(f"gap {gap:g} needs no finite exam; a gap above 0 was wanted")
+    even = np.full(len(fit.data.items), 1.0 / len(fit.data.items))
+    theta = abilities_apart(fit.parameters, even, gap, at, scale)
+    needed = questions_needed(fit.parameters, even, theta, plan)
+    drawn = _over_draws(
+        fit, seed, lambda items, w: questions_needed(items, w, abilities_apart(items, w, gap, at, scale), plan)
+    )
+    low, high = np.quantile(drawn, [(1 - fit.interval) / 2, (1 + fit.interval) / 2])
+    shares = tuple(float(kernels.probability(each, *fit.parameters).mean()) for each in theta)
+    return Power(
+        questions=int(np.ceil(needed)),
+        low=int(np.ceil(low)),
+        high=int(np.ceil(high)),
+        exams=needed / len(fit.data.items),
+        gap=gap,
+        scale=scale,
+        design=design,
+        power=power,
+        level=level,
+        theta=theta,
+        accuracy=(shares[0], shares[1]),
+        interval=fit.interval,
+    )
+
+
+def detectable_gap(
+    fit: Fit,
+    questions: int,
+    at: float = 0.0,
+    *,
+    power: float = 0.8,
+    level: float = 0.05,
+    scale: str = "ability",
+    design: str = "paired",
+    seed: int = 0,
+) -> Estimate:
+    """The gap that so many questions tell apart with the wanted power: the inverse of `power`, with its interval.
+
+    ValueError when even the widest gap would need more questions.
+    """
+    plan = _checked(Plan(scale, design, power, level))
+    if questions < 1:
+        raise ValueError(f"{questions} questions tell nothing apart; at least 1 was wanted")
+    even = np.full(len(fit.data.items), 1.0 / len(fit.data.items))
+    point = _gap_shown(fit.parameters, even, questions, at, plan)
+    drawn = _over_draws(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
+    return fit.summary(drawn, point)._replace(estimate=point)
+
+
+def questions_needed(items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: Plan) -> float:
+    """Questions per pipeline for abilities `theta`; item `i` of the exam is drawn with probability `weights[i]`."""
+    alpha, beta = float(ndtri(1 - plan.level / 2)), float(ndtri(plan.power))
+    if plan.scale == "ability":
+        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
+        return (alpha + beta) ** 2 * error / (theta[0] - theta[1]) ** 2
+    first, second = (kernels.probability(each, *items) for each in theta)
+    p, q = float(weights @ first), float(weights @ second)
+    null, real = _variances(weights, first, second, p, q, plan.design)
+    return (alpha * float(np.sqrt(null)) + beta * float(np.sqrt(real))) ** 2 / (p - q) ** 2
+
+
+def power_of(items: ItemParameters, weights: Floats, theta: tuple[float, float], questions: float, plan: Plan) -> float:
+    """Probability that so many questions tell the abilities `theta` apart: the inverse of `questions_needed`."""
+    alpha = float(ndtri(1 - plan.level / 2))
+    if plan.scale == "ability":
+        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
+        return float(ndtr(abs(theta[0] - theta[1]) * np.sqrt(questions / error) - alpha))
+    first, second = (kernels.probability(each, *items) for each in theta)
+    p, q = float(weights @ first), float(weights @ second)
+    null, real = _variances(weights, first, second, p, q, plan.design)
+    return float(ndtr((abs(p - q) * np.sqrt(questions) - alpha * np.sqrt(null)) / np.sqrt(real)))
+
+
+def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: float, scale: str) -> tuple[float, float]:
+    """Two abilities, `at` halfway between them, that are `gap` apart in ability or in expected share right."""
+    if scale == "ability":
+        return at + gap / 2, at - gap / 2
+
+    def short(width: float) -> float:
+        up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
+        return up - down - gap
+
+    if short(2 * WIDEST) <= 0:
+        raise ValueError(
+            f"gap {gap:g} in share right is more than any two abilities around {at:g} have on these questions"
+        )
+    width = float(brentq(short, 0.0, 2 * WIDEST, xtol=1e-10))
+    return at + width / 2, at - width / 2
+
+
+def _variances(weights: Floats, first: Floats, second: Floats, p: float, q: float, design: str) -> tuple[float, float]:
+    """Variance of one question's difference in score, with no gap and with it.
+
+    Paired: the share of discordant answers, and that less the squared gap (Connor 1987). Independent: two binomials.
+    """
+    if design == "paired":
+        discordant = float(weights @ (first * (1 - second) + second * (1 - first)))
+        return discordant, discordant - (p - q) ** 2
+    middle = (p + q) / 2
+    return 2 * middle * (1 - middle), p * (1 - p) + q * (1 - q)
+
+
+def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float, plan: Plan) -> float:
+    """The gap at which `questions_needed` equals `questions`, by its width in ability."""
+
+    def excess(width: float) -> float:
+        return power_of(items, weights, (at + width / 2, at - width / 2), questions, plan) - plan.power
+
+    # Power falls again where abilities leave the questions behind, so the first crossing is looked for from below.
+    widths = np.geomspace(0.01, WIDEST, 40)
+    over = next((width for width in widths if excess(width) > 0), None)
+    if over is None:
+        raise ValueError(f"{questions} questions like these do not show any gap around ability {at:g}; ask more")
+    width = float(brentq(excess, 1e-6, over, xtol=1e-9))
+    if plan.scale == "ability":
+        return width
+    up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
+    return up - down
+
+
+def _over_draws(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats], float]) -> Floats:
+    """A quantity over draws of the items, each with Dirichlet weights over them (Rubin 1981).
+
+    A draw in which it does not exist is left out; ValueError when these are too many for an interval.
+    """
+    rng = np.random.default_rng(seed)
+    count = len(fit.data.items)
+    values, failures = [], []
+    for items in item_draws(fit, range(count), DRAWS):
+        try:
+            values.append(quantity(items, rng.dirichlet(np.ones(count))))
+        except ValueError as error:
+            failures.append(str(error))
+    if len(failures) > (1 - fit.interval) / 2 * (len(values) + len(failures)):
+        raise ValueError(f"no interval can be given: within the uncertainty of the items, {failures[0]}")
+    return np.array(values)
+
+
+def _checked(plan: Plan) -> Plan:
+    if plan.scale not in SCALES:
+        raise ValueError(f"unknown scale '{plan.scale}'; {' or '.join(SCALES)} were wanted")
+    if plan.design not in DESIGNS:
+        raise ValueError(f"unknown design '{plan.design}'; {' or '.join(DESIGNS)} were wanted")
+    for name, value in (("power", plan.power), ("level", plan.level)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} {value:g} is not a probability between 0 and 1")
+    return plan

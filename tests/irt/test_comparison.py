@@ -1,0 +1,111 @@
+"""Two students or two levels compared: antisymmetry, the exact test, matched pairs, coverage."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import irt
+from irt import kernels
+from irt.comparison import compare, matched_pairs, sign_test
+from irt.kernels import ItemParameters
+from tests.irt.calibrated_fit import calibrated
+
+
+@pytest.fixture(scope="module")
+def fit() -> irt.Fit:
+    return irt.fit(irt.simulate(None, 40, facets={"retriever": 4, "icl": 3}, seed=1).data, method="map")
+
+
+def test_students_compare_as_the_fit_says_and_the_other_way_round(fit: irt.Fit) -> None:
+    a, b = fit.data.students[:2]
+    there, back = compare(fit, a, b), compare(fit, b, a)
+    assert there.ability == fit.compare_students(a, b)
+    assert there.facet is None
+    assert there.accuracy.estimate == pytest.approx(-back.accuracy.estimate)
+    assert there.ability.probability == pytest.approx(1 - back.ability.probability)
+    assert there.test.p_value == back.test.p_value
+    assert (there.test.a_better, there.test.b_better) == (back.test.b_better, back.test.a_better)
+    assert there.accuracy.estimate == pytest.approx(there.accuracy_a.estimate - there.accuracy_b.estimate)
+    share = np.nanmean(fit.data.scores, axis=1)
+    assert there.observed == pytest.approx(share[0] - share[1])
+
+
+def test_levels_compare_as_their_contrast(fit: irt.Fit) -> None:
+    result = compare(fit, "icl0", "icl2")
+    assert result.facet == "icl"
+    assert result.pairs == 4
+    assert result.ability == fit.contrast("icl", "icl0", "icl2")
+    by_level = fit.accuracy_by_level.set_index("level").loc["icl0"]
+    assert result.accuracy_a.estimate == pytest.approx(by_level["accuracy"], abs=0.02)
+    facets = fit.data.facets
+    assert facets is not None
+    for first, second in matched_pairs(fit.data, "icl", "icl0", "icl2"):
+        assert facets["retriever"].iloc[first] == facets["retriever"].iloc[second]
+    rows = {level: fit.data.scores[(facets["icl"] == level).to_numpy()] for level in ("icl0", "icl2")}
+    assert result.observed == pytest.approx(rows["icl0"].mean() - rows["icl2"].mean())
+
+
+def test_the_paired_test_is_the_exact_one_of_mcnemar() -> None:
+    result = sign_test(np.array([1.0] * 9 + [-1.0] * 2 + [0.0] * 30))
+    assert (result.a_better, result.b_better, result.same) == (9, 2, 30)
+    assert result.p_value == pytest.approx(2 * binom.cdf(2, 11, 0.5))
+    assert sign_test(np.zeros(5)).p_value == 1
+
+
+def test_under_no_difference_the_paired_test_keeps_its_level() -> None:
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.1, 0.9, 60)
+    draws = rng.binomial(1, p, (2000, 2, 60))
+    values = np.array([sign_test(one[0] - one[1]).p_value for one in draws.astype(float)])
+    assert np.mean(values <= 0.05) <= 0.06
+    assert np.mean(values <= 0.05) > 0.01
+
+
+def test_intervals_of_the_difference_cover_the_truth() -> None:
+    rng = np.random.default_rng(4)
+    truth = ItemParameters(rng.lognormal(0, 0.3, 30), rng.normal(0, 1, 30), np.zeros(30), np.ones(30))
+    inside = {"ability": [], "accuracy": []}
+    for seed in range(250):
+        made = calibrated(truth, error=0.05, seed=seed)
+        theta = np.random.default_rng([seed, 77]).normal(0, 1, 20)  # the abilities behind that fit
+        result = compare(made, "s0", "s1")
+        gap = {"ability": theta[0] - theta[1]}
+        shares = kernels.probability(theta[:2, None], *truth).mean(axis=1)
+        gap["accuracy"] = shares[0] - shares[1]
+        for name, value in gap.items():
+            found = getattr(result, name)
+            inside[name].append(found.low <= value <= found.high)
+    for name, hits in inside.items():
+        assert np.mean(hits) == pytest.approx(0.9, abs=0.06), name
+
+
+def test_names_that_cannot_be_compared_are_refused(fit: irt.Fit) -> None:
+    student = fit.data.students[0]
+    with pytest.raises(ValueError, match="'icl0' is compared with itself"):
+        compare(fit, "icl0", "icl0")
+    with pytest.raises(ValueError, match="unknown 'gpt'; a student of the fit or a level"):
+        compare(fit, "gpt", "icl0")
+    with pytest.raises(ValueError, match="neither two students nor two levels of one facet"):
+        compare(fit, student, "icl0")
+    with pytest.raises(ValueError, match="unknown level 'icl0' of facet 'retriever'"):
+        compare(fit, "icl0", "icl1", "retriever")
+    apart = fit.data.scores.copy()
+    apart[0, ::2], apart[1, 1::2] = np.nan, np.nan
+    with pytest.raises(ValueError, match="no item was asked of both"):
+        compare(replace(fit, data=replace(fit.data, scores=apart)), *fit.data.students[:2])
+
+
+def test_levels_that_never_share_the_other_facets_cannot_be_paired() -> None:
+    facets = pd.DataFrame({"llm": ["x", "y"], "icl": ["0", "1"]}, index=["s", "t"])
+    data = irt.ResponseMatrix(np.ones((2, 3)), ("s", "t"), ("a", "b", "c"), facets=facets)
+    with pytest.raises(ValueError, match="no students at 'x' and at 'y' share all other facets"):
+        matched_pairs(data, "llm", "x", "y")
+
+
+def test_counts_of_trials_are_compared_by_their_shares(fit: irt.Fit) -> None:
+    data = replace(fit.data, scores=fit.data.scores * 2, trials=np.full(fit.data.scores.shape, 2.0))
+    result = compare(replace(fit, data=data), *fit.data.students[:2])
+    assert result.observed == pytest.approx(compare(fit, *fit.data.students[:2]).observed)

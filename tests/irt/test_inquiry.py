@@ -1,0 +1,111 @@
+"""The commands that use a saved fit: a record, lines, warnings, and one line for bad input."""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irt
+from irt.cli import main
+from irt.kernels import ItemParameters
+from tests.irt.calibrated_fit import calibrated
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("fits")
+    rng = np.random.default_rng(1)
+    items = ItemParameters(rng.lognormal(0.2, 0.3, 25), rng.normal(0, 1, 25), np.zeros(25), np.ones(25))
+    fit = calibrated(items, students=6)
+    fit.save(home / "fit")
+    calibrated(items, students=6, seed=1).save(home / "other")
+    irt.write_responses(replace(fit.data, students=tuple(f"new{n}" for n in range(6))), home / "new.csv")
+    return home
+
+
+CALLS = {
+    "score": ["score", "{}/fit", "{}/new.csv"],
+    "adaptive": ["adaptive", "{}/fit", "--pipeline", "new1", "--responses", "{}/new.csv"],
+    "link": ["link", "{}/fit", "{}/other"],
+    "compare": ["compare", "{}/fit", "s0", "s1"],
+    "power": ["power", "{}/fit", "--gap", "0.3"],
+    "gap": ["power", "{}/fit", "--questions", "300", "--scale", "accuracy"],
+}
+
+
+@pytest.mark.parametrize("call", list(CALLS))
+def test_a_command_prints_lines_or_strict_json(call: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [word.format(folder) for word in CALLS[call]]
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    assert printed.out.strip()
+    assert not printed.err
+    assert main([*words, "--json"]) == 0
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    assert json.loads(capsys.readouterr().out, parse_constant=refuse)
+
+
+def test_link_writes_its_tables(folder: Path, tmp_path: Path) -> None:
+    assert main(["link", f"{folder}/fit", f"{folder}/other", "--out", str(tmp_path / "linked")]) == 0
+    assert sorted(path.name for path in (tmp_path / "linked").iterdir()) == ["abilities.csv", "drift.csv", "items.csv"]
+
+
+def test_replaying_a_pipeline_of_the_fit_says_that_it_flatters(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["adaptive", f"{folder}/fit", "--pipeline", "s2"]) == 0
+    assert "took part in calibrating" in capsys.readouterr().err
+
+
+def test_a_live_exam_goes_on_where_it_stopped(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["adaptive", f"{folder}/fit", "--pipeline", "p", "--live", "--longest", "5"]
+    words += ["--state", str(tmp_path / "state.json")]
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n0\n"))
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert "the answers ended at item" in printed.err
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n1\n0\n"))
+    assert main([*words, "--json"]) == 0
+    rest = capsys.readouterr().out
+    asked = json.loads(rest[rest.index("{") :])["asked"]
+    assert len(set(asked)) == 5
+    assert rest.split("{")[0].split() == asked[2:]
+    monkeypatch.setattr("sys.stdin", io.StringIO("2\n"))
+    assert main([*words[:-2]]) == 2
+    assert "score '2' is not 0 or 1" in capsys.readouterr().err
+    words[3] = "someone-else"
+    assert main(words) == 2
+    assert "holds the exam of 'p', not of 'someone-else'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["power", "{}/fit"], "either a gap or a number of questions"),
+        (["power", "{}/none", "--gap", "1"], "no such file"),
+        (["compare", "{}/fit", "s0", "x"], "unknown 'x'"),
+        (["adaptive", "{}/fit", "--pipeline", "x"], "unknown student 'x'"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--live"], "needs a rule to stop"),
+        (["score", "{}/fit", "{}/new.csv", "--method", "mle"], "unknown method 'mle'"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.format(folder) for word in words]) == 2
+    assert message in capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_a_fit_that_did_not_converge_is_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = ItemParameters(np.ones(5), np.linspace(-1, 1, 5), np.zeros(5), np.ones(5))
+    calibrated(items, converged=False).save(tmp_path / "fit")
+    assert main(["power", str(tmp_path / "fit"), "--gap", "0.5"]) == 0
+    assert "did not converge" in capsys.readouterr().err
