@@ -22,7 +22,7 @@ Facets = Mapping[str, int | Sequence[str]]
 class Truth:
     """What lies behind simulated answers to `I` items by `S` students, on the reported scale.
 
-    `effects` holds `[L]` per facet and, named `llm:icl`, per interaction, whose levels run as in a fit. `residual_scale`
+    `effects` holds `[L]` per facet and, named `llm:icl`, per interaction, its cells in a fit's order. `residual_scale`
     is the root mean square of the students' own `residual_scales` `[S]`. `document` `[I]` says which text an item is
     about and `testlets` `[S, D]` what each student has on top of ability for each text. `miskeyed` `[I]` marks wrong
     keys, `dif` `[I]` is added to the difficulty for the students of `focal` `[S]`. `form` `[S]` and `block` `[I]` tell
