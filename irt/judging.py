@@ -15,9 +15,10 @@ from irt.design import build_design
 from irt.kernels import ItemParameters
 from irt.model import Options, Priors, build_problem, report_scale
 from irt.responses import Floats, ResponseMatrix
-from irt.slopes import SHIFTS, conditional_slopes, group_shift
+from irt.slopes import conditional_slopes, group_shift
 
 SUBSETS = 200
+GAPS = np.linspace(-4.0, 4.0, 161)
 Indices = NDArray[np.intp]
 
 
@@ -115,8 +116,8 @@ class Judge:
     def _relative(self, gap: Floats, stays: Indices, goes: Indices) -> Floats:
         """Relative change of mean information for each gap in log discrimination `[N]`."""
         share = len(stays) / (len(stays) + len(goes))
-        kept = np.interp((1 - share) * gap, SHIFTS, self.information[:, stays].mean(axis=1))
-        left = np.interp(-share * gap, SHIFTS, self.information[:, goes].mean(axis=1))
+        kept = np.interp((1 - share) * gap, GAPS, self.information[:, stays].mean(axis=1))
+        left = np.interp(-share * gap, GAPS, self.information[:, goes].mean(axis=1))
         return np.asarray(kept / (share * kept + (1 - share) * left) - 1.0)
 
 
@@ -130,16 +131,16 @@ def _without_own_item(successes: Floats, attempts: Floats, theta: Floats, items:
 
 
 def _information(items: ItemParameters) -> Floats:
-    """Information `[G, I]` over a Normal(0, 1) population at each discrimination times `exp(SHIFTS)`, but for a factor.
+    """Information `[G, I]` over a Normal(0, 1) population at each discrimination times `exp(GAPS)`, but for a factor.
 
     The square of the logit's slope moves with the shift; `P (1 - P)` follows the curve.
     """
     nodes, weights = population()
-    total = np.zeros((len(SHIFTS), len(items.a)))
+    total = np.zeros((len(GAPS), len(items.a)))
     for node, weight in zip(nodes, weights, strict=True):
-        p = kernels.probability(node, items.a * np.exp(SHIFTS)[:, None], *items[1:])
+        p = kernels.probability(node, items.a * np.exp(GAPS)[:, None], *items[1:])
         total += weight * p * (1 - p)
-    return np.asarray(total * np.exp(2 * SHIFTS)[:, None])
+    return np.asarray(total * np.exp(2 * GAPS)[:, None])
 
 
 @cache

@@ -379,6 +379,11 @@ def _warnings(path: _Path, calibration: int, heldout: int) -> tuple[str, ...]:
             f"{len(path.suspects)} items kept correlate negatively with the rest of the exam, probably wrong keys: "
             f"{', '.join(path.suspects[:5])}{', ...' if len(path.suspects) > 5 else ''}."
         )
+    if not path.last.converged:
+        notes.append(
+            f"The last of the fits that chose did not converge ({path.last.method}); items may be dropped for no "
+            "reason of theirs. Take more students or items, or another method."
+        )
     if gain.low <= 0 <= gain.high:
         notes.append("The gain from pruning is not credible: its interval includes 0.")
     if heldout < 10:

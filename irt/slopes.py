@@ -15,7 +15,9 @@ import numpy as np
 
 from irt.responses import Floats
 
-SHIFTS = np.linspace(-2.0, 2.0, 17)
+SHIFTS = 2.0 * np.sinh(2.5 * np.linspace(-1.0, 1.0, 21)) / np.sinh(2.5)
+"""Log slopes about the common one at which items are evaluated, close together in the middle."""
+COARSE = np.linspace(-2.5, 2.5, 11)
 BLOCK = 40
 
 
@@ -43,27 +45,26 @@ def group_shift(slopes: Slopes, group: np.ndarray) -> tuple[float, float]:
     The error is infinite when no item of the group tells anything.
     """
     score, information = slopes.score[:, group].sum(axis=1), slopes.information[:, group].sum(axis=1)
-    shift = _root(score)
+    shift = _root(SHIFTS, score)
     known = float(np.interp(shift, SHIFTS, information))
     return shift, (1 / np.sqrt(known) if known > 1e-9 else np.inf)
 
 
 def _common(successes: Floats, attempts: Floats, theta: Floats) -> float:
-    coarse = np.exp(SHIFTS)
-    score, _ = _at(coarse, successes, attempts, theta)
-    return float(np.exp(_root(score.sum(axis=1))))
+    score, _ = _at(np.exp(COARSE), successes, attempts, theta)
+    return float(np.exp(_root(COARSE, score.sum(axis=1))))
 
 
-def _root(score: Floats) -> float:
-    """Where a decreasing score over SHIFTS is zero; the nearer end where it never is."""
+def _root(shifts: Floats, score: Floats) -> float:
+    """Where a decreasing score over `shifts` is zero; the nearer end where it never is."""
     below = np.flatnonzero(score <= 0)
     if not len(below):
-        return float(SHIFTS[-1])
+        return float(shifts[-1])
     place = int(below[0])
     if place == 0:
-        return float(SHIFTS[0])
+        return float(shifts[0])
     left, right = score[place - 1], score[place]
-    return float(SHIFTS[place - 1] + (SHIFTS[place] - SHIFTS[place - 1]) * left / (left - right))
+    return float(shifts[place - 1] + (shifts[place] - shifts[place - 1]) * left / (left - right))
 
 
 def _at(slopes: Floats, successes: Floats, attempts: Floats, theta: Floats) -> tuple[Floats, Floats]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -26,7 +29,7 @@ def predicted_students(ax: Axes, table: pd.DataFrame) -> None:
     ax.plot(rows["observed"][~odd], y[~odd], "o", color=INK, markersize=size, label="observed")
     if odd.any():
         ax.plot(rows["observed"][odd], y[odd], "D", color=COLOURS[1], markersize=4, label="surprising")
-    named = [row for row in records(rows.assign(y=y)) if len(rows) <= _MOST_STUDENTS_NAMED or row["surprising"]]
+    named = _named(rows.assign(y=y))
     ax.set_yticks([row["y"] for row in named], [shorten(str(row["student"])) for row in named])
     ax.tick_params(axis="y", length=0, labelsize=7.5)
     ax.set_ylim(-1, len(rows))
@@ -35,6 +38,17 @@ def predicted_students(ax: Axes, table: pd.DataFrame) -> None:
         ax.set_ylabel(f"{len(rows)} students by share right")
     grid(ax, "x")
     legend_below(ax, columns=3)
+
+
+def _named(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    """All of few students; of many the surprising ones, as far as their names do not touch."""
+    if len(rows) <= _MOST_STUDENTS_NAMED:
+        return records(rows)
+    named: list[dict[Hashable, Any]] = []
+    for row in records(rows[rows["surprising"]]):
+        if not named or row["y"] - named[-1]["y"] > 0.05 * len(rows):
+            named.append(row)
+    return named
 
 
 def students_height(table: pd.DataFrame) -> float:
