@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from irt.plots.style import COLOURS, FAINT, INK, grid, legend_below, records, shorten
 
@@ -66,6 +67,7 @@ def score_distribution(ax: Axes, table: pd.DataFrame) -> None:
     ax.vlines(middle, table["low"], table["high"], color=COLOURS[0], linewidth=1.3)
     ax.plot(middle, table["expected"], "o", color=COLOURS[0], markersize=4, label="predicted")
     ax.set_ylim(0, None)
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.set_xlabel("Share right")
     ax.set_ylabel("Students")
     grid(ax, "y")
