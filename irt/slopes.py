@@ -19,6 +19,7 @@ SHIFTS = 2.0 * np.sinh(2.5 * np.linspace(-1.0, 1.0, 21)) / np.sinh(2.5)
 """Log slopes about the common one at which items are evaluated, close together in the middle."""
 COARSE = np.linspace(-2.5, 2.5, 11)
 BLOCK = 40
+NOTHING = 1e-9
 
 
 class Slopes(NamedTuple):
@@ -42,12 +43,14 @@ def conditional_slopes(successes: Floats, attempts: Floats, theta: Floats) -> Sl
 def group_shift(slopes: Slopes, group: np.ndarray) -> tuple[float, float]:
     """Log slope of a group of items relative to the common one, by conditional maximum likelihood; and its error.
 
-    The error is infinite when no item of the group tells anything.
+    The shift is 0 and the error infinite when no item of the group tells anything.
     """
     score, information = slopes.score[:, group].sum(axis=1), slopes.information[:, group].sum(axis=1)
+    if information.max() < NOTHING:
+        return 0.0, np.inf
     shift = _root(SHIFTS, score)
-    known = float(np.interp(shift, SHIFTS, information))
-    return shift, (1 / np.sqrt(known) if known > 1e-9 else np.inf)
+    known = max(float(np.interp(shift, SHIFTS, information)), NOTHING)
+    return shift, float(1 / np.sqrt(known))
 
 
 def _common(successes: Floats, attempts: Floats, theta: Floats) -> float:

@@ -90,6 +90,15 @@ def test_nothing_dropped_changes_nothing() -> None:
     assert judge.random(data.items, data.items, dict.fromkeys(data.items, ""), 0).subsets == 0
 
 
+def test_dropped_items_that_tell_nothing_leave_a_wide_and_finite_gain() -> None:
+    scores = irt.simulate(12, 20, seed=1).data.scores.copy()
+    scores[:, :4] = 1.0
+    data = irt.ResponseMatrix(scores, tuple(f"s{n}" for n in range(12)), tuple(f"q{n}" for n in range(20)))
+    gain = Judge(data, "2pl", 4, 0.9).gain(data.items[4:], data.items)
+    assert np.all(np.isfinite(gain))
+    assert gain.high - gain.low > 0.1
+
+
 def test_wrong_keys_leave_in_the_first_round_under_either_criterion() -> None:
     sim = irt.simulate(120, 40, seed=2, miskeyed=5, options=2)
     wrong = {sim.data.items[index] for index in np.flatnonzero(sim.truth.miskeyed)}

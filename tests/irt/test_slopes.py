@@ -40,7 +40,7 @@ def test_an_item_that_all_or_none_solved_says_nothing() -> None:
     scores = np.array([[1, 0, 0], [1, 0, 1], [1, 0, 0], [1, 0, 1], [1, 0, 1], [1, 0, 1]], float)
     found = conditional_slopes(scores, np.ones_like(scores), theta)
     assert np.all(found.information[:, :2] < 1e-9)
-    assert group_shift(found, np.array([0, 1]))[1] == np.inf
+    assert group_shift(found, np.array([0, 1])) == (0.0, np.inf)
 
 
 def test_slopes_are_recovered_from_known_abilities_however_extreme_the_items() -> None:
