@@ -39,11 +39,13 @@ class Replication(NamedTuple):
     seconds: float
 
 
-def replicate(students: int, items: int, spread: float, seed: int, criterion: str = "discrimination") -> Replication:
+def replicate(
+    students: int, items: int, spread: float, seed: int, criterion: str = "discrimination", quantile: float = 0.1
+) -> Replication:
     """Simulate, prune to 70 % and compare with the truth."""
     simulation = irt.simulate(students, items, seed=seed, log_a_sd=spread)
     start = time.perf_counter()
-    pruned = irt.prune(simulation.data, seed=seed, criterion=criterion)
+    pruned = irt.prune(simulation.data, seed=seed, criterion=criterion, quantile=quantile)
     seconds = time.perf_counter() - start
     truth = simulation.truth
     own = expected_information(truth.a, truth.b, truth.c, truth.d)
@@ -98,6 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replications", type=int, default=100)
     parser.add_argument("--criterion", default="discrimination", choices=["discrimination", "information"])
+    parser.add_argument("--quantile", type=float, default=0.1, help="share dropped per round")
     parser.add_argument("--designs", nargs="*", help="students x items, as 63x200 (all by default)")
     options = parser.parse_args(argv)
     designs = [tuple(map(int, text.split("x"))) for text in options.designs] if options.designs else DESIGNS
@@ -108,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for students, items in designs:
         for spread in SPREADS:
             seeds = range(options.replications)
-            found = [replicate(students, items, spread, seed, options.criterion) for seed in seeds]
+            found = [replicate(students, items, spread, seed, options.criterion, options.quantile) for seed in seeds]
             print(row(students, items, spread, found), flush=True)
     return 0
 

@@ -158,7 +158,7 @@ def _observed(fit: Fit, index: int, groups: int) -> pd.DataFrame:
     for part in np.array_split(order, min(groups, len(order))):
         right = float(fit.data.successes[part, index].sum())
         wrong = float(fit.data.attempts[part, index].sum()) - right
-        low, high = beta.ppf(_tails(fit), right + 0.5, wrong + 0.5)
+        low, high = np.asarray(beta.ppf(_tails(fit), right + 0.5, wrong + 0.5))
         rows.append(
             {
                 "theta": float(theta[part].mean()),

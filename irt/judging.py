@@ -18,7 +18,7 @@ from irt.responses import Floats, ResponseMatrix
 from irt.slopes import conditional_slopes, group_shift
 
 SUBSETS = 200
-GAPS = np.linspace(-4.0, 4.0, 161)
+GAPS = np.linspace(-2.5, 2.5, 51)
 Indices = NDArray[np.intp]
 
 
@@ -116,8 +116,8 @@ class Judge:
     def _relative(self, gap: Floats, stays: Indices, goes: Indices) -> Floats:
         """Relative change of mean information for each gap in log discrimination `[N]`."""
         share = len(stays) / (len(stays) + len(goes))
-        kept = np.interp((1 - share) * gap, GAPS, self.information[:, stays].mean(axis=1))
-        left = np.interp(-share * gap, GAPS, self.information[:, goes].mean(axis=1))
+        kept = np.exp(np.interp((1 - share) * gap, GAPS, np.log(self.information[:, stays].mean(axis=1))))
+        left = np.exp(np.interp(-share * gap, GAPS, np.log(self.information[:, goes].mean(axis=1))))
         return np.asarray(kept / (share * kept + (1 - share) * left) - 1.0)
 
 
@@ -133,12 +133,17 @@ def _without_own_item(successes: Floats, attempts: Floats, theta: Floats, items:
 def _information(items: ItemParameters) -> Floats:
     """Information `[G, I]` over a Normal(0, 1) population at each discrimination times `exp(GAPS)`, but for a factor.
 
-    The square of the logit's slope moves with the shift; `P (1 - P)` follows the curve.
+    The square of the logit's slope moves with the gap. Difficulty moves so that the share right stays: what was seen is
+    that share, and the average of a logistic curve over the population is, nearly, a probit of
+    `a b / sqrt(1 + (a / 1.7)^2)`. Equal steps stay exact for slopes that Gauss's few nodes would miss.
     """
-    nodes, weights = population()
-    total = np.zeros((len(GAPS), len(items.a)))
-    for node, weight in zip(nodes, weights, strict=True):
-        p = kernels.probability(node, items.a * np.exp(GAPS)[:, None], *items[1:])
+    nodes = np.linspace(-5.0, 5.0, 81)
+    weights = np.exp(-(nodes**2) / 2)
+    a = items.a * np.exp(GAPS)[:, None]
+    b = items.b * (np.sqrt(1 + (a / 1.7) ** 2) / a) / (np.sqrt(1 + (items.a / 1.7) ** 2) / items.a)
+    total = np.zeros(a.shape)
+    for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+        p = kernels.probability(node, a, b, items.c, items.d)
         total += weight * p * (1 - p)
     return np.asarray(total * np.exp(2 * GAPS)[:, None])
 

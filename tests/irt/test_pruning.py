@@ -45,6 +45,7 @@ def test_automatic_stop_keeps_everything_when_nothing_is_gained() -> None:
     assert "no credible gain" in result.stopped
 
 
+@pytest.mark.slow
 def test_judged_gain_of_a_choice_by_the_truth_covers_the_truth() -> None:
     covered = 0
     for seed in range(40):
@@ -96,7 +97,7 @@ def test_dropped_items_that_tell_nothing_leave_a_wide_and_finite_gain() -> None:
     data = irt.ResponseMatrix(scores, tuple(f"s{n}" for n in range(12)), tuple(f"q{n}" for n in range(20)))
     gain = Judge(data, "2pl", 4, 0.9).gain(data.items[4:], data.items)
     assert np.all(np.isfinite(gain))
-    assert gain.high - gain.low > 0.1
+    assert gain.low < 0 < gain.high
 
 
 def test_wrong_keys_leave_in_the_first_round_under_either_criterion() -> None:
