@@ -50,26 +50,29 @@ class Judge:
     calibration and held-out students alike, and a choice that follows it would seem confirmed. So the common slope of
     the items kept and that of the items dropped are found by conditional likelihood (`irt.slopes`), each item's
     students being placed by the other items. Information being `P (1 - P)` times the squared slope of the logit, the
-    two slopes give the information of both groups at their own difficulties; a random subset has, on average over
+    two slopes give the information of both groups at their own difficulties, which `everyone` (the held-out students
+    by default) tells: their posterior is as good for items chosen as for others. A random subset has, on average over
     subsets, the mean information of the whole.
     """
 
-    def __init__(self, data: ResponseMatrix, model: str, options: Options, interval: float) -> None:
-        from irt.fitting import laplace
-
+    def __init__(
+        self,
+        data: ResponseMatrix,
+        model: str,
+        options: Options,
+        interval: float,
+        everyone: ResponseMatrix | None = None,
+    ) -> None:
         seen = [data.items[index] for index in np.flatnonzero(data.asked.any(axis=0))]
         if isinstance(options, Mapping):
             options = {item: options[item] for item in seen}
         data = data.select(seen)
         self.index = {item: position for position, item in enumerate(seen)}
         self.interval = interval
-        problem = build_problem(data, build_design(data), model, options, Priors())
-        mode = laplace.climb(problem)
-        raw = report_scale(laplace.mode_of(problem, mode), problem.design)
-        items = ItemParameters(*(raw[name][0] for name in "abcd"))
-        theta = _without_own_item(data.successes, data.attempts, raw["theta"][0], items)
+        own = _fitted(data, model, options)
+        theta = _without_own_item(data.successes, data.attempts, own.theta, own.items)
         self.slopes = conditional_slopes(data.successes, data.attempts, theta)
-        self.information = _information(items._replace(a=np.full(len(seen), mode.scales.residual)))
+        self.information = _information(own if everyone is None else _fitted(everyone.select(seen), model, options))
 
     def gain(self, kept: Sequence[str], before: Sequence[str]) -> Gain:
         """Relative difference of the mean information of `kept` and of `before`, which it is part of."""
@@ -121,6 +124,27 @@ class Judge:
         return np.asarray(kept / (share * kept + (1 - share) * left) - 1.0)
 
 
+class _Fitted(NamedTuple):
+    """Abilities `[S]`, items, the standard deviation of their difficulties `[I]`, and the common discrimination."""
+
+    theta: Floats
+    items: ItemParameters
+    b_sd: Floats
+    common_a: float
+
+
+def _fitted(data: ResponseMatrix, model: str, options: Options) -> _Fitted:
+    from irt.fitting import laplace
+
+    problem = build_problem(data, build_design(data), model, options, Priors())
+    mode = laplace.climb(problem)
+    raw = report_scale(laplace.mode_of(problem, mode), problem.design)
+    items = ItemParameters(*(raw[name][0] for name in "abcd"))
+    variance = laplace.item_variances(mode.curvature)[int(problem.free_a)]
+    common = mode.scales.residual
+    return _Fitted(raw["theta"][0], items, mode.scales.spread_b * np.sqrt(np.maximum(variance, 0)) / common, common)
+
+
 def _without_own_item(successes: Floats, attempts: Floats, theta: Floats, items: ItemParameters) -> Floats:
     """Abilities `[S, I]` as the other items place each student: a step of scoring without the item's own answer."""
     p = kernels.probability(theta[:, None], *items)
@@ -130,20 +154,23 @@ def _without_own_item(successes: Floats, attempts: Floats, theta: Floats, items:
     return np.asarray(theta[:, None] - slope * (successes - attempts * p) / left)
 
 
-def _information(items: ItemParameters) -> Floats:
-    """Information `[G, I]` over a Normal(0, 1) population at each discrimination times `exp(GAPS)`, but for a factor.
+def _information(fitted: _Fitted) -> Floats:
+    """Information `[G, I]` over a Normal(0, 1) population at the common discrimination times `exp(GAPS)`.
 
-    The square of the logit's slope moves with the gap. Difficulty moves so that the share right stays: what was seen is
-    that share, and the average of a logistic curve over the population is, nearly, a probit of
-    `a b / sqrt(1 + (a / 1.7)^2)`. Equal steps stay exact for slopes that Gauss's few nodes would miss.
+    But for a factor: the square of the logit's slope moves with the gap. Difficulty moves so that the share right
+    stays: what was seen is that share, and the average of a logistic curve over the population is, nearly, a probit of
+    `a b / sqrt(1 + (a / 1.7)^2)`. What is not known of a difficulty widens the population as seen from the item. Equal
+    steps stay exact for slopes that Gauss's few nodes would miss.
     """
+    items = fitted.items
     nodes = np.linspace(-5.0, 5.0, 81)
     weights = np.exp(-(nodes**2) / 2)
-    a = items.a * np.exp(GAPS)[:, None]
+    a = fitted.common_a * np.exp(GAPS)[:, None]
     b = items.b * (np.sqrt(1 + (a / 1.7) ** 2) / a) / (np.sqrt(1 + (items.a / 1.7) ** 2) / items.a)
-    total = np.zeros(a.shape)
+    wider = np.sqrt(1 + fitted.b_sd**2)
+    total = np.zeros(b.shape)
     for node, weight in zip(nodes, weights / weights.sum(), strict=True):
-        p = kernels.probability(node, a, b, items.c, items.d)
+        p = kernels.probability(node * wider, a, b, items.c, items.d)
         total += weight * p * (1 - p)
     return np.asarray(total * np.exp(2 * GAPS)[:, None])
 

@@ -85,7 +85,7 @@ def prune(
     calibration, heldout = split_students(data, holdout, seed, _stratifiers(data, fit, facets))
     refit = _Refit(model, method, options, band, seed)
     part = data.select_students(heldout)
-    judge = Judge(part, model, refit.options_of(part), band)
+    judge = Judge(part, model, refit.options_of(part), band, data)
     rule = _Rule(criterion, information_at, balance, quantile, goal, stop)
     path = _Path(data.select_students(calibration), refit, judge, rule, tuple(float(value) for value in targets))
     stopped = path.walk(progress)
