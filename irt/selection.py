@@ -7,102 +7,32 @@ gain is estimated from held-out students' own answers, against random pruning to
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from irt import kernels
+from irt import choosing, kernels
+from irt.choosing import Balance, balance_of
 from irt.estimation import fit as fit_model
+from irt.holdout import split_students
 from irt.judging import Gain, Judge, population
 from irt.model import Options
-from irt.reading import replacing, require_estimable
+from irt.pruned import Drop, Pruned, Round
+from irt.ranking import agreement, scored
+from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, levels
 from irt.result import Fit
 
-FORMAT = 1
+__all__ = ["Drop", "Pruned", "Round", "prune", "split_students"]
+
 FEWEST = 6
 MINIMUM_ITEMS = 2
 GRID = tuple(np.linspace(-3, 3, 25).round(2).tolist())
 TARGETS = (-1.0, 0.0, 1.0)
 Progress = Callable[[int, int], None]
-
-
-class Drop(NamedTuple):
-    """An item left out, why, and in which round."""
-
-    item: str
-    reason: str
-    round: int
-
-
-@dataclass(frozen=True)
-class Round:
-    """The exam after a round, on calibration students (curves over `Pruned.theta`) and judged on held-out ones.
-
-    `claimed_gain` is what the calibration answers themselves would claim; `heldout_gain` is the honest one;
-    `step_gain` compares with the round before.
-    """
-
-    round: int
-    n_items: int
-    total_information: Floats
-    mean_information: Floats
-    standard_error: Floats
-    reliability: float
-    claimed_gain: float
-    heldout_gain: Gain
-    step_gain: Gain
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """Items kept (in exam order) and dropped, the path there, and the gain judged on held-out students."""
-
-    kept: tuple[str, ...]
-    dropped: tuple[Drop, ...]
-    trajectory: tuple[Round, ...]
-    heldout_gain: Gain
-    theta: tuple[float, ...]
-    targets: tuple[float, ...]
-    calibration: tuple[str, ...]
-    heldout: tuple[str, ...]
-    model: str
-    method: str
-    interval: float
-    seed: int
-    stopped: str
-    warnings: tuple[str, ...] = field(default=())
-
-    def to_json(self) -> dict[str, Any]:
-        """The content of `prune.json`."""
-        return {
-            "format": FORMAT,
-            "kept": list(self.kept),
-            "dropped": [drop._asdict() for drop in self.dropped],
-            "trajectory": [_round_json(row) for row in self.trajectory],
-            "heldout_gain": self.heldout_gain._asdict(),
-            "theta": list(self.theta),
-            "targets": list(self.targets),
-            "calibration": list(self.calibration),
-            "heldout": list(self.heldout),
-            "model": self.model,
-            "method": self.method,
-            "interval": self.interval,
-            "seed": self.seed,
-            "stopped": self.stopped,
-            "warnings": list(self.warnings),
-        }
-
-    def save(self, folder: str | Path) -> Path:
-        """Write `prune.json` into the folder, atomically; its path."""
-        path = Path(folder) / "prune.json"
-        with replacing(path) as temporary:
-            temporary.write_text(json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        return path
 
 
 def prune(
@@ -120,19 +50,31 @@ def prune(
     options: int | Mapping[str, int] = 4,
     interval: float | None = None,
     targets: Sequence[float] = TARGETS,
+    criterion: str = "discrimination",
+    information_at: Sequence[float] | None = None,
+    groups: Mapping[str, str] | None = None,
+    shares: Mapping[str, float] | None = None,
     progress: Progress | None = None,
 ) -> Pruned:
-    """Drop the least discriminating `quantile` of the items, refit, repeat until the share `keep` is left.
+    """Drop the `quantile` of the items worth least, refit, repeat until the share `keep` is left.
+
+    Worth is the posterior expectation of the discrimination, or with `criterion="information"` of the information over
+    the calibration students' abilities (or at the abilities `information_at`). Items that correlate negatively with the
+    rest of the exam leave in the first round, as probable mis-keys. With `groups` (a label per item: topic, Bloom
+    level, form) every group keeps its part of the exam to within one item, or at least the `shares` named.
 
     A share `holdout` of the students, spread over the levels of `facets` (all the table's by default), takes no part in
     choosing. Refits use free abilities, Normal(0, 1), so that they need no estimable design. `fit` supplies model,
     facets and interval when they are not given. `stop="auto"` ends as soon as a further round shows no credible gain on
-    the held-out students. Raises ValueError with fewer than 6 students, or for a share outside (0, 1).
+    the held-out students. Raises ValueError with fewer than 6 students, for a share outside (0, 1), or for shares of
+    groups that cannot be met.
     """
     _require_shares(keep, quantile, holdout, stop)
+    _require_criterion(criterion, information_at)
     require_estimable(data)
-    students = len(data.students)
-    if students < FEWEST:
+    goal = max(MINIMUM_ITEMS, round(keep * len(data.items)))
+    balance = balance_of(data.items, groups, shares, goal)
+    if (students := len(data.students)) < FEWEST:
         raise ValueError(
             f"{students} students are too few to hold any out; at least {FEWEST} were wanted to judge pruning"
         )
@@ -140,13 +82,14 @@ def prune(
     if model == "1pl":
         raise ValueError("model '1pl' gives every item the same discrimination; '2pl', '3pl' or '4pl' were wanted")
     band = interval or (fit.interval if fit is not None else 0.9)
-    names = _stratifiers(data, fit, facets)
-    calibration, heldout = split_students(data, holdout, seed, names)
+    calibration, heldout = split_students(data, holdout, seed, _stratifiers(data, fit, facets))
     refit = _Refit(model, method, options, band, seed)
     part = data.select_students(heldout)
-    judge = Judge(part, model, refit.options_of(part), band)
-    path = _Path(data.select_students(calibration), refit, judge, tuple(float(value) for value in targets))
-    stopped = path.walk(keep, quantile, stop, progress)
+    judge = Judge(part, model, refit.options_of(part), band, data)
+    rule = _Rule(criterion, information_at, balance, quantile, goal, stop)
+    path = _Path(data.select_students(calibration), refit, judge, rule, tuple(float(value) for value in targets))
+    stopped = path.walk(progress)
+    ranks = agreement(scored(part, path.first), scored(part, path.last), band, seed)
     return Pruned(
         kept=path.current,
         dropped=tuple(path.dropped),
@@ -161,46 +104,10 @@ def prune(
         interval=band,
         seed=seed,
         stopped=stopped,
-        warnings=_warnings(path.rounds[-1].heldout_gain, len(calibration), len(heldout)),
-    )
-
-
-def split_students(
-    data: ResponseMatrix, holdout: float, seed: int, facets: Sequence[str] = ()
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """`(calibration, heldout)` in table order; no facet level loses its last calibration student.
-
-    Students are taken one by one at random among those whose levels are best represented in what is left.
-    """
-    rng = np.random.default_rng([seed, 3])
-    count = max(2, round(holdout * len(data.students)))
-    count = min(count, len(data.students) - 3)
-    codes = [np.array([levels(data, name).index(v) for v in _column(data, name)]) for name in facets]
-    remaining = set(range(len(data.students)))
-    held: list[int] = []
-    for _ in range(count):
-        order = rng.permutation(sorted(remaining))
-        left = [np.bincount(code[sorted(remaining)], minlength=code.max() + 1) for code in codes]
-        taken = (
-            [np.bincount(code[held], minlength=code.max() + 1) for code in codes]
-            if held
-            else [np.zeros_like(n) for n in left]
-        )
-        free = [s for s in order if all(n[code[s]] > 1 for n, code in zip(left, codes, strict=True))]
-        if not free:
-            break
-        # The share of each of its levels already taken: the lowest sum spreads the held-out students evenly.
-        load = [sum(t[c[s]] / (t[c[s]] + n[c[s]]) for t, n, c in zip(taken, left, codes, strict=True)) for s in free]
-        pick = int(free[int(np.argmin(load))])
-        held.append(pick)
-        remaining.discard(pick)
-    if len(held) < 2:
-        raise ValueError(
-            "no 2 students can be held out while every facet level stays in calibration; name fewer facets"
-        )
-    return (
-        tuple(data.students[index] for index in sorted(remaining)),
-        tuple(data.students[index] for index in sorted(held)),
+        criterion=criterion,
+        rank_agreement=ranks,
+        groups=_group_sizes(balance, data.items, path.current) if groups is not None else {},
+        warnings=_warnings(path, len(calibration), len(heldout)),
     )
 
 
@@ -232,39 +139,61 @@ class _Refit:
         return {item: self.options[item] for item in data.items}
 
 
+class _Rule(NamedTuple):
+    """What items are worth, what must stay balanced, how many leave per round, and when to stop."""
+
+    criterion: str
+    at: Sequence[float] | None
+    balance: Balance
+    quantile: float
+    goal: int
+    stop: str | None
+
+
 class _Path:
     """The walk from the full exam to the pruned one."""
 
-    def __init__(self, data: ResponseMatrix, refit: _Refit, judge: Judge, targets: tuple[float, ...]) -> None:
-        self.data, self.refit, self.judge, self.targets = data, refit, judge, targets
+    def __init__(
+        self, data: ResponseMatrix, refit: _Refit, judge: Judge, rule: _Rule, targets: tuple[float, ...]
+    ) -> None:
+        self.data, self.refit, self.judge, self.rule, self.targets = data, refit, judge, rule, targets
         self.current = data.items
         self.dropped: list[Drop] = []
         self.rounds: list[Round] = []
-        self.full: Floats = np.empty(0)
+        self.first = self.last = self._fit(data.items)
+        self.full = dict(zip(data.items, _point_information(self.first), strict=True))
+        self._record(data.items, data.items, self.first)
 
-    def walk(self, keep: float, quantile: float, stop: str | None, progress: Progress | None) -> str:
+    @property
+    def suspects(self) -> list[str]:
+        """Items kept although they correlate negatively with the rest: their group could not spare them."""
+        rho = choosing.negative(self.last.data)
+        return [item for item, value in zip(self.last.data.items, rho, strict=True) if value < 0]
+
+    def walk(self, progress: Progress | None) -> str:
         """Prune; why it ended."""
-        size = len(self.data.items)
-        goal = max(MINIMUM_ITEMS, round(keep * size))
-        result = self._fit(self.current)
-        self.full = _point_information(result)
-        self._record(0, self.current, self.current, result)
-        number = 0
+        size, goal = len(self.data.items), self.rule.goal
         while len(self.current) > goal:
-            number += 1
-            count = min(max(1, round(quantile * len(self.current))), len(self.current) - goal)
-            leaving = _least(result, count, number)
-            names = {drop.item for drop in leaving}
-            kept = tuple(item for item in self.current if item not in names)
-            if stop == "auto" and self.judge.gain(kept, self.current).low <= 0:
-                return f"round {number} would show no credible gain on held-out students"
-            result = self._fit(kept)
-            self._record(number, kept, self.current, result)
-            self.dropped += leaving
+            gone = self._leaving()
+            kept = tuple(item for item in self.current if item not in {drop.item for drop in gone})
+            wrong = any(drop.reason.startswith(choosing.WRONG) for drop in gone)
+            if self.rule.stop == "auto" and not wrong and self.judge.gain(kept, self.current).low <= 0:
+                return f"round {len(self.rounds)} would show no credible gain on held-out students"
+            self.last = self._fit(kept)
+            self._record(kept, self.current, self.last)
+            self.dropped += gone
             self.current = kept
             if progress is not None:
                 progress(size - len(kept), size - goal)
         return f"{len(self.current)} of {size} items are left"
+
+    def _leaving(self) -> list[Drop]:
+        rule, present = self.rule, len(self.current)
+        value = choosing.worth(self.last, rule.criterion, rule.at)
+        suspects = int(np.sum(choosing.negative(self.last.data) < 0))
+        count = min(max(1, round(rule.quantile * present), suspects), present - rule.goal)
+        gone = choosing.leaving(self.last, value, rule.criterion, count, rule.balance, rule.goal)
+        return [Drop(item, reason, len(self.rounds)) for item, reason in gone]
 
     def _fit(self, items: Sequence[str]) -> Fit:
         """Refit the remaining items on the calibration students who were asked any of them."""
@@ -274,32 +203,27 @@ class _Path:
             part = part.select_students([part.students[index] for index in answered])
         return self.refit(part)
 
-    def _record(self, number: int, kept: Sequence[str], before: Sequence[str], result: Fit) -> None:
-        curves = result.information(GRID)
-        own = dict(zip(self.data.items, self.full, strict=True))
-        claimed = float(np.mean([own[item] for item in kept]) / self.full.mean() - 1.0)
-        errors = result.information(self.targets).standard_error
+    def _record(self, kept: Sequence[str], before: Sequence[str], result: Fit) -> None:
+        curves = choosing.expected_information(result, np.concatenate([GRID, self.targets])).sum(axis=1)
+        total, at_targets = np.split(curves, [len(GRID)])
+        claimed = float(np.mean([self.full[item] for item in kept]) / np.mean(list(self.full.values())) - 1.0)
+        gain = self.judge.gain(kept, self.data.items)
+        share = len(kept) / len(self.data.items)
         self.rounds.append(
             Round(
-                round=number,
+                round=len(self.rounds),
                 n_items=len(kept),
-                total_information=curves.total,
-                mean_information=curves.total / len(kept),
-                standard_error=errors,
+                total_information=total,
+                mean_information=total / len(kept),
+                standard_error=1 / np.sqrt(np.maximum(at_targets, 1e-12)),
                 reliability=result.reliability,
                 claimed_gain=claimed,
-                heldout_gain=self.judge.gain(kept, self.data.items),
+                heldout_gain=gain,
                 step_gain=self.judge.gain(kept, before),
+                total_gain=Gain(*((1 + value) * share - 1 for value in gain)),
+                random=self.judge.random(kept, self.data.items, self.rule.balance.label, self.refit.seed),
             )
         )
-
-
-def _least(result: Fit, count: int, number: int) -> list[Drop]:
-    """The `count` least discriminating items, lowest first, ties in exam order."""
-    a = result.point["a"]
-    reason = f"lowest discrimination of {len(a)} items"
-    order = np.argsort(a, kind="stable")[:count]
-    return [Drop(result.data.items[index], f"{reason}: a = {a[index]:.2f}", number) for index in order]
 
 
 def _point_information(result: Fit) -> Floats:
@@ -309,9 +233,9 @@ def _point_information(result: Fit) -> Floats:
     return np.asarray(curves @ weights)
 
 
-def _column(data: ResponseMatrix, name: str) -> Sequence[str]:
-    assert data.facets is not None
-    return [str(value) for value in data.facets[name]]
+def _group_sizes(balance: Balance, whole: Sequence[str], kept: Sequence[str]) -> dict[str, tuple[int, int]]:
+    before, after = (Counter(balance.label[item] for item in items) for items in (whole, kept))
+    return {label: (size, after[label]) for label, size in before.items()}
 
 
 def _stratifiers(data: ResponseMatrix, fit: Fit | None, facets: Sequence[str] | None) -> tuple[str, ...]:
@@ -331,8 +255,26 @@ def _require_shares(keep: float, quantile: float, holdout: float, stop: str | No
         raise ValueError(f"stop '{stop}' is unknown; None or 'auto' were wanted")
 
 
-def _warnings(gain: Gain, calibration: int, heldout: int) -> tuple[str, ...]:
+def _require_criterion(criterion: str, at: Sequence[float] | None) -> None:
+    if criterion not in choosing.CRITERIA:
+        raise ValueError(f"criterion '{criterion}' is unknown; {' or '.join(choosing.CRITERIA)} were wanted")
+    if at is not None and (criterion != "information" or not len(at) or not np.all(np.isfinite(at))):
+        raise ValueError("information_at wants criterion 'information' and at least one finite ability")
+
+
+def _warnings(path: _Path, calibration: int, heldout: int) -> tuple[str, ...]:
     notes = []
+    gain = path.rounds[-1].heldout_gain
+    if path.suspects:
+        notes.append(
+            f"{len(path.suspects)} items kept correlate negatively with the rest of the exam, probably wrong keys: "
+            f"{', '.join(path.suspects[:5])}{', ...' if len(path.suspects) > 5 else ''}."
+        )
+    if not path.last.converged:
+        notes.append(
+            f"The last of the fits that chose did not converge ({path.last.method}); items may be dropped for no "
+            "reason of theirs. Take more students or items, or another method."
+        )
     if gain.low <= 0 <= gain.high:
         notes.append("The gain from pruning is not credible: its interval includes 0.")
     if heldout < 10:
@@ -341,17 +283,3 @@ def _warnings(gain: Gain, calibration: int, heldout: int) -> tuple[str, ...]:
             "change with other students."
         )
     return tuple(notes)
-
-
-def _round_json(row: Round) -> dict[str, Any]:
-    return {
-        "round": row.round,
-        "n_items": row.n_items,
-        "total_information": row.total_information.tolist(),
-        "mean_information": row.mean_information.tolist(),
-        "standard_error": row.standard_error.tolist(),
-        "reliability": row.reliability,
-        "claimed_gain": row.claimed_gain,
-        "heldout_gain": row.heldout_gain._asdict(),
-        "step_gain": row.step_gain._asdict(),
-    }

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from irt.kernels import probability
-from irt.model import MODELS
+from irt.kernels import ItemParameters, probability
+from irt.model import MODELS, Options, chance_level
 from irt.responses import Floats, ResponseMatrix
 
 Facets = Mapping[str, int | Sequence[str]]
@@ -18,7 +20,14 @@ Facets = Mapping[str, int | Sequence[str]]
 
 @dataclass(frozen=True)
 class Truth:
-    """Parameters behind simulated answers, on the reported scale; `effects` `[L]` per facet."""
+    """What lies behind simulated answers to `I` items by `S` students, on the reported scale.
+
+    `effects` holds `[L]` per facet and, named `llm:icl`, per interaction, its cells in a fit's order. `residual_scale`
+    is the root mean square of the students' own `residual_scales` `[S]`. `document` `[I]` says which text an item is
+    about and `testlets` `[S, D]` what each student has on top of ability for each text. `miskeyed` `[I]` marks wrong
+    keys, `dif` `[I]` is added to the difficulty for the students of `focal` `[S]`. `form` `[S]` and `block` `[I]` tell
+    who was asked what by design. `probability` `[S, I]` is that of the recorded score, wrong keys and all.
+    """
 
     a: Floats
     b: Floats
@@ -27,6 +36,15 @@ class Truth:
     theta: Floats
     effects: Mapping[str, Floats]
     residual_scale: float
+    residual_scales: Floats = field(default_factory=lambda: np.empty(0))
+    document: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    testlets: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    miskeyed: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    dif: Floats = field(default_factory=lambda: np.empty(0))
+    focal: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    form: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    block: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    probability: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
 
 @dataclass(frozen=True)
@@ -45,43 +63,97 @@ def simulate(
     *,
     seed: int,
     effect_sd: float = 1.0,
-    residual_sd: float = 0.3,
+    residual_sd: float | Mapping[str, float] = 0.3,
     log_a_sd: float = 0.3,
     mean_a: float = 1.0,
     b_sd: float = 1.0,
-    options: int = 4,
+    a_b_correlation: float = 0.0,
+    options: Options = 4,
+    guessing: float | None = None,
     trials: int | None = None,
     missing: float = 0.0,
+    forms: int = 1,
+    interactions: Sequence[Sequence[str]] = (),
+    interaction_sd: float = 0.3,
+    documents: int | None = None,
+    document_sd: float = 0.5,
+    miskeyed: int = 0,
+    dif_items: int = 0,
+    dif_size: float = 0.6,
+    dif_facet: str | None = None,
 ) -> Simulation:
     """Draw a table from the model; the same seed gives the same table.
 
     With `facets` (levels by name, or their number) students are the full crossing, repeated to reach `students` (a
-    multiple; by default once), and ability is zero-sum facet effects plus a residual, scaled to mean 0 and standard
-    deviation 1. Without, ability is Normal(0, 1), moved to mean 0 over the students. `missing` is the share of cells
-    not asked. Raises ValueError for an unknown model or a number of students the facets do not divide.
+    multiple; by default once), and ability is zero-sum facet effects and `interactions` plus a residual, scaled to mean
+    0 and standard deviation 1. Without, ability is Normal(0, 1), moved to mean 0 over the students. `residual_sd` may
+    name a scale per level of one facet.
+
+    Items: discriminations are log-normal, their logarithms correlated with difficulty by `a_b_correlation`; guessing of
+    3pl and 4pl is `guessing` for every item, else drawn around 1/`options` (one number, a list, or a mapping of items
+    q0, q1, ...). The items of each of `documents` texts share a random effect of every student (local dependence).
+    `miskeyed` random items credit one wrong option; `dif_items` others are harder by `dif_size` for the last level of
+    `dif_facet` (the first facet by default).
+
+    Missing by design: with `forms` of 3 or more, items fall into as many blocks and form f asks blocks f and f + 1, so
+    that forms are chained by shared blocks; `missing` is the share of cells left out at random on top. Raises
+    ValueError for settings that cannot be met.
     """
-    if model not in MODELS:
-        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} were wanted")
-    rng = np.random.default_rng(seed)
+    _require_possible(model, items, forms, (miskeyed, dif_items), a_b_correlation)
+    # What was added later draws from a stream of its own, so that older seeds keep their tables.
+    rng, extra = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     table = _crossing(facets, students) if facets else None
     if table is None and students is None:
         raise ValueError("a number of students was wanted")
     count = students if table is None else len(table)
     assert count is not None
-    theta, effects, residual = _abilities(rng, count, table, effect_sd, residual_sd)
-    a = np.full(items, mean_a) if model == "1pl" else mean_a * np.exp(log_a_sd * rng.standard_normal(items))
-    b = b_sd * rng.standard_normal(items)
-    guesses = rng.beta(20 / options, 20 * (1 - 1 / options), items)
-    c = guesses if model in ("3pl", "4pl") else np.zeros(items)
-    d = c + (1 - c) * rng.beta(19, 1, items) if model == "4pl" else np.ones(items)
-    p = probability(theta[:, None], a, b, c, d)
+    ids = tuple(f"q{index}" for index in range(items))
+    names = tuple(f"s{index}" for index in range(count)) if table is None else tuple(table.index)
+    chance = chance_level(ResponseMatrix(np.zeros((count, items)), names, ids), options)
+    crossed = _Crossed(tuple(tuple(names) for names in interactions), interaction_sd)
+    ability = _abilities(rng, extra, table, effect_sd, _residual_scales(residual_sd, table, count), crossed)
+    parameters = _parameters(rng, model, (log_a_sd, mean_a, b_sd, a_b_correlation), chance, guessing)
+    document = np.arange(items) * (documents or 1) // items
+    testlets = (document_sd if documents else 0.0) * extra.standard_normal((count, documents or 1))
+    wrong, dif = _planted(extra, items, miskeyed, dif_items, dif_size)
+    focal = _focal(table, dif_facet, count) if dif_items else np.zeros(count, dtype=np.bool_)
+    a, b, c, d = parameters
+    p = probability(ability.theta[:, None] + testlets[:, document], a, b + np.outer(focal, dif), c, d)
+    p = np.where(wrong, (1 - p) * chance / (1 - chance), p)
+    form, block = extra.permutation(np.arange(count) % forms), np.arange(items) * forms // items
     scores = rng.binomial(trials or 1, p).astype(np.float64)
     if missing:
         scores[rng.random(scores.shape) < missing] = np.nan
-    names = tuple(f"s{index}" for index in range(count)) if table is None else tuple(table.index)
+    if forms > 1:
+        scores[(block - form[:, None]) % forms > 1] = np.nan
     tries = None if trials is None else np.full(scores.shape, float(trials))
-    data = ResponseMatrix(scores, names, tuple(f"q{index}" for index in range(items)), tries, table)
-    return Simulation(data, Truth(a, b, c, d, theta, effects, residual))
+    truth = Truth(*parameters, *ability, document, testlets, wrong, dif, focal, form, block, np.asarray(p))
+    return Simulation(ResponseMatrix(scores, names, ids, tries, table), truth)
+
+
+class _Ability(NamedTuple):
+    theta: Floats
+    effects: dict[str, Floats]
+    residual_scale: float
+    residual_scales: Floats
+
+
+class _Crossed(NamedTuple):
+    """Interactions and the standard deviation of their cells before they are made to sum to zero."""
+
+    names: tuple[tuple[str, ...], ...]
+    sd: float
+
+
+def _require_possible(model: str, items: int, forms: int, planted: tuple[int, int], correlation: float) -> None:
+    if model not in MODELS:
+        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} were wanted")
+    if forms == 2 or not 1 <= forms <= items:
+        raise ValueError(f"forms {forms} cannot be chained; 1, or from 3 to the number of items, was wanted")
+    if min(planted) < 0 or sum(planted) > items:
+        raise ValueError(f"{planted[0]} mis-keyed and {planted[1]} DIF items do not fit into {items} items")
+    if not -1 <= correlation <= 1:
+        raise ValueError(f"a_b_correlation {correlation:g} is not between -1 and 1")
 
 
 def _crossing(facets: Facets, students: int | None) -> pd.DataFrame:
@@ -98,18 +170,95 @@ def _crossing(facets: Facets, students: int | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=pd.Index(list(named)), index=pd.Index(ids, name="student"), dtype=str)
 
 
+def _residual_scales(residual_sd: float | Mapping[str, float], table: pd.DataFrame | None, count: int) -> Floats:
+    """Each student's own residual scale `[S]`; a mapping names the levels of one facet."""
+    if not isinstance(residual_sd, Mapping):
+        return np.full(count, float(residual_sd))
+    for name in () if table is None else table.columns:
+        if set(table[name]) == set(residual_sd):  # type: ignore[index]
+            return np.array([residual_sd[level] for level in table[name]], dtype=np.float64)  # type: ignore[index]
+    raise ValueError(f"residual_sd names {', '.join(residual_sd)}, which are not the levels of one facet")
+
+
 def _abilities(
-    rng: np.random.Generator, count: int, table: pd.DataFrame | None, effect_sd: float, residual_sd: float
-) -> tuple[Floats, dict[str, Floats], float]:
+    rng: np.random.Generator,
+    extra: np.random.Generator,
+    table: pd.DataFrame | None,
+    effect_sd: float,
+    scales: Floats,
+    crossed: _Crossed,
+) -> _Ability:
     if table is None:
-        theta = rng.standard_normal(count)
-        return theta - theta.mean(), {}, 1.0
-    theta = residual_sd * rng.standard_normal(count)
-    effects = {}
+        if crossed.names:
+            raise ValueError(f"interaction {crossed.names[0]} needs facets")
+        theta = rng.standard_normal(len(scales))
+        return _Ability(theta - theta.mean(), {}, 1.0, np.ones(len(scales)))
+    theta = scales * rng.standard_normal(len(scales))
+    effects: dict[str, Floats] = {}
     for name in table.columns:
         codes, labels = pd.factorize(table[name])
         effect = effect_sd * rng.standard_normal(len(labels))
         effects[str(name)] = effect - effect.mean()
         theta = theta + effects[str(name)][codes]
+    for names in crossed.names:
+        codes, effect = _interaction(extra, table, names, crossed.sd)
+        effects[":".join(names)] = effect
+        theta = theta + effect[codes]
     unit = float(theta.std())
-    return (theta - theta.mean()) / unit, {name: e / unit for name, e in effects.items()}, residual_sd / unit
+    size = float(np.sqrt(np.mean(scales**2))) / unit
+    return _Ability((theta - theta.mean()) / unit, {name: e / unit for name, e in effects.items()}, size, scales / unit)
+
+
+def _interaction(
+    rng: np.random.Generator, table: pd.DataFrame, names: Sequence[str], sd: float
+) -> tuple[NDArray[np.intp], Floats]:
+    """Cell of each student and zero-sum effects of the cells, along every facet, in the order of `irt.design`."""
+    for name in names:
+        if name not in table.columns:
+            raise ValueError(f"interaction {tuple(names)} names '{name}', which is not among the facets")
+    coded = [pd.factorize(table[name]) for name in names]
+    shape = tuple(len(labels) for _, labels in coded)
+    cells = sd * rng.standard_normal(shape)
+    for axis in range(len(shape)):
+        cells = cells - cells.mean(axis=axis, keepdims=True)
+    codes = np.ravel_multi_index(tuple(code for code, _ in coded), shape)
+    return np.asarray(codes, dtype=np.intp), cells.ravel()
+
+
+def _parameters(
+    rng: np.random.Generator,
+    model: str,
+    spread: tuple[float, float, float, float],
+    chance: Floats,
+    guessing: float | None,
+) -> ItemParameters:
+    log_a_sd, mean_a, b_sd, correlation = spread
+    items = len(chance)
+    steep = rng.standard_normal(items) if model != "1pl" else np.zeros(items)
+    a = mean_a * np.exp(log_a_sd * steep)
+    b = b_sd * (correlation * steep + np.sqrt(1 - correlation**2) * rng.standard_normal(items))
+    guesses = rng.beta(20 * chance, 20 * (1 - chance))
+    if guessing is not None:
+        guesses = np.full(items, guessing)
+    c = guesses if model in ("3pl", "4pl") else np.zeros(items)
+    d = c + (1 - c) * rng.beta(19, 1, items) if model == "4pl" else np.ones(items)
+    return ItemParameters(a, b, c, d)
+
+
+def _planted(
+    rng: np.random.Generator, items: int, miskeyed: int, dif_items: int, dif_size: float
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Which items have a wrong key, and what is added to the difficulty of which others, `[I]` each."""
+    odd = rng.permutation(items)[: miskeyed + dif_items]
+    wrong, dif = np.zeros(items, dtype=np.bool_), np.zeros(items)
+    wrong[odd[:miskeyed]] = True
+    dif[odd[miskeyed:]] = dif_size
+    return wrong, dif
+
+
+def _focal(table: pd.DataFrame | None, facet: str | None, count: int) -> NDArray[np.bool_]:
+    """The students of the last level of the facet."""
+    if table is None or (facet is not None and facet not in table.columns):
+        raise ValueError(f"DIF needs a facet of the students; {facet or 'none'} was given")
+    values = table[facet or table.columns[0]]
+    return np.asarray(values == list(dict.fromkeys(values))[-1], dtype=np.bool_).reshape(count)

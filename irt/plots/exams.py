@@ -1,73 +1,17 @@
-"""Pictures of a fit, each drawn on a given `ax` from a plain table.
-
-Colours are Okabe and Ito's, told apart by colour-blind readers; curves differ by dashes as well. Text is never read
-as mathematics, so that a `$` in a name stays one. Intervals are drawn as given.
-"""
+"""Pictures of a whole exam: its information, its groups of questions, components, pruning, accuracy."""
 
 from __future__ import annotations
-
-import textwrap
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-INK = "#1d2129"
-"""Colour of text and axes; a page may replace it to follow its own."""
-FAINT = "#8a919c"
-"""Colour of grids and reference lines, readable on light and dark ground."""
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1", "#7F7F7F")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (2.5, 1)))
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 8.8,
-    "text.color": INK,
-    "text.parse_math": False,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.unicode_minus": True,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "legend.frameon": False,
-    "legend.fontsize": 8.2,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "ragexam",
-    "pdf.fonttype": 42,
-}
-WIDTH = 4.4
-"""Width of a figure in inches; text keeps a readable size when a phone shrinks it."""
-_LONGEST_LABEL = 26
+from irt.plots.style import COLOURS, DASHES, FAINT, grid, legend_below, records, shorten, wrapped
+
 _MOST_ROUNDS_NAMED = 8
-
-
-@contextmanager
-def canvas(height: float = 2.9, width: float = WIDTH) -> Iterator[tuple[Figure, Axes]]:
-    """A figure with one axes in this module's style; it needs no display and no global state."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.add_subplot()
-
-
-def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write `stem.pdf` and `stem.png`, without dates, so that the same data give the same files."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    pdf, png = stem.with_name(stem.name + ".pdf"), stem.with_name(stem.name + ".png")
-    figure.savefig(pdf, metadata={"CreationDate": None})
-    figure.savefig(png, dpi=200, facecolor="white")
-    return [pdf, png]
 
 
 def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None = None) -> None:
@@ -87,7 +31,7 @@ def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None 
     ax.set_xlim(theta[0], theta[-1])
     ax.set_xlabel("Ability")
     ax.set_ylabel("Information of the exam")
-    _grid(ax)
+    grid(ax)
 
 
 def grouped_information(ax: Axes, table: pd.DataFrame) -> None:
@@ -103,7 +47,7 @@ def grouped_information(ax: Axes, table: pd.DataFrame) -> None:
         label = f"{shorten(str(group))} ({int(rows['n_items'].iloc[0])})"
         ax.plot(rows["theta"], rows["mean"], color=colour, linestyle=dash, linewidth=1.7, label=label)
         if {"mean_low", "mean_high"} <= set(table.columns):
-            top = _records(rows.sort_values("mean"))[-1]
+            top = records(rows.sort_values("mean"))[-1]
             ax.vlines(top["theta"], top["mean_low"], top["mean_high"], color=colour, linewidth=1.1, alpha=0.8)
             ax.plot([top["theta"]] * 2, [top["mean_low"], top["mean_high"]], "_", color=colour, markersize=5, alpha=0.8)
             ax.plot(top["theta"], top["mean"], "o", color=colour, markersize=3.5)
@@ -111,8 +55,8 @@ def grouped_information(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_ylim(0, _top(table))
     ax.set_xlabel("Ability")
     ax.set_ylabel("Mean information per question")
-    _grid(ax)
-    _legend_below(ax, columns=3)
+    grid(ax)
+    legend_below(ax, columns=3)
 
 
 def component_forest(ax: Axes, table: pd.DataFrame) -> None:
@@ -124,7 +68,7 @@ def component_forest(ax: Axes, table: pd.DataFrame) -> None:
     for place, (facet, rows) in enumerate(table.groupby("facet", sort=False)):
         ax.text(0.0, y, f"{facet}", transform=ax.get_yaxis_transform(), ha="left", va="center", weight="bold")
         y -= 0.9
-        for row in _records(rows.sort_values("effect", ascending=False)):
+        for row in records(rows.sort_values("effect", ascending=False)):
             colour = COLOURS[place % len(COLOURS)]
             ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=1.8, solid_capstyle="round")
             ax.plot(row["effect"], y, "o", color=colour, markersize=5)
@@ -139,7 +83,7 @@ def component_forest(ax: Axes, table: pd.DataFrame) -> None:
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("Effect on ability (0: average level)")
-    _grid(ax, "x")
+    grid(ax, "x")
 
 
 def forest_height(table: pd.DataFrame) -> float:
@@ -172,8 +116,46 @@ def pruning_rounds(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_ylim(0, float(table["mean"].max()) * 1.1)
     ax.set_xlabel("Ability")
     ax.set_ylabel("Mean information per question")
-    _grid(ax)
-    _legend_below(ax, columns=2)
+    grid(ax)
+    legend_below(ax, columns=2)
+
+
+def pruning_gain(ax: Axes, table: pd.DataFrame) -> None:
+    """Gain of a question's information round by round: judged on held-out students, claimed, and by random pruning.
+
+    `table` has `n_items, claimed, heldout, low, high, random, random_low, random_high`, shares of the whole exam's.
+    """
+    x, percent = table["n_items"], 100 * table.drop(columns=["n_items"])
+    ax.fill_between(x, percent["random_low"], percent["random_high"], color=FAINT, alpha=0.3, linewidth=0,
+                    label="random pruning")  # fmt: skip
+    ax.axhline(0, color=FAINT, linewidth=0.9)
+    ax.plot(x, percent["claimed"], color=COLOURS[1], linestyle=DASHES[1], marker="s", markersize=3.5, linewidth=1.4,
+            label="claimed")  # fmt: skip
+    ax.vlines(x, percent["low"], percent["high"], color=COLOURS[0], linewidth=1.4)
+    ax.plot(x, percent["heldout"], color=COLOURS[0], marker="o", markersize=4, linewidth=1.4, label="held out")
+    ax.invert_xaxis()
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.set_xlabel("Questions left")
+    ax.set_ylabel("Gain per question, %")
+    grid(ax)
+    legend_below(ax, columns=3)
+
+
+def exam_precision(ax: Axes, table: pd.DataFrame) -> None:
+    """Information of the exam over ability and, on the right-hand scale, the standard error of an ability.
+
+    `table` has `theta, total, total_low, total_high, error, error_low, error_high`.
+    """
+    exam_information(ax, table)
+    ax.yaxis.label.set_color(COLOURS[0])
+    right = ax.twinx()
+    right.spines["right"].set_visible(True)
+    theta = table["theta"].to_numpy(float)
+    right.fill_between(theta, table["error_low"], table["error_high"], color=COLOURS[1], alpha=0.18, linewidth=0)
+    right.plot(theta, table["error"], color=COLOURS[1], linestyle=DASHES[1], linewidth=1.6)
+    # Where the exam says next to nothing the error has no bound: four times the best is shown.
+    right.set_ylim(0, min(4 * float(table["error"].min()), 1.1 * float(table["error_high"].max())))
+    right.set_ylabel("Standard error (dashed)", color=COLOURS[1])
 
 
 def heat_map(ax: Axes, table: pd.DataFrame) -> None:
@@ -184,26 +166,17 @@ def heat_map(ax: Axes, table: pd.DataFrame) -> None:
     rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
     values = table.pivot(index="row", columns="column", values="accuracy").loc[rows, columns].to_numpy(float)
     ax.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    for cell in _records(table):
+    for cell in records(table):
         ink = "white" if cell["accuracy"] < 0.55 else "black"
         where = (columns.index(cell["column"]), rows.index(cell["row"]))
         text = f"{100 * cell['accuracy']:.0f}\n{100 * cell['low']:.0f} to {100 * cell['high']:.0f}"
         ax.annotate(text, where, ha="center", va="center", color=ink, fontsize=7.5, linespacing=1.4)
-    ax.set_xticks(range(len(columns)), [_wrapped(name, 12) for name in columns])
-    ax.set_yticks(range(len(rows)), [_wrapped(name, 16) for name in rows])
+    ax.set_xticks(range(len(columns)), [wrapped(name, 12) for name in columns])
+    ax.set_yticks(range(len(rows)), [wrapped(name, 16) for name in rows])
     ax.set_xlabel("Percent correct, with its interval")
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
-
-
-def shorten(text: str, longest: int = _LONGEST_LABEL) -> str:
-    """The text on one line, its middle cut out when it is too long for a label."""
-    text = " ".join(text.split())
-    if len(text) <= longest:
-        return text
-    head = (longest - 1) * 2 // 3
-    return f"{text[:head]}…{text[len(text) - (longest - 1 - head) :]}"
 
 
 def _top(table: pd.DataFrame) -> float:
@@ -212,29 +185,3 @@ def _top(table: pd.DataFrame) -> float:
     peaks = table.loc[table.groupby("group", sort=False)["mean"].idxmax()]
     bars = float(peaks["mean_high"].max()) if "mean_high" in table.columns else curves
     return 1.05 * max(curves, min(bars, 2.5 * curves)) or 1.0
-
-
-def _records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    return table.to_dict("records")
-
-
-def _wrapped(text: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(shorten(text, 3 * width), width)) or text
-
-
-def _grid(ax: Axes, axis: str = "both") -> None:
-    ax.grid(axis="x" if axis == "x" else "y" if axis == "y" else "both", color=FAINT, alpha=0.25, linewidth=0.6)
-    ax.set_axisbelow(True)
-
-
-def _legend_below(ax: Axes, columns: int) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    figure = ax.get_figure(root=True)
-    target: Figure | Axes = figure if figure is not None else ax
-    columns = min(columns, _columns_that_fit(labels, columns))
-    target.legend(handles, labels, loc="outside lower center" if figure is not None else "best", ncols=columns)
-
-
-def _columns_that_fit(labels: Sequence[str], most: int, characters: int = 58) -> int:
-    longest = max((len(label) for label in labels), default=1) + 6
-    return max(1, min(most, characters // longest))

@@ -1,0 +1,192 @@
+"""Plain tables behind the pictures of a fit: what `irt.plots` draws, ready to be written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import beta
+
+from irt import kernels
+from irt.responses import Floats
+from irt.result import BAND_DRAWS, Fit
+from irt.selection import Pruned
+
+GRID = np.linspace(-3.5, 3.5, 71)
+UNUSUAL = 2.576
+"""Standard deviations from its expectation at which a mean square is flagged (two-sided 1 %)."""
+
+
+class ItemCurve(NamedTuple):
+    """`curve`: `theta, mean, low, high`; `observed`: `theta, share, low, high, students` per group of students."""
+
+    curve: pd.DataFrame
+    observed: pd.DataFrame
+
+
+def item_curve(fit: Fit, item: str, theta: Sequence[float] | Floats = GRID, groups: int = 6) -> ItemCurve:
+    """The posterior of P(correct) over ability, and shares observed in `groups` of students of similar ability.
+
+    Groups are of equal size by estimated ability; their intervals are Jeffreys' (Brown, Cai & DasGupta 2001) at the
+    fit's level. Students not asked are left out. Raises ValueError for an unknown item.
+    """
+    if item not in fit.data.items:
+        raise ValueError(f"unknown item '{item}'; the fit does not hold it")
+    index = fit.data.items.index(item)
+    grid = np.atleast_1d(np.asarray(theta, dtype=np.float64))
+    draws = fit.thinned(BAND_DRAWS)
+    curves = kernels.probability(grid, *(draws[name][:, index, None] for name in "abcd"))
+    low, high = np.quantile(curves, _tails(fit), axis=0)
+    table = pd.DataFrame({"theta": grid, "mean": curves.mean(axis=0), "low": low, "high": high})
+    return ItemCurve(table, _observed(fit, index, groups))
+
+
+def item_information(
+    fit: Fit, items: Sequence[str] | None = None, theta: Sequence[float] | Floats = GRID
+) -> pd.DataFrame:
+    """`item, theta, mean, low, high`: information of each item (all by default) over ability."""
+    found = fit.information(theta, items)
+    size = len(found.theta)
+    names = np.repeat(np.array(found.items, dtype=object), size)
+    columns = {name: getattr(found, name).ravel() for name in ("mean", "low", "high")}
+    return pd.DataFrame({"item": names, "theta": np.tile(found.theta, len(found.items))} | columns)
+
+
+def exam_precision(
+    fit: Fit, items: Sequence[str] | None = None, theta: Sequence[float] | Floats = GRID
+) -> pd.DataFrame:
+    """`theta, total, total_low, total_high, error, error_low, error_high`: information and standard error over ability.
+
+    The standard error is `1 / sqrt(information)`, that of an estimate from the answers alone.
+    """
+    found = fit.information(theta, items)
+    columns = {"total": found.total, "total_low": found.total_low, "total_high": found.total_high}
+    errors = {"error": found.total, "error_low": found.total_high, "error_high": found.total_low}
+    inverse = {name: 1 / np.sqrt(np.maximum(values, 1e-12)) for name, values in errors.items()}
+    return pd.DataFrame({"theta": found.theta} | columns | inverse)
+
+
+def person_item_map(fit: Fit) -> pd.DataFrame:
+    """`kind, name, location, low, high`: abilities of students and difficulties of items on one scale."""
+    people, items = fit.abilities, fit.items
+    frames = [
+        pd.DataFrame({"kind": "student", "name": people["student"]} | _located(people, "theta")),
+        pd.DataFrame({"kind": "item", "name": items["item"]} | _located(items, "b")),
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def pruning_gains(pruned: Pruned) -> pd.DataFrame:
+    """`round, n_items, claimed, heldout, low, high, random, random_low, random_high`, relative to the whole exam."""
+    rows = [
+        {
+            "round": row.round,
+            "n_items": row.n_items,
+            "claimed": row.claimed_gain,
+            "heldout": row.heldout_gain.estimate,
+            "low": row.heldout_gain.low,
+            "high": row.heldout_gain.high,
+            "random": row.random.mean,
+            "random_low": row.random.low,
+            "random_high": row.random.high,
+        }
+        for row in pruned.trajectory
+    ]
+    return pd.DataFrame(rows)
+
+
+def item_misfit(fit: Fit) -> pd.DataFrame:
+    """`item, difficulty, infit, outfit, infit_z, outfit_z, flag`; `flag` says in words what is unusual, else is empty.
+
+    A mean square's deviation from 1 is measured in its model standard deviation (Wright & Masters 1982, ch. 5), at the
+    posterior mean probabilities: above, the item contradicts the order of students, below, it follows it too closely.
+    """
+    data, p = fit.data, fit.expected
+    n = data.attempts
+    variance = np.maximum(n * p * (1 - p), 1e-12)
+    fourth = n * p * (1 - p) * (1 + 3 * (n - 2) * p * (1 - p))
+    items = fit.items
+    infit_sd = np.sqrt(np.maximum(fourth - variance**2, 0).sum(axis=0)) / variance.sum(axis=0)
+    answered = np.maximum(data.asked.sum(axis=0), 1)
+    ratio = np.where(data.asked, fourth / variance**2 - 1, 0.0)
+    outfit_sd = np.sqrt(np.maximum(ratio, 0).sum(axis=0)) / answered
+    infit, outfit = items["infit"].to_numpy(), items["outfit"].to_numpy()
+    z = {"infit_z": (infit - 1) / np.maximum(infit_sd, 1e-6), "outfit_z": (outfit - 1) / np.maximum(outfit_sd, 1e-6)}
+    table = pd.DataFrame({"item": items["item"], "difficulty": items["b"], "infit": infit, "outfit": outfit} | z)
+    return table.assign(flag=_misfit_words(z["infit_z"], z["outfit_z"]))
+
+
+def student_scores(fit: Fit) -> pd.DataFrame:
+    """`student, observed, expected, low, high, p_value, surprising`: shares right against the posterior predictive."""
+    return fit.predictive_check()["students"]
+
+
+def score_distribution(fit: Fit, bins: int = 12, seed: int | None = None) -> pd.DataFrame:
+    """`start, end, observed, expected, low, high`: students by share right, against replicated tables."""
+    draws = fit.thinned(BAND_DRAWS)
+    rng = np.random.default_rng([fit.seed if seed is None else seed, 4])
+    attempts = fit.data.attempts.astype(np.int64)
+    total = np.maximum(attempts.sum(axis=1), 1)
+    replicas = np.empty((len(draws["a"]), len(total)))
+    parameters = zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True)
+    for index, (theta, *items) in enumerate(parameters):
+        p = np.clip(kernels.probability(theta[:, None], *items), 0.0, 1.0)
+        replicas[index] = rng.binomial(attempts, p).sum(axis=1) / total
+    observed = fit.data.successes.sum(axis=1) / total
+    edges = np.linspace(*_span(observed, replicas), bins + 1)
+    counts = np.stack([np.histogram(row, edges)[0] for row in replicas])
+    low, high = np.quantile(counts, _tails(fit), axis=0)
+    return pd.DataFrame(
+        {
+            "start": edges[:-1],
+            "end": edges[1:],
+            "observed": np.histogram(observed, edges)[0],
+            "expected": counts.mean(axis=0),
+            "low": low,
+            "high": high,
+        }
+    )
+
+
+def _observed(fit: Fit, index: int, groups: int) -> pd.DataFrame:
+    asked = np.flatnonzero(fit.data.asked[:, index])
+    theta = fit.draws["theta"].mean(axis=0)
+    order = asked[np.argsort(theta[asked], kind="stable")]
+    rows = []
+    for part in np.array_split(order, min(groups, len(order))):
+        right = float(fit.data.successes[part, index].sum())
+        wrong = float(fit.data.attempts[part, index].sum()) - right
+        low, high = np.asarray(beta.ppf(_tails(fit), right + 0.5, wrong + 0.5))
+        rows.append(
+            {
+                "theta": float(theta[part].mean()),
+                "share": right / (right + wrong),
+                "low": float(low) if right > 0 else 0.0,
+                "high": float(high) if wrong > 0 else 1.0,
+                "students": len(part),
+            }
+        )
+    return pd.DataFrame(rows, columns=["theta", "share", "low", "high", "students"])
+
+
+def _located(table: pd.DataFrame, name: str) -> dict[str, pd.Series]:
+    return {"location": table[name], "low": table[f"{name}_low"], "high": table[f"{name}_high"]}
+
+
+def _misfit_words(infit_z: Floats, outfit_z: Floats) -> list[str]:
+    words = []
+    for pair in zip(infit_z, outfit_z, strict=True):
+        largest = max(pair, key=abs)
+        words.append("" if abs(largest) < UNUSUAL else "erratic" if largest > 0 else "too regular")
+    return words
+
+
+def _span(observed: Floats, replicas: Floats) -> tuple[float, float]:
+    low, high = min(observed.min(), replicas.min()), max(observed.max(), replicas.max())
+    return (float(low), float(high)) if high > low else (float(low) - 0.5, float(high) + 0.5)
+
+
+def _tails(fit: Fit) -> tuple[float, float]:
+    return (1 - fit.interval) / 2, (1 + fit.interval) / 2

@@ -1,0 +1,46 @@
+"""Pictures of a fit, each drawn on a given `ax` from a plain table.
+
+Colours are Okabe and Ito's, told apart by colour-blind readers; curves differ by dashes as well. Text is never read
+as mathematics, so that a `$` in a name stays one. Intervals are drawn as given. The tables come from `irt.curves`.
+"""
+
+from irt.plots.checks import predicted_students, score_distribution, students_height
+from irt.plots.exams import (
+    component_forest,
+    exam_information,
+    exam_precision,
+    forest_height,
+    grouped_information,
+    heat_map,
+    pruning_gain,
+    pruning_rounds,
+)
+from irt.plots.items import item_curve, item_information, item_misfit, person_item_map
+from irt.plots.style import COLOURS, DASHES, FAINT, INK, STYLE, WIDTH, canvas, save, shorten
+
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "FAINT",
+    "INK",
+    "STYLE",
+    "WIDTH",
+    "canvas",
+    "component_forest",
+    "exam_information",
+    "exam_precision",
+    "forest_height",
+    "grouped_information",
+    "heat_map",
+    "item_curve",
+    "item_information",
+    "item_misfit",
+    "person_item_map",
+    "predicted_students",
+    "pruning_gain",
+    "pruning_rounds",
+    "save",
+    "score_distribution",
+    "shorten",
+    "students_height",
+]

@@ -1,0 +1,140 @@
+"""The record of a pruning: what was kept and dropped, the path there, and what it is worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from irt.judging import Gain, RandomPruning
+from irt.ranking import Agreement
+from irt.reading import replacing
+from irt.responses import Floats
+
+FORMAT = 1
+
+
+class Drop(NamedTuple):
+    """An item left out, why, and in which round."""
+
+    item: str
+    reason: str
+    round: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """The exam after a round, on calibration students (curves over `Pruned.theta`) and judged on held-out ones.
+
+    Gains compare an item of this exam, on average, with one of the whole: `claimed_gain` is what the calibration
+    answers themselves would claim, `heldout_gain` the honest one, `random` what random pruning to the same length and
+    balance is judged to gain. `total_gain` is the change of the information of all items together, so negative where
+    items lost are missed. `step_gain` compares with the round before.
+    """
+
+    round: int
+    n_items: int
+    total_information: Floats
+    mean_information: Floats
+    standard_error: Floats
+    reliability: float
+    claimed_gain: float
+    heldout_gain: Gain
+    step_gain: Gain
+    total_gain: Gain
+    random: RandomPruning
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """Items kept (in exam order) and dropped, the path there, and the gain judged on held-out students.
+
+    `rank_agreement` is Kendall's tau between the held-out students' abilities by the whole exam and by the items kept.
+    `groups` counts the items of each group before and after.
+    """
+
+    kept: tuple[str, ...]
+    dropped: tuple[Drop, ...]
+    trajectory: tuple[Round, ...]
+    heldout_gain: Gain
+    theta: tuple[float, ...]
+    targets: tuple[float, ...]
+    calibration: tuple[str, ...]
+    heldout: tuple[str, ...]
+    model: str
+    method: str
+    interval: float
+    seed: int
+    stopped: str
+    criterion: str
+    rank_agreement: Agreement
+    groups: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def total_gain(self) -> Gain:
+        """Relative change of the whole exam's information, judged on held-out students."""
+        return self.trajectory[-1].total_gain
+
+    @property
+    def random(self) -> RandomPruning:
+        """What random pruning to the same length and balance is judged to gain."""
+        return self.trajectory[-1].random
+
+    @property
+    def precision(self) -> pd.DataFrame:
+        """`target, before, after`: standard error at target abilities by the whole exam and by the items kept."""
+        first, last = self.trajectory[0].standard_error, self.trajectory[-1].standard_error
+        return pd.DataFrame({"target": list(self.targets), "before": first, "after": last})
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of `prune.json`."""
+        return {
+            "format": FORMAT,
+            "kept": list(self.kept),
+            "dropped": [drop._asdict() for drop in self.dropped],
+            "trajectory": [_round_json(row) for row in self.trajectory],
+            "heldout_gain": self.heldout_gain._asdict(),
+            "total_gain": self.total_gain._asdict(),
+            "random": self.random._asdict(),
+            "rank_agreement": self.rank_agreement._asdict(),
+            "groups": {label: list(sizes) for label, sizes in self.groups.items()},
+            "theta": list(self.theta),
+            "targets": list(self.targets),
+            "calibration": list(self.calibration),
+            "heldout": list(self.heldout),
+            "model": self.model,
+            "method": self.method,
+            "criterion": self.criterion,
+            "interval": self.interval,
+            "seed": self.seed,
+            "stopped": self.stopped,
+            "warnings": list(self.warnings),
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `prune.json` into the folder, atomically; its path."""
+        path = Path(folder) / "prune.json"
+        with replacing(path) as temporary:
+            temporary.write_text(json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return path
+
+
+def _round_json(row: Round) -> dict[str, Any]:
+    return {
+        "round": row.round,
+        "n_items": row.n_items,
+        "total_information": row.total_information.tolist(),
+        "mean_information": row.mean_information.tolist(),
+        "standard_error": row.standard_error.tolist(),
+        "reliability": row.reliability,
+        "claimed_gain": row.claimed_gain,
+        "heldout_gain": row.heldout_gain._asdict(),
+        "step_gain": row.step_gain._asdict(),
+        "total_gain": row.total_gain._asdict(),
+        "random": row.random._asdict(),
+    }

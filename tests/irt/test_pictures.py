@@ -1,0 +1,116 @@
+"""Pictures of items and checks: what stands in them, at a column's width, for few and for hundreds of items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from irt import plots
+
+COLUMN = 3.3
+THETA = np.linspace(-3, 3, 31)
+LONG = "$a_1$ a name that is much too long to be written in full"
+
+
+def named(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def legend(ax: Axes) -> list[str]:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return [text.get_text() for each in figure.legends for text in each.get_texts()]
+
+
+def located(students: int, items: int) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    kinds = ["student"] * students + ["item"] * items
+    names = [f"s{n}" for n in range(students)] + [LONG if n == 0 else f"q{n}" for n in range(items)]
+    return pd.DataFrame({"kind": kinds, "name": names, "location": rng.standard_normal(len(kinds))})
+
+
+def test_an_item_curve_shows_every_group_with_its_interval() -> None:
+    curve = pd.DataFrame({"theta": THETA, "mean": 0.5, "low": 0.4, "high": 0.6})
+    observed = pd.DataFrame({"theta": [-1.0, 0.0, 1.0], "share": [0.2, 0.5, 0.9], "low": 0.1, "high": 0.95})
+    with plots.canvas(width=COLUMN) as (_, ax):
+        plots.item_curve(ax, curve, observed)
+        assert len(ax.collections[-1].get_paths()) == 3
+        assert legend(ax) == ["model", "observed"]
+
+
+@pytest.mark.parametrize(("items", "names"), [(4, 4), (300, 7)])
+def test_information_names_the_highest_and_counts_the_rest(items: int, names: int) -> None:
+    frames = [
+        pd.DataFrame({"item": f"q{n}", "theta": THETA, "mean": (n + 1) * np.exp(-(THETA**2))}) for n in range(items)
+    ]
+    with plots.canvas(width=COLUMN) as (_, ax):
+        plots.item_information(ax, pd.concat(frames))
+        assert len(legend(ax)) == names
+        assert f"q{items - 1}" in legend(ax)
+        assert ("294 others" in legend(ax)) == (items == 300)
+
+
+def test_precision_has_the_error_on_a_scale_of_its_own() -> None:
+    total = 20 * np.exp(-(THETA**2)) + 1e-9
+    error = 1 / np.sqrt(total)
+    bands = {"total_low": total, "total_high": 1.2 * total, "error_low": 0.9 * error, "error_high": 1.1 * error}
+    with plots.canvas(width=COLUMN) as (figure, ax):
+        plots.exam_precision(ax, pd.DataFrame({"theta": THETA, "total": total, "error": error} | bands))
+        right = figure.axes[1]
+        assert right.get_ylim()[1] == pytest.approx(4 * error.min())
+        assert "Standard error" in right.get_ylabel()
+
+
+def test_a_map_names_few_items_and_counts_many() -> None:
+    with plots.canvas(width=COLUMN) as (_, ax):
+        plots.person_item_map(ax, located(40, 12))
+        assert {"40 students", "12 items"} <= set(named(ax))
+        assert any("…" in text for text in named(ax))
+    with plots.canvas(width=COLUMN) as (_, ax):
+        plots.person_item_map(ax, located(40, 400))
+        assert set(named(ax)) == {"40 students", "400 items"}
+
+
+def test_misfitting_items_are_named_unless_their_names_would_collide() -> None:
+    z = np.zeros(200)
+    z[:3] = [9.0, 5.0, 8.99]
+    flags = ["erratic" if value > 2 else "" for value in z]
+    difficulty = np.linspace(-2, 2, 200)
+    table = pd.DataFrame({"item": [f"q{n}" for n in range(200)], "difficulty": difficulty, "infit_z": z})
+    with plots.canvas(width=COLUMN) as (_, ax):
+        plots.item_misfit(ax, table.assign(outfit_z=0.0, flag=flags))
+        assert named(ax) == ["q0", "q1"]
+        assert legend(ax) == ["as expected (197)", "erratic (3)"]
+
+
+@pytest.mark.parametrize(("students", "names"), [(8, 8), (158, 1)])
+def test_few_students_are_named_and_of_many_the_surprising_ones(students: int, names: int) -> None:
+    share = np.linspace(0.1, 0.9, students)
+    table = pd.DataFrame({"student": [f"s{n}" for n in range(students)], "observed": share, "expected": share})
+    table = table.assign(low=share - 0.05, high=share + 0.05, surprising=[n == 3 for n in range(students)])
+    with plots.canvas(plots.students_height(table), COLUMN) as (_, ax):
+        plots.predicted_students(ax, table)
+        assert len(ax.get_yticklabels()) == names
+        assert "surprising" in legend(ax)
+
+
+def test_a_score_distribution_has_a_bar_and_a_dot_per_bin() -> None:
+    table = pd.DataFrame({"start": [0.0, 0.5], "end": [0.5, 1.0], "observed": [3, 7], "expected": [4.0, 6.0]})
+    with plots.canvas(width=COLUMN) as (_, ax):
+        plots.score_distribution(ax, table.assign(low=2, high=8))
+        assert [bar.get_height() for bar in ax.patches] == [3, 7]
+
+
+def test_pruning_gain_runs_from_the_whole_exam_to_the_short_one(tmp_path: Path) -> None:
+    table = pd.DataFrame({"round": [0, 1, 2], "n_items": [40, 36, 32], "claimed": [0, 0.1, 0.2]})
+    table = table.assign(heldout=[0, 0.02, 0.05], low=-0.1, high=0.2, random=0.0, random_low=-0.1, random_high=0.1)
+    with plots.canvas(width=COLUMN) as (figure, ax):
+        plots.pruning_gain(ax, table)
+        left, right = ax.get_xlim()
+        assert left > right
+        assert set(legend(ax)) == {"random pruning", "claimed", "held out"}
+        assert all(path.stat().st_size > 0 for path in plots.save(figure, tmp_path / "gain"))
