@@ -10,6 +10,7 @@ import numpy as np
 from irt.checks.loo import loo
 from irt.design import Design, build_design
 from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.graded_estimation import fit_graded, require_right_or_wrong
 from irt.model import MODELS, Options, Priors, Problem, build_problem
 from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
@@ -41,19 +42,34 @@ def fit(
     priors: Priors | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit `1pl`, `2pl`, `3pl`, `4pl`, or `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject).
+    """Fit `1pl`, `2pl`, `3pl`, `4pl`, `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject), or `grm`.
+
+    `grm` is the graded response model of ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`.
 
     `method="nuts"` samples the posterior (numpyro) and passes a convergence gate, trying once more with more draws when
     it fails; `method="map"` gives the joint mode with Laplace standard errors in a fraction of a second. `facets=None`
     uses every facet of the table, `()` none. `options` is the number of choices per item (one number, a list, or a
     mapping), on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
     """
+    settings = Settings(seed, warmup, draws, chains, target_accept)
+    if model == "grm":
+        return fit_graded(
+            data,
+            method,
+            facets,
+            interactions,
+            settings=settings,
+            interval=interval,
+            backend=backend,
+            priors=priors,
+            progress=progress,
+        )
     _require_known(model, method, backend, interval, chains)
+    require_right_or_wrong(data, model)
     require_estimable(data)
     names = facet_names(data) if facets is None else tuple(facets)
     data = data.with_facets(names)
     design = build_design(data, names, interactions)
-    settings = Settings(seed, warmup, draws, chains, target_accept)
     call = _Call(data, design, method, interval, settings, progress)
     if model != "auto":
         return call.fit(build_problem(data, design, model, options, priors or Priors()))
@@ -155,7 +171,7 @@ def _run(method: str, problem: Problem, settings: Settings, progress: Progress |
 
 def _require_known(model: str, method: str, backend: str | None, interval: float, chains: int) -> None:
     if model not in (*MODELS, "auto"):
-        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
+        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted (grm for ratings)")
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {' or '.join(METHODS)} were wanted")
     if backend not in (None, BACKENDS[method]):
