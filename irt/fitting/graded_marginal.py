@@ -121,7 +121,8 @@ def _notes(best: Maximum, items: tuple[str, ...]) -> list[str]:
             )
     if best.root is None:
         notes.append(
-            "Standard errors are those of known abilities, a little too small: the exact ones were not feasible."
+            "Standard errors take abilities as known and are too small (little so in a long exam): the exact ones are "
+            "not feasible here."
         )
     if not best.converged:
         notes.append(f"Not converged: the likelihood still rose after {best.cycles} cycles; use method 'nuts'.")

@@ -31,6 +31,8 @@ from irt.responses import Floats, ResponseMatrix
 STEP_CENTRE = 0.0
 STEP_SPREAD = 1.0
 SPREAD_GAP = 0.5
+ACCEPT = 0.95
+"""Least acceptance aimed at: thresholds around a rare score have a curved posterior, where longer steps diverge."""
 LIKELIHOOD_DRAWS = 400
 UNREPORTED = {"residual", "log_a", "b", "gamma", "step"}
 SCALES = ("slope", "spread_b", "spread_a", "spread_gap", "residual_scale")
@@ -75,6 +77,7 @@ def sample_graded(
     data: ResponseMatrix, design: Design, priors: Priors, settings: Settings, progress: Progress | None
 ) -> Outcome:
     """Sample until the gate of `irt.fitting.sampling` passes, and once more with smaller steps when it never does."""
+    settings = replace(settings, target_accept=max(settings.target_accept, ACCEPT))
     sampler = _Sampler(structure_of(data, design, priors), inputs_of(data, design), design)
     notes: list[str] = []
     chains = sampler.run(settings, progress)
@@ -286,7 +289,7 @@ def _longer(settings: Settings) -> Settings:
         settings,
         warmup=2 * settings.warmup,
         draws=2 * settings.draws,
-        target_accept=max(settings.target_accept, 0.97),
+        target_accept=max(settings.target_accept, 0.98),
         seed=settings.seed + 1000,
     )
 

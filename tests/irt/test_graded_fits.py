@@ -92,14 +92,17 @@ def test_a_saved_fit_of_ratings_reads_back_the_same(which: str, request: pytest.
 
 @pytest.mark.slow
 def test_sampling_and_maximum_likelihood_agree_on_ratings() -> None:
-    data = simulate_graded(400, 15, seed=3).data
+    data = simulate_graded(400, 12, seed=3).data
     by_nuts, by_mml = irt.fit(data, "grm"), irt.fit(data, "grm", "mml")
     assert by_nuts.converged, by_nuts.warnings
-    for name in ("a", "b", "thresholds", "theta"):
+    # The prior shrinks extreme items by up to an error or so, and where there are no facets `nuts` puts these students'
+    # mean, `mml` the population's, at 0.
+    shift = by_mml.point["theta"].mean()
+    for name, limit in (("a", 0.8), ("b", 0.5), ("thresholds", 0.6), ("theta", 0.2)):
         sd = by_nuts.draws[name].std(axis=0)
-        # The prior pulls extreme items; the two differ by less than an error almost everywhere.
-        assert np.sqrt(np.mean(((by_nuts.point[name] - by_mml.point[name]) / sd) ** 2)) < 0.5, name
-        np.testing.assert_allclose(np.median(by_mml.errors[name] / sd), 1.0, atol=0.12)
+        gap = by_nuts.point[name] - by_mml.point[name] + (0 if name == "a" else shift)
+        assert np.sqrt(np.mean((gap / sd) ** 2)) < limit, name
+        assert 0.9 < np.median(by_mml.errors[name] / sd) < 1.3, name
 
 
 @pytest.mark.slow

@@ -250,3 +250,16 @@ def test_the_same_seed_gives_the_same_draws(small: GradedSimulation) -> None:
     )
     for name in first:
         np.testing.assert_array_equal(first[name], second[name])
+
+
+def test_where_parameters_are_too_many_for_the_full_information_the_note_says_so(
+    small: GradedSimulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = irt.fit(small.data, "grm", "mml")
+    monkeypatch.setattr(marginal, "FULL", 5)
+    fit = irt.fit(small.data, "grm", "mml")
+    assert fit.converged
+    assert fit.log_likelihood == pytest.approx(whole.log_likelihood, abs=1e-4)
+    assert any(sentence.startswith("Standard errors take abilities as known") for sentence in fit.warnings)
+    assert (fit.errors["a"] < whole.errors["a"]).all()
+    np.testing.assert_allclose(fit.draws["a"].std(axis=0), fit.errors["a"], rtol=0.1)
