@@ -51,14 +51,13 @@ def fit(
     uses every facet of the table, `()` none. `options` is the number of choices per item (one number, a list, or a
     mapping), on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
     """
-    settings = Settings(seed, warmup, draws, chains, target_accept)
     if model == "grm":
         return fit_graded(
             data,
             method,
             facets,
             interactions,
-            settings=settings,
+            settings=Settings(seed, warmup, draws, chains, target_accept),
             interval=interval,
             backend=backend,
             priors=priors,
@@ -70,6 +69,7 @@ def fit(
     names = facet_names(data) if facets is None else tuple(facets)
     data = data.with_facets(names)
     design = build_design(data, names, interactions)
+    settings = Settings(seed, warmup, draws, chains, target_accept)
     call = _Call(data, design, method, interval, settings, progress)
     if model != "auto":
         return call.fit(build_problem(data, design, model, options, priors or Priors()))
