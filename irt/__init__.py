@@ -4,31 +4,40 @@ from irt.adaptive import AdaptiveExam, Rules, administer, begin, replay
 from irt.comparison import Comparison, compare
 from irt.design import connected_students
 from irt.estimation import fit
-from irt.judging import Gain
+from irt.graded import GradedParameters
+from irt.graded_simulation import GradedSimulation, GradedTruth, simulate_graded
+from irt.judging import Gain, RandomPruning
 from irt.linking import Link, join, link
 from irt.model import Priors
 from irt.power import Power, detectable_gap, power
+from irt.ranking import Agreement
 from irt.reading import read_responses, write_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names, levels
 from irt.result import Estimate, Fit, Information
 from irt.scoring import Scores, score
-from irt.selection import Drop, Pruned, prune
+from irt.selection import Drop, Pruned, Round, prune
 from irt.simulation import Simulation, Truth, simulate
 from irt.storage import load_fit
 
 __all__ = [
     "AdaptiveExam",
+    "Agreement",
     "Comparison",
     "Drop",
     "Estimate",
     "Fit",
     "Gain",
+    "GradedParameters",
+    "GradedSimulation",
+    "GradedTruth",
     "Information",
     "Link",
     "Power",
     "Priors",
     "Pruned",
+    "RandomPruning",
     "ResponseMatrix",
+    "Round",
     "Rules",
     "Scores",
     "Simulation",
@@ -51,5 +60,6 @@ __all__ = [
     "replay",
     "score",
     "simulate",
+    "simulate_graded",
     "write_responses",
 ]

@@ -62,7 +62,7 @@ class Answers:
 
 def pack(data: ResponseMatrix) -> Answers:
     """The answers of a table in compact form."""
-    if data.trials is not None:
+    if data.trials is not None or data.top is not None:
         successes, attempts = data.successes, data.attempts
         return Answers(None, successes.astype(np.int32), (attempts - successes).astype(np.int32))
     codes = np.empty(data.scores.shape, dtype=np.int8)

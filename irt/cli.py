@@ -113,8 +113,10 @@ def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
 
 def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("responses", type=Path, metavar="RESPONSES", help="long or wide table, .csv or .parquet")
+    parser.add_argument("--graded", action="store_true", help="scores are ratings 0, 1, 2, ... (model grm)")
+    parser.add_argument("--top", type=int, help="highest rating (default: column top, else the largest seen)")
     parser.add_argument("--facets", help="comma-separated facet columns (default: all that vary; none: '')")
-    parser.add_argument("--model", default="2pl", help=f"{', '.join(MODELS)} or, for fit, auto (default 2pl)")
+    parser.add_argument("--model", default="2pl", help=f"{', '.join(MODELS)} or, for fit, auto or grm (default 2pl)")
     parser.add_argument("--options", type=int, default=4, help="choices per item, for guessing (default 4)")
     parser.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
     parser.add_argument("--out", type=Path, help="folder to write to")
@@ -124,7 +126,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
 def _read(options: argparse.Namespace) -> irt.ResponseMatrix:
     """The table with the facets asked for, or all that vary; what is left out is said."""
     named = None if options.facets is None else [name for name in options.facets.split(",") if name]
-    data = irt.read_responses(options.responses, named)
+    data = irt.read_responses(options.responses, named, graded=options.graded, top=options.top)
     if named is not None:
         return data
     constant = irt.constant_facets(data)

@@ -11,6 +11,7 @@ from irt.answers import pack
 from irt.checks.loo import loo
 from irt.design import Design, build_design
 from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.graded_estimation import fit_graded, require_right_or_wrong
 from irt.model import MODELS, Options, Priors, Problem, build_problem
 from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
@@ -42,7 +43,9 @@ def fit(
     priors: Priors | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit `1pl`, `2pl`, `3pl`, `4pl`, or `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject).
+    """Fit `1pl`, `2pl`, `3pl`, `4pl`, `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject), or `grm`.
+
+    `grm` is the graded response model of ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`.
 
     `method="nuts"` samples the posterior (numpyro) and passes a convergence gate, trying once more with more draws when
     it fails; `method="map"` gives the joint mode with Laplace standard errors in a fraction of a second, for tables of
@@ -52,7 +55,20 @@ def fit(
     per item (one number, a list, or a mapping), on which guessing is centred. Raises ValueError (one line) for a table
     or design that cannot be estimated.
     """
+    if model == "grm":
+        return fit_graded(
+            data,
+            method,
+            facets,
+            interactions,
+            settings=Settings(seed, warmup, draws, chains, target_accept),
+            interval=interval,
+            backend=backend,
+            priors=priors,
+            progress=progress,
+        )
     _require_known(model, method, backend, interval, chains)
+    require_right_or_wrong(data, model)
     require_estimable(data)
     if method == "mml":
         data, facets = _without_facets(data, facets, interactions)
@@ -195,7 +211,7 @@ def _without_facets(
 
 def _require_known(model: str, method: str, backend: str | None, interval: float, chains: int) -> None:
     if model not in (*MODELS, "auto"):
-        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
+        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted (grm for ratings)")
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS[:-1])} or {METHODS[-1]} were wanted")
     if backend not in (None, BACKENDS[method]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from irt.broad import read_broad
 from irt.responses import Floats, ResponseMatrix
 
 LONG = ("student", "item", "score")
+Top = int | Mapping[str, int]
+"""Highest score of a rating: one number, or one per item."""
 
 
 @dataclass(frozen=True)
@@ -29,29 +31,34 @@ class _Source:
         return f"{self.path}:{row + self.first}"
 
 
-def read_responses(path: str | Path, facets: Sequence[str] | None = None) -> ResponseMatrix:
+def read_responses(
+    path: str | Path, facets: Sequence[str] | None = None, *, graded: bool = False, top: Top | None = None
+) -> ResponseMatrix:
     """Read `.csv` (`.csv.gz`) or `.parquet` answers.
 
     Long tables have the columns `student,item,score`, optionally `trials`, and facet columns; any other table is wide:
     the first column holds the student, every further one an item. In a long table `facets=None` takes every further
     column as a facet, in a wide table facets must be named. An empty score means the item was not asked. Rows that
     repeat a (student, item) pair with the same score are counted once and noted; rows that disagree are an error.
-    Raises FileNotFoundError or a one-line ValueError `file:line: found; wanted`.
+    `graded=True` reads ratings, whole numbers from 0 to `top`: one number or one per item, by default the column `top`
+    of a long table, else the largest score in the table. Raises FileNotFoundError or a one-line ValueError
+    `file:line: found; wanted`.
     """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file; a response table (.csv or .parquet) was wanted")
     table, source = _read_table(path)
+    ratings = _Ratings(graded or top is not None, top)
     if {"item", "score"} <= set(table.columns):
-        data = _from_long(table, source, facets)
+        data = _from_long(table, source, facets, ratings)
     else:
-        data = _from_wide(table, source, tuple(facets or ()))
+        data = _from_wide(table, source, tuple(facets or ()), ratings)
     _require_answers(data, path)
     return data
 
 
 def write_responses(data: ResponseMatrix, path: str | Path) -> None:
-    """Write a long table (`student,item,score[,facets][,trials]`) atomically; the suffix decides CSV or Parquet."""
+    """Write a long table (`student,item,score[,facets][,trials][,top]`) atomically; CSV or Parquet by its suffix."""
     path = Path(path)
     table = pd.DataFrame(
         {
@@ -65,6 +72,8 @@ def write_responses(data: ResponseMatrix, path: str | Path) -> None:
             table[name] = np.repeat(data.facets[name].to_numpy(dtype=object), len(data.items))
     if data.trials is not None:
         table["trials"] = pd.array(np.where(data.asked, data.attempts, 1).ravel(), dtype="Float64").astype("Int64")
+    if data.top is not None:
+        table["top"] = np.tile(data.top, len(data.students))
     with replacing(path) as temporary:
         if path.suffix == ".parquet":
             table.to_parquet(temporary, index=False)
@@ -130,10 +139,30 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | None) -> ResponseMatrix:
+@dataclass(frozen=True)
+class _Ratings:
+    """Whether scores are ratings, and their highest values if told."""
+
+    graded: bool
+    top: Top | None
+
+    def limits(self, items: Sequence[str], source: _Source) -> Floats | None:
+        """Highest score `[I]`, infinite where the table is to tell; None when scores are 0 or 1."""
+        if not self.graded:
+            return None
+        if not isinstance(self.top, Mapping):
+            return np.full(len(items), np.inf if self.top is None else float(self.top))
+        for item in items:
+            if item not in self.top:
+                raise ValueError(f"{source.path}: top is missing for item '{item}'; one number per item was wanted")
+        return np.array([float(self.top[item]) for item in items])
+
+
+def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | None, ratings: _Ratings) -> ResponseMatrix:
     if "student" not in table.columns:
         raise ValueError(f"{source.path}:1: column 'student' is missing; 'student,item,score' were wanted")
-    extra = [str(name) for name in table.columns if name not in (*LONG, "trials")]
+    reserved = (*LONG, "trials", "top") if ratings.graded else (*LONG, "trials")
+    extra = [str(name) for name in table.columns if name not in reserved]
     wanted = extra if facets is None else list(facets)
     for name in wanted:
         if name not in extra:
@@ -144,10 +173,16 @@ def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | Non
         raise ValueError(f"{source.path}: no answers below the header; rows of student,item,score were wanted")
     for column in ("student", "item"):
         _require_filled(table[column], rows, column, source)
+    if ratings.graded and "trials" in table.columns:
+        raise ValueError(f"{source.path}:1: column 'trials' counts right answers; graded scores have none")
     trials = _parse_trials(table["trials"], rows, source) if "trials" in table.columns else None
-    scores = _parse_scores(table["score"].to_numpy(), rows, source, trials)
     students, student_of = _first_appearance(table["student"])
     items, item_of = _first_appearance(table["item"])
+    limits = ratings.limits(items, source)
+    if limits is not None and ratings.top is None and "top" in table.columns:
+        limits = _column_limits(table["top"], items, item_of, rows, source)
+    highest = None if limits is None else limits[item_of]
+    scores = _parse_scores(table["score"].to_numpy(), rows, source, trials, highest)
     cells, notes = _unique_cells(student_of * len(items) + item_of, scores, trials, rows, source, table)
     grid = np.full(len(students) * len(items), np.nan)
     grid[student_of[cells] * len(items) + item_of[cells]] = scores[cells]
@@ -158,10 +193,11 @@ def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | Non
         flat[student_of[cells] * len(items) + item_of[cells]] = trials[cells]
         trial_grid = flat.reshape(shape)
     facet_table = _facets_of(table, wanted, students, student_of, rows, source) if wanted else None
-    return ResponseMatrix(grid.reshape(shape), students, items, trial_grid, facet_table, notes)
+    tops = None if limits is None else _known_top(limits, scores)
+    return ResponseMatrix(grid.reshape(shape), students, items, trial_grid, facet_table, notes, tops)
 
 
-def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...]) -> ResponseMatrix:
+def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ratings: _Ratings) -> ResponseMatrix:
     columns = [str(name) for name in table.columns]
     for name in facets:
         if name not in columns[1:]:
@@ -177,9 +213,18 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...]) ->
         raise ValueError(f"{source.at(rows[repeated])}: student '{students[student_of[repeated]]}' appears twice")
     items = [name for name in columns[1:] if name not in facets]
     cells = table[items].to_numpy(dtype=object)
-    scores = _parse_scores(cells.ravel(), np.repeat(rows, len(items)), source, None).reshape(cells.shape)
+    limits = ratings.limits(items, source)
+    highest = None if limits is None else np.tile(limits, len(rows))
+    scores = _parse_scores(cells.ravel(), np.repeat(rows, len(items)), source, None, highest).reshape(cells.shape)
     facet_table = _facets_of(table, list(facets), students, student_of, rows, source) if facets else None
-    return ResponseMatrix(scores, students, tuple(items), None, facet_table)
+    tops = None if limits is None else _known_top(limits, scores)
+    return ResponseMatrix(scores, students, tuple(items), None, facet_table, (), tops)
+
+
+def _known_top(limits: Floats, scores: Floats) -> np.ndarray:
+    """Highest scores `[I]`, the largest score of the table where nothing was told."""
+    seen = max(float(np.nanmax(scores, initial=1.0)), 1.0)
+    return np.where(np.isfinite(limits), limits, seen)
 
 
 def _require_filled(column: pd.Series, rows: np.ndarray, name: str, source: _Source) -> None:
@@ -193,20 +238,47 @@ def _first_appearance(column: pd.Series) -> tuple[tuple[str, ...], np.ndarray]:
     return tuple(str(value) for value in values), codes
 
 
-def _parse_scores(text: np.ndarray, rows: np.ndarray, source: _Source, trials: Floats | None) -> Floats:
+def _column_limits(
+    column: pd.Series, items: tuple[str, ...], item_of: np.ndarray, rows: np.ndarray, source: _Source
+) -> Floats:
+    """Highest scores `[I]` from the column `top`, which is constant within an item."""
+    values = pd.to_numeric(column.str.strip(), errors="coerce").to_numpy(dtype=np.float64)
+    limits = np.zeros(len(items))
+    limits[item_of[::-1]] = values[::-1]
+    bad = ~((values >= 1) & (values == np.round(values)) & np.isfinite(values)) | (values != limits[item_of])
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{source.at(rows[row])}: top '{column.iloc[row]}' of item '{items[item_of[row]]}' is not a whole number "
+            "of at least 1 that is the same in all its rows"
+        )
+    return limits
+
+
+def _parse_scores(
+    text: np.ndarray, rows: np.ndarray, source: _Source, trials: Floats | None, highest: Floats | None = None
+) -> Floats:
     stripped = pd.Series(text, dtype=object).str.strip()
     blank = (stripped == "").to_numpy()
     values = pd.to_numeric(stripped.where(~blank, "0"), errors="coerce").to_numpy(dtype=np.float64, copy=True)
     limit = np.ones_like(values) if trials is None else trials
-    bad = ~((values >= 0) & (values <= limit) & (values == np.round(values))) & ~blank
+    limit = limit if highest is None else highest
+    bad = ~((values >= 0) & (values <= limit) & (values == np.round(values)) & np.isfinite(values)) & ~blank
     if bad.any():
         row = int(np.argmax(bad))
-        wanted = (
-            "0, 1 or empty" if trials is None else f"a whole number from 0 to its trials ({limit[row]:g}), or empty"
-        )
+        wanted = _wanted(values[row], trials is not None, None if highest is None else highest[row], limit[row])
         raise ValueError(f"{source.at(rows[row])}: score '{text[row]}' is not {wanted}")
     values[blank] = np.nan
     return values
+
+
+def _wanted(found: float, counted: bool, highest: float | None, limit: float) -> str:
+    """What a score should have been."""
+    if highest is not None:
+        return "a whole number from 0" + (f" to {highest:g}" if np.isfinite(highest) else "") + ", or empty"
+    if counted:
+        return f"a whole number from 0 to its trials ({limit:g}), or empty"
+    return "0, 1 or empty" + (" (ratings are read with graded=True, --graded)" if 1 < found < np.inf else "")
 
 
 def _parse_trials(column: pd.Series, rows: np.ndarray, source: _Source) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,9 @@ class ResponseMatrix:
     `scores` `[S, I]` holds 0 or 1 (successes out of `trials` where trials are given), NaN where the item was not asked.
     `trials` `[S, I]` holds positive whole numbers, or is None when every answer is one trial. `facets` has one row per
     student (index `students`) and one column per facet; the order of levels is that of first appearance. `notes` are
-    plain sentences about how the table was read. Raises ValueError when ids repeat, shapes disagree or a score is
-    impossible.
+    plain sentences about how the table was read. `top` `[I]` (one number stands for all) is the highest score of each
+    item of a graded table, whose scores are ratings from 0 to it; None when answers are right or wrong, or counts.
+    Raises ValueError when ids repeat, shapes disagree or a score is impossible.
     """
 
     scores: Floats
@@ -31,6 +32,7 @@ class ResponseMatrix:
     trials: Floats | None = None
     facets: pd.DataFrame | None = None
     notes: tuple[str, ...] = field(default=())
+    top: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", np.asarray(self.scores, dtype=np.float64))
@@ -43,6 +45,8 @@ class ResponseMatrix:
             raise ValueError(f"scores have shape {self.scores.shape}; {wanted} (students x items) was wanted")
         if self.trials is not None:
             object.__setattr__(self, "trials", np.asarray(self.trials, dtype=np.float64))
+        if self.top is not None:
+            object.__setattr__(self, "top", _highest_scores(self))
         _require_scores(self)
         if self.facets is not None:
             object.__setattr__(self, "facets", _aligned_facets(self.facets, self.students))
@@ -54,32 +58,35 @@ class ResponseMatrix:
 
     @property
     def successes(self) -> Floats:
-        """Successes `[S, I]`, 0 where not asked."""
+        """Successes (points of a graded table) `[S, I]`, 0 where not asked."""
         return np.where(self.asked, np.nan_to_num(self.scores), 0.0)
 
     @property
     def attempts(self) -> Floats:
-        """Trials `[S, I]`, 0 where not asked."""
+        """Trials (points to be had in a graded table) `[S, I]`, 0 where not asked."""
         trials = np.ones_like(self.scores) if self.trials is None else np.nan_to_num(self.trials)
-        return np.where(self.asked, trials, 0.0)
+        return np.where(self.asked, trials if self.top is None else self.top, 0.0)
 
     @property
     def proportions(self) -> Floats:
-        """Share of successes `[S, I]`, NaN where not asked."""
+        """Share of successes (of the highest score) `[S, I]`, NaN where not asked."""
+        if self.top is not None:
+            return self.scores / self.top
         return self.scores if self.trials is None else self.scores / np.where(self.asked, self.trials, np.nan)
 
     def select(self, items: Sequence[str]) -> ResponseMatrix:
         """The table of these items, in this order; ValueError names an item it does not hold."""
         columns = _positions("item", self.items, items)
         trials = None if self.trials is None else self.trials[:, columns]
-        return ResponseMatrix(self.scores[:, columns], self.students, tuple(items), trials, self.facets, self.notes)
+        top = None if self.top is None else self.top[columns]
+        return replace(self, scores=self.scores[:, columns], items=tuple(items), trials=trials, top=top)
 
     def select_students(self, students: Sequence[str]) -> ResponseMatrix:
         """The table of these students, in this order; ValueError names a student it does not hold."""
         rows = _positions("student", self.students, students)
         trials = None if self.trials is None else self.trials[rows]
         facets = None if self.facets is None else self.facets.iloc[rows]
-        return ResponseMatrix(self.scores[rows], tuple(students), self.items, trials, facets, self.notes)
+        return replace(self, scores=self.scores[rows], students=tuple(students), trials=trials, facets=facets)
 
     def with_facets(self, facets: Sequence[str]) -> ResponseMatrix:
         """The same answers with only these facet columns; ValueError names a facet it does not hold."""
@@ -88,7 +95,7 @@ class ResponseMatrix:
             if name not in known:
                 raise ValueError(f"unknown facet '{name}'; the table has {_listed(known)}")
         kept = None if self.facets is None or not facets else self.facets[list(facets)]
-        return ResponseMatrix(self.scores, self.students, self.items, self.trials, kept, self.notes)
+        return replace(self, facets=kept)
 
 
 def levels(data: ResponseMatrix, facet: str) -> tuple[str, ...]:
@@ -118,6 +125,20 @@ def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
         seen.add(name)
 
 
+def _highest_scores(data: ResponseMatrix) -> NDArray[np.int64]:
+    if data.trials is not None:
+        raise ValueError("a table has both trials and graded scores (top); one of them was wanted")
+    top = np.asarray(data.top, dtype=np.float64)
+    if top.ndim and top.shape != (len(data.items),):
+        raise ValueError(f"top has shape {top.shape}; one highest score per item ({len(data.items)},) was wanted")
+    top = np.broadcast_to(top, (len(data.items),))
+    bad = ~((top >= 1) & (top == np.round(top)) & np.isfinite(top))
+    if bad.any():
+        item = int(np.argmax(bad))
+        raise ValueError(f"item '{data.items[item]}': top {top[item]:g} is not a whole number of at least 1")
+    return top.astype(np.int64)
+
+
 def _require_scores(data: ResponseMatrix) -> None:
     if data.trials is not None and data.trials.shape != data.scores.shape:
         raise ValueError(f"trials have shape {data.trials.shape}; scores have {data.scores.shape}")
@@ -129,6 +150,8 @@ def _require_scores(data: ResponseMatrix) -> None:
 def _require_rows(data: ResponseMatrix, rows: slice) -> None:
     given = data.scores[rows]
     trials = np.ones_like(given) if data.trials is None else np.nan_to_num(data.trials[rows])
+    if data.top is not None:
+        trials = np.broadcast_to(data.top, given.shape).astype(np.float64)
     asked = ~np.isnan(given)
     whole = np.isfinite(trials) & (trials == np.round(trials)) & (trials >= 1)
     scores = np.nan_to_num(given, posinf=-1.0, neginf=-1.0)
@@ -136,7 +159,9 @@ def _require_rows(data: ResponseMatrix, rows: slice) -> None:
     if np.all(good | ~asked):
         return
     row, column = np.argwhere(asked & ~good)[0]
-    wanted = "0, 1 or NaN" if data.trials is None else f"a whole number from 0 to its trials ({trials[row, column]:g})"
+    limit = "trials" if data.top is None else "top"
+    counted = data.trials is not None or data.top is not None
+    wanted = f"a whole number from 0 to its {limit} ({trials[row, column]:g})" if counted else "0, 1 or NaN"
     raise ValueError(
         f"student '{data.students[rows][row]}', item '{data.items[column]}': "
         f"score {given[row, column]:g} is not {wanted}"

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from irt import kernels, tables
+from irt import graded, graded_tables, kernels, tables
 from irt.design import Design
+from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
 
@@ -59,6 +60,9 @@ class Fit:
     posterior means (`nuts`) or the mode (`map`); `errors` analytic standard errors where a method has them (else the
     spread of the draws is one). `warnings` are plain sentences; `converged` is False when the answer
     should not be used.
+
+    Graded answers (`grm`) have no `c` and `d` but `thresholds` `[D, I, K]`, whose mean per item is `b`; an item with
+    fewer than K (its `data.top`) repeats its last one.
     """
 
     model: str
@@ -84,8 +88,13 @@ class Fit:
 
     @cached_property
     def items(self) -> pd.DataFrame:
-        """One row per item: `item`, `a b c d` each with `_sd _low _high`, infit, outfit, point_biserial, flags."""
+        """One row per item: `item`, `a b c d` each with `_sd _low _high`, infit, outfit, point_biserial, flags.
+
+        Graded items have `a b b1 ... bK` and `top`, the number of thresholds; cells beyond it are empty.
+        """
         columns: dict[str, object] = {"item": list(self.data.items)}
+        if self.graded is not None:
+            return self._graded_items(columns, self.graded)
         for name in "abcd":
             columns |= self._columns(name, self.draws[name], self.point[name])
         return pd.DataFrame(columns).join(tables.item_fit(self.data, self.expected, self.chance))
@@ -113,8 +122,17 @@ class Fit:
 
     @property
     def parameters(self) -> ItemParameters:
-        """The items' point estimates, on the scale of the abilities."""
+        """The items' point estimates, on the scale of the abilities; ValueError for graded items (see `graded`)."""
+        if self.model == "grm":
+            raise ValueError("graded items have thresholds, not a, b, c, d; Fit.graded was wanted")
         return ItemParameters(*(np.asarray(self.point[name]) for name in "abcd"))
+
+    @property
+    def graded(self) -> GradedParameters | None:
+        """The point estimates of graded items; None for right and wrong answers."""
+        if self.model != "grm" or self.data.top is None:
+            return None
+        return GradedParameters(np.asarray(self.point["a"]), np.asarray(self.point["thresholds"]), self.data.top)
 
     @cached_property
     def residual_scale(self) -> Estimate | None:
@@ -125,9 +143,11 @@ class Fit:
 
     @cached_property
     def expected(self) -> Floats:
-        """Posterior mean probability of a right answer `[S, I]`."""
+        """Posterior mean probability of a right answer (share of the highest score) `[S, I]`."""
         from irt.fitting import fused
 
+        if self.graded is not None:
+            return graded_tables.moments(self.thinned(BAND_DRAWS), self.graded.top).score / self.graded.top
         thin = self.thinned(BAND_DRAWS)
         return fused.expected(*(thin[name] for name in ("theta", "a", "b", "c", "d")))
 
@@ -169,8 +189,7 @@ class Fit:
         mean, low, high = (np.empty((len(names), len(grid))) for _ in range(3))
         total = np.zeros((len(thin["a"]), len(grid)))
         for row, index in enumerate(where):
-            a, b, c, d = (thin[name][:, index, None] for name in "abcd")
-            curves = kernels.information(grid, a, b, c, d)
+            curves = self._information_curves(thin, index, grid)
             mean[row], (low[row], high[row]) = curves.mean(axis=0), np.quantile(curves, self._tails, axis=0)
             total += curves
         bounds = np.quantile(total, self._tails, axis=0)
@@ -201,6 +220,9 @@ class Fit:
     @cached_property
     def accuracy_by_level(self) -> pd.DataFrame:
         """`facet,level,accuracy,low,high`: expected share right on these items with all else at its average."""
+        if self.graded is not None:
+            thin = self.thinned(BAND_DRAWS)
+            return graded_tables.accuracy_by_level(thin, self.design, self.graded.top, self._tails)
         return tables.accuracy_by_level(self.thinned(BAND_DRAWS), self.design, self._tails)
 
     def q3(self) -> pd.DataFrame:
@@ -209,9 +231,8 @@ class Fit:
 
     def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
         """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
-        return tables.predictive_check(
-            self.data, self.thinned(BAND_DRAWS), self._tails, self.seed if seed is None else seed
-        )
+        check = tables.predictive_check if self.graded is None else graded_tables.predictive_check
+        return check(self.data, self.thinned(BAND_DRAWS), self._tails, self.seed if seed is None else seed)
 
     def summary(self, draws: Floats, point: float | None = None) -> Estimate:
         """Estimate, sd, interval and probability of being positive of scalar draws `[D]`."""
@@ -243,6 +264,25 @@ class Fit:
     @cached_property
     def _item_index(self) -> dict[str, int]:
         return {name: index for index, name in enumerate(self.data.items)}
+
+    def _information_curves(self, draws: Mapping[str, Floats], item: int, grid: Floats) -> Floats:
+        """Information of one item at the grid, per draw `[D, T]`."""
+        if self.graded is None:
+            return np.asarray(kernels.information(grid, *(draws[name][:, item, None] for name in "abcd")))
+        a, thresholds = draws["a"][:, item, None], draws["thresholds"][:, item, None]
+        return np.asarray(graded.information(grid, a, thresholds, self.graded.top[item]))
+
+    def _graded_items(self, columns: dict[str, object], items: GradedParameters) -> pd.DataFrame:
+        for name in "ab":
+            columns |= self._columns(name, self.draws[name], self.point[name])
+        real = graded.real_thresholds(items.top)
+        wide = self._columns("thresholds", self.draws["thresholds"], items.thresholds)
+        for k in range(real.shape[1]):
+            named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
+            columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
+        moments = graded_tables.moments(self.thinned(BAND_DRAWS), items.top)
+        fit = graded_tables.item_fit(self.data, moments)
+        return pd.DataFrame(columns | {"top": items.top}).join(fit)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         low, high = np.quantile(draws, self._tails, axis=0)

@@ -79,6 +79,8 @@ def prune(
             f"{students} students are too few to hold any out; at least {FEWEST} were wanted to judge pruning"
         )
     model = model or ("2pl" if fit is None or fit.model == "1pl" else fit.model)
+    if model == "grm" or data.top is not None:
+        raise ValueError("ratings (model 'grm') cannot be pruned yet: the judge reads right and wrong answers")
     if model == "1pl":
         raise ValueError("model '1pl' gives every item the same discrimination; '2pl', '3pl' or '4pl' were wanted")
     band = interval or (fit.interval if fit is not None else 0.9)

@@ -23,6 +23,7 @@ Arrays = dict[str, Any]
 FORMAT = 1
 PACKAGES = ("numpy", "scipy", "jax", "numpyro")
 DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "student"}
+THRESHOLDS = ["item", "threshold"]
 
 
 def save(fit: Fit, folder: Path) -> None:
@@ -114,11 +115,16 @@ def _write_posterior(fit: Fit, path: Path) -> None:
 
         coords: dict[str, Any] = {"item": list(fit.data.items), "student": list(fit.data.students)}
         dims: dict[str, list[str]] = {name: [axis] for name, axis in DIMENSIONS.items()}
+        if "thresholds" in fit.draws:
+            coords["threshold"] = list(range(1, fit.draws["thresholds"].shape[2] + 1))
+            dims |= {"thresholds": THRESHOLDS, "top": ["item"]}
         for term in fit.design.terms:
             coords[f"level.{term.name}"] = list(term.levels)
             dims[f"effect.{term.name}"] = [f"level.{term.name}"]
         grid = ["student", "item"]
         constants: dict[str, Any] = {"chance": fit.chance}
+        if fit.data.top is not None:
+            constants["top"] = fit.data.top
         if fit.data.facets is not None:
             constants |= {f"facet.{name}": fit.data.facets[name].to_numpy(dtype=str) for name in fit.data.facets}
         constants |= {f"point.{name}": values for name, values in fit.point.items()}
@@ -160,7 +166,9 @@ def _read_posterior(
     columns = {name: constant[f"facet.{name}"].values.astype(str) for name in said["facets"]}
     facets = pd.DataFrame(columns, index=pd.Index(students, name="student"), dtype=str) if columns else None
     trials = observed["trials"].values
-    data = ResponseMatrix(observed["scores"].values, students, items, trials if trials.max() > 1 else None, facets)
+    top = constant["top"].values if "top" in constant else None
+    counts = trials if trials.max() > 1 and top is None else None
+    data = ResponseMatrix(observed["scores"].values, students, items, counts, facets, top=top)
     point, errors = (
         {
             str(name)[len(prefix) :]: np.asarray(values)

@@ -173,14 +173,15 @@ def predictive_check(
         replica = rng.binomial(attempts, np.clip(p, 0.0, 1.0))
         by_student[index], by_item[index] = replica.sum(axis=1), replica.sum(axis=0)
     return {
-        "students": _checked("student", data.students, data.successes.sum(1), attempts.sum(1), by_student, tails),
-        "items": _checked("item", data.items, data.successes.sum(0), attempts.sum(0), by_item, tails),
+        "students": checked("student", data.students, data.successes.sum(1), attempts.sum(1), by_student, tails),
+        "items": checked("item", data.items, data.successes.sum(0), attempts.sum(0), by_item, tails),
     }
 
 
-def _checked(
+def checked(
     label: str, names: Sequence[str], observed: Floats, attempts: Floats, replicas: Floats, tails: tuple[float, float]
 ) -> pd.DataFrame:
+    """Sums observed `[N]` against replicas `[D, N]`, as shares of the attempts; two-sided p, surprising below 0.01."""
     above = np.mean(replicas > observed, axis=0) + 0.5 * np.mean(replicas == observed, axis=0)
     p_value = np.minimum(2 * np.minimum(above, 1 - above), 1.0)
     low, high = np.quantile(replicas, tails, axis=0)

@@ -1,0 +1,129 @@
+"""Method `mml` for graded answers: maximum likelihood, with draws and errors of items and abilities around it."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt.fitting.graded_maximum import Maximum, maximum, own, parameters
+from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.graded import mean_threshold
+from irt.quadrature import Posterior
+from irt.responses import Floats
+
+DRAWS = 2000
+CELLS = 40_000_000
+"""Most numbers the draws may hold; large tables take fewer draws."""
+
+
+def fit_marginal(
+    scores: Floats, top: NDArray[np.int64], items: tuple[str, ...], settings: Settings, progress: Progress | None
+) -> Outcome:
+    """Estimates, standard errors and draws; `scores` `[S, I]` from 0 to `top` `[I]`, NaN where not asked."""
+    begin = time.perf_counter()
+    best = maximum(scores, top, progress)
+    return Outcome(
+        draws=_draws(best, settings.seed),
+        point=_point(best),
+        log_likelihood=best.log_likelihood,
+        converged=best.converged,
+        diagnostics={"cycles": best.cycles, "nodes": len(best.expected.posterior.nodes)},
+        notes=tuple(_notes(best, items)),
+        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
+        errors=_errors(best),
+    )
+
+
+def _draws(best: Maximum, seed: int) -> dict[str, Floats]:
+    """Items from the asymptotic Normal (in slope, mean intercept and log gaps), abilities from their posterior.
+
+    Abilities follow each draw of the items to first order.
+    """
+    rng = np.random.default_rng([seed, 5])
+    students, (items, width) = len(best.answers.scores), best.x.shape
+    count = int(np.clip(CELLS // (items * (width + 1) + students), 200, DRAWS))
+    normal = rng.standard_normal((count, int(own(best.answers.real).sum())))
+    a, thresholds, top = parameters(_item_draws(best, normal), best.answers.top)
+    theta = _ability_draws(best.expected.posterior, count, rng)
+    if best.root is not None:
+        theta = theta + normal @ best.response.T
+    return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds, "theta": theta}
+
+
+def _item_draws(best: Maximum, normal: Floats) -> Floats:
+    """Coordinates `[D, I, 1 + K]` of standard normal moves `[D, P]`; log gaps are moved: intercepts stay in order."""
+    real, count = best.answers.real, len(normal)
+    moves = np.zeros((count, *best.x.shape))
+    moves[:, own(real)] = normal if best.root is None else normal @ best.root
+    if best.root is None:
+        ridge = 1e-12 * np.eye(best.x.shape[1])
+        moves = np.einsum("ijk,dik->dij", np.linalg.cholesky(best.blocks + ridge), moves)
+    inner = real[:, 1:]
+    gap = np.where(inner, best.x[:, 1:-1] - best.x[:, 2:], 1.0)
+    stretch = np.where(inner, (moves[:, :, 1:-1] - moves[:, :, 2:]) / gap, 0.0)
+    gaps = np.where(inner, gap * np.exp(np.clip(stretch, -5.0, 5.0)), 0.0)
+    below = np.concatenate([np.zeros((count, len(real), 1)), -np.cumsum(gaps, axis=2)], axis=2)
+    middle = mean_threshold(best.x[:, 1:] + moves[:, :, 1:], best.answers.top)
+    below = below + (middle - mean_threshold(below, best.answers.top))[:, :, None]
+    return np.concatenate([(best.x[:, 0] + moves[:, :, 0])[:, :, None], below], axis=2)
+
+
+def _ability_draws(posterior: Posterior, count: int, rng: np.random.Generator) -> Floats:
+    """Draws `[D, S]` from each student's posterior at the estimates.
+
+    A node's draws are spread evenly over its step; the variance this adds is taken out again.
+    """
+    step = float(posterior.nodes[1] - posterior.nodes[0])
+    draws = np.empty((count, len(posterior.weights)))
+    for student, weights in enumerate(posterior.weights):
+        place = np.searchsorted(np.cumsum(weights), rng.random(count))
+        draws[:, student] = posterior.nodes[np.minimum(place, len(weights) - 1)]
+    draws += step * (rng.random(draws.shape) - 0.5)
+    mean, variance = posterior.mean, posterior.sd**2
+    return np.asarray(mean + (draws - mean) * np.sqrt(variance / (variance + step**2 / 12)))
+
+
+def _point(best: Maximum) -> dict[str, Floats]:
+    a, thresholds, top = parameters(best.x, best.answers.top)
+    theta = best.expected.posterior.mean
+    return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds, "theta": theta}
+
+
+def _errors(best: Maximum) -> dict[str, Floats]:
+    """Standard errors by the delta method, `b_k = -d_k / a`; of abilities, including what the items leave open."""
+    a, thresholds, top = parameters(best.x, best.answers.top)
+    width = best.x.shape[1]
+    by_x = np.zeros((len(a), width - 1, width))
+    by_x[:, :, 0] = -thresholds / a[:, None]
+    last = np.minimum(np.arange(width - 1), top[:, None] - 1)
+    np.put_along_axis(by_x[:, :, 1:], last[:, :, None], -1.0 / a[:, None, None], axis=2)
+    mean = (by_x * best.answers.real[:, :, None]).sum(axis=1) / top[:, None]
+    return {
+        "a": np.sqrt(best.blocks[:, 0, 0]),
+        "b": np.sqrt(np.einsum("ij,ijk,ik->i", mean, best.blocks, mean)),
+        "thresholds": np.sqrt(np.einsum("ikj,ijl,ikl->ik", by_x, best.blocks, by_x)),
+        "theta": np.sqrt(best.expected.posterior.sd**2 + (best.response**2).sum(axis=1)),
+    }
+
+
+def _notes(best: Maximum, items: tuple[str, ...]) -> list[str]:
+    notes = []
+    for mask, reason in ((best.answers.unused, "a score nobody got"), (best.answers.runaway, "a runaway estimate")):
+        if mask.any():
+            names = [items[index] for index in np.flatnonzero(mask)]
+            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            notes.append(
+                f"{len(names)} item{'s' * (len(names) > 1)} with {reason} ({shown}): the likelihood has no finite "
+                "maximum there, so half an answer more in every category was supposed; method 'nuts' shares strength "
+                "between items instead."
+            )
+    if best.root is None:
+        notes.append(
+            "Standard errors take abilities as known and are too small (little so in a long exam): the exact ones are "
+            "not feasible here."
+        )
+    if not best.converged:
+        notes.append(f"Not converged: the likelihood still rose after {best.cycles} cycles; use method 'nuts'.")
+    return notes

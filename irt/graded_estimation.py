@@ -1,0 +1,154 @@
+"""Fitting ratings: the graded response model behind `irt.fit(data, model="grm")`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from irt import graded_tables
+from irt.design import Design, build_design
+from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.model import Priors
+from irt.reading import require_estimable
+from irt.responses import ResponseMatrix, facet_names
+from irt.result import Fit
+
+MODEL = "grm"
+BACKENDS = {"nuts": "numpyro", "mml": "numpy"}
+LOO_CELLS = 400_000
+LOO_DRAWS = 1000
+
+
+def fit_graded(
+    data: ResponseMatrix,
+    method: str = "nuts",
+    facets: Sequence[str] | None = None,
+    interactions: Sequence[Sequence[str]] = (),
+    *,
+    settings: Settings,
+    interval: float = 0.9,
+    backend: str | None = None,
+    priors: Priors | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Samejima's graded response model by `nuts` (facets, hierarchical priors) or `mml` (ability Normal(0, 1)).
+
+    A table of right and wrong answers counts as graded with highest score 1, where the model is the 2pl. Raises
+    ValueError (one line) for what cannot be estimated.
+    """
+    _require_known(data, method, backend, interval, settings, priors)
+    require_estimable(data)
+    if data.top is None:
+        data = replace(data, top=np.ones(len(data.items), dtype=np.int64))
+    data, design, notes = _designed(data, method, facets, interactions)
+    outcome = _run(data, design, method, settings, priors or Priors(), progress)
+    fit = Fit(
+        model=MODEL,
+        method=method,
+        backend=BACKENDS[method],
+        data=data,
+        design=design,
+        draws=outcome.draws,
+        point=outcome.point,
+        errors=outcome.errors,
+        chance=np.zeros(len(data.items)),
+        chains=outcome.chains,
+        interval=interval,
+        seed=settings.seed,
+        log_likelihood=outcome.log_likelihood,
+        elpd_loo=None,
+        elpd_loo_se=None,
+        converged=outcome.converged,
+        diagnostics=outcome.diagnostics,
+        warnings=(*data.notes, *notes, *design.notes, *_advice(data, method), *outcome.notes),
+        seconds=outcome.seconds,
+    )
+    return _with_loo(fit) if method == "nuts" and data.asked.sum() <= LOO_CELLS else fit
+
+
+def require_right_or_wrong(data: ResponseMatrix, model: str) -> None:
+    """ValueError when a table of ratings meets a model of right and wrong answers."""
+    if data.top is not None and data.top.max() > 1:
+        raise ValueError(
+            f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}: "
+            f"model '{MODEL}' was wanted"
+        )
+
+
+def _designed(
+    data: ResponseMatrix, method: str, facets: Sequence[str] | None, interactions: Sequence[Sequence[str]]
+) -> tuple[ResponseMatrix, Design, list[str]]:
+    """The table with the facets of the fit, their design, and what was left out."""
+    names = facet_names(data) if facets is None else tuple(facets)
+    if method == "nuts":
+        data = data.with_facets(names)
+        return data, build_design(data, names, interactions), []
+    if facets or interactions:
+        raise ValueError("method 'mml' takes abilities from Normal(0, 1) and no facets; method 'nuts' was wanted")
+    notes = [f"Method 'mml' takes no facets: left out {', '.join(names)}."] if names else []
+    data = data.with_facets(())
+    return data, build_design(data), notes
+
+
+def _run(
+    data: ResponseMatrix, design: Design, method: str, settings: Settings, priors: Priors, progress: Progress | None
+) -> Outcome:
+    assert data.top is not None
+    if method == "nuts":
+        from irt.fitting.graded_numpyro import sample_graded
+
+        return sample_graded(data, design, priors, settings, progress)
+    from irt.fitting.graded_marginal import fit_marginal
+
+    return fit_marginal(data.scores, data.top, data.items, settings, progress)
+
+
+def _with_loo(fit: Fit) -> Fit:
+    scored = graded_tables.loo(fit.data, fit.thinned(LOO_DRAWS))
+    poor = float(np.mean(scored.k > 0.7))
+    note = (f"PSIS-LOO is unreliable for {poor:.1%} of the answers (Pareto k above 0.7).",) if poor > 0.01 else ()
+    return replace(
+        fit,
+        elpd_loo=scored.elpd,
+        elpd_loo_se=scored.se,
+        diagnostics={**fit.diagnostics, "pareto_k_above_0.7": poor},
+        warnings=(*fit.warnings, *note),
+    )
+
+
+def _advice(data: ResponseMatrix, method: str) -> list[str]:
+    """What a table says before any fit: scores that nobody got."""
+    unused = graded_tables.unused_scores(data)
+    notes = []
+    if unused[:, 0].all():
+        lowest = int(np.nanmin(data.scores))
+        notes.append(f"No answer scored below {lowest}: if ratings begin there, take {lowest} from every score.")
+    count = int(unused.any(axis=1).sum())
+    if count and method == "nuts":
+        noun = "item has a score" if count == 1 else "items have scores"
+        notes.append(f"{count} {noun} that nobody got (column flags); the prior places the thresholds around it.")
+    return notes
+
+
+def _require_known(
+    data: ResponseMatrix,
+    method: str,
+    backend: str | None,
+    interval: float,
+    settings: Settings,
+    priors: Priors | None,
+) -> None:
+    if method not in BACKENDS:
+        raise ValueError(f"model '{MODEL}' has no method '{method}'; {' or '.join(BACKENDS)} were wanted")
+    if backend not in (None, BACKENDS[method]):
+        raise ValueError(f"model '{MODEL}' by '{method}' has no backend '{backend}'; {BACKENDS[method]} was wanted")
+    if method == "mml" and priors is not None:
+        raise ValueError(f"model '{MODEL}' by 'mml' is maximum likelihood and takes no priors; 'nuts' was wanted")
+    if data.trials is not None:
+        raise ValueError(f"model '{MODEL}' is for one rating per answer; the table counts right answers of trials")
+    if not 0 < interval < 1:
+        raise ValueError(f"interval {interval:g} is not a probability between 0 and 1")
+    if method == "nuts" and settings.chains < 2:
+        raise ValueError(f"{settings.chains} chain cannot be checked for convergence; at least 2 were wanted")

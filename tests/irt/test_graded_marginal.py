@@ -1,0 +1,265 @@
+"""Marginal maximum likelihood of ratings: derivatives, direct maximisation, simulated truth, published numbers."""
+
+import numpy as np
+import pytest
+
+import irt
+from irt import graded, quadrature
+from irt.fitting import graded_maximum as marginal
+from irt.fitting.graded_curvature import expected_slopes, maximise
+from irt.fitting.graded_marginal import fit_marginal
+from irt.fitting.outcome import Settings
+from irt.graded_simulation import GradedSimulation, simulate_graded
+from irt.kernels import ItemParameters
+
+# Response patterns 00000, 00001, ..., 11111 of 1,000 students to sections of the Law School Admission Test
+# (Bock & Lieberman 1970).
+LSAT6 = [
+    3,
+    6,
+    2,
+    11,
+    1,
+    1,
+    3,
+    4,
+    1,
+    8,
+    0,
+    16,
+    0,
+    3,
+    2,
+    15,
+    10,
+    29,
+    14,
+    81,
+    3,
+    28,
+    15,
+    80,
+    16,
+    56,
+    21,
+    173,
+    11,
+    61,
+    28,
+    298,
+]
+LSAT7 = [12, 19, 1, 7, 3, 19, 3, 17, 10, 5, 3, 7, 7, 23, 8, 28, 7, 39, 11, 34, 14, 51, 15, 90, 6, 25, 7, 35, 18, 136, 32, 308]  # fmt: skip # noqa: E501
+
+
+def patterns(counts: list[int]) -> irt.ResponseMatrix:
+    rows = [[int(bit) for bit in f"{index:05b}"] for index, count in enumerate(counts) for _ in range(count)]
+    students = tuple(f"s{index}" for index in range(len(rows)))
+    return irt.ResponseMatrix(np.array(rows, dtype=float), students, tuple(f"q{index}" for index in range(5)))
+
+
+@pytest.fixture(scope="module")
+def small() -> GradedSimulation:
+    return simulate_graded(120, 4, [3, 2, 1, 3], seed=3, missing=0.1)
+
+
+@pytest.fixture(scope="module")
+def large() -> GradedSimulation:
+    return simulate_graded(500, 20, seed=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(large: GradedSimulation) -> irt.Fit:
+    return irt.fit(large.data, "grm", "mml")
+
+
+def test_derivatives_of_an_items_expected_likelihood_are_those_of_finite_differences() -> None:
+    rng = np.random.default_rng(0)
+    top, nodes = np.array([3, 2]), np.linspace(-3, 3, 9)
+    x = np.array([[1.2, 1.0, 0.1, -1.5], [-0.8, 0.7, -0.6, 0.0]])
+    counts = rng.random((2, 4, 9)) * (np.arange(4) <= top[:, None])[:, :, None]
+    real = graded.real_thresholds(top)
+    here = expected_slopes(x, nodes, counts, real)
+    logs = graded.log_probability(nodes[:, None], *marginal.parameters(x, top))
+    wanted = (counts * np.where(np.isfinite(logs), logs, 0.0).transpose(1, 2, 0)).sum(axis=(1, 2))
+    np.testing.assert_allclose(here.value, wanted, rtol=1e-12)
+    step = 1e-5
+    for item, coordinate in [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2)]:
+        move = np.zeros_like(x)
+        move[item, coordinate] = step
+        up, down = (expected_slopes(x + sign * move, nodes, counts, real) for sign in (1, -1))
+        assert here.gradient[item, coordinate] == pytest.approx((up.value - down.value)[item] / (2 * step), rel=1e-6)
+        found = (up.gradient - down.gradient)[item] / (2 * step)
+        size = top[item] + 1
+        np.testing.assert_allclose(here.hessian[item, coordinate, :size], found[:size], rtol=1e-5, atol=1e-8)
+
+
+def test_newton_steps_reach_the_one_maximum_in_order() -> None:
+    rng = np.random.default_rng(1)
+    nodes, real = np.linspace(-4, 4, 41), graded.real_thresholds(np.array([4]))
+    truth = np.array([[1.7, 2.0, 1.9, -0.5, -2.0]])
+    p = graded.probability(nodes[:, None], *marginal.parameters(truth, np.array([4])))
+    counts = (1000 * np.exp(-0.5 * nodes[:, None, None] ** 2) * p).transpose(1, 2, 0)
+    for start in ([[0.1, 3.0, 1.0, -1.0, -3.0]], [[-2.0, 0.3, 0.2, 0.1, 0.0]]):
+        x = np.array(start) + 0.01 * rng.random()
+        for _ in range(10):
+            x = maximise(x, nodes, counts, real)
+        np.testing.assert_allclose(x, truth, atol=1e-6)
+
+
+def test_gradient_and_observed_information_are_those_of_finite_differences(small: GradedSimulation) -> None:
+    assert small.data.top is not None
+    best = marginal.maximum(small.data.scores, small.data.top)
+    own = marginal.own(best.answers.real)
+    x = best.x + 0.1 * own * np.array([1.0, 0.5, 0.0, -0.5])
+    here = marginal.expect(best.answers, x)
+    gradient = marginal.gradient(best.answers, x, here)
+    information = marginal.observed_information(best.answers, x, here)
+    step = 1e-5
+    for index, place in enumerate(zip(*np.nonzero(own), strict=True)):
+        move = np.zeros_like(x)
+        move[place] = step
+        ends = [(x + sign * move, marginal.expect(best.answers, x + sign * move)) for sign in (1, -1)]
+        assert gradient[index] == pytest.approx((ends[0][1].value - ends[1][1].value) / (2 * step), abs=1e-4)
+        slopes = [marginal.gradient(best.answers, *end) for end in ends]
+        np.testing.assert_allclose(information[index], (slopes[1] - slopes[0]) / (2 * step), atol=1e-3, rtol=1e-4)
+    at_best = marginal.gradient(best.answers, best.x, best.expected)
+    np.testing.assert_allclose(at_best, 0, atol=1e-5)
+
+
+def test_the_maximum_is_that_of_direct_maximisation(small: GradedSimulation) -> None:
+    from scipy.optimize import minimize
+
+    data = small.data
+    assert data.top is not None
+    best = marginal.maximum(data.scores, data.top)
+    own = marginal.own(best.answers.real)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+    log_weights = np.log(weights / weights.sum())
+
+    def loss(free: np.ndarray) -> float:
+        x = np.zeros_like(best.x)
+        x[own] = free
+        items = marginal.parameters(x, best.answers.top)
+        logs = [graded.log_likelihood(data.scores, np.full(120, node), *items).sum(axis=1) for node in nodes]
+        return -float(np.logaddexp.reduce(np.array(logs) + log_weights[:, None]).sum())
+
+    found = minimize(loss, marginal._start(best.answers)[own], method="BFGS", options={"gtol": 1e-2})
+    assert best.log_likelihood == pytest.approx(-found.fun, abs=1e-3)
+    np.testing.assert_allclose(best.x[own], found.x, atol=0.01)
+
+
+def test_no_cycle_of_em_lowers_the_likelihood(small: GradedSimulation) -> None:
+    assert small.data.top is not None
+    answers = marginal._answers(small.data.scores, small.data.top)
+    x = marginal._start(answers)
+    values = []
+    for _ in range(15):
+        expected = marginal.expect(answers, x)
+        values.append(expected.value)
+        x = maximise(x, expected.posterior.nodes, expected.counts, answers.real)
+    assert (np.diff(values) > -1e-9).all()
+
+
+def test_two_categories_have_the_likelihood_of_the_two_parameter_model() -> None:
+    data = irt.simulate(200, 10, seed=4).data
+    best = marginal.maximum(data.scores, np.ones(10, dtype=np.int64))
+    a, thresholds, _ = marginal.parameters(best.x, best.answers.top)
+    items = ItemParameters(a, thresholds[:, 0], np.zeros(10), np.ones(10))
+    same = quadrature.posterior(data.successes, data.attempts, items)
+    assert best.log_likelihood == pytest.approx(float(same.log_marginal.sum()), abs=1e-6)
+    np.testing.assert_allclose(best.expected.posterior.mean, same.mean, atol=1e-6)
+
+
+def test_lsat7_has_the_published_slopes_intercepts_and_likelihood() -> None:
+    """R's mirt documents these of its 2PL fit to LSAT7."""
+    data = patterns(LSAT7)
+    assert len(data.students) == 1000
+    fit = irt.fit(data, "grm", "mml")
+    assert fit.converged
+    assert fit.log_likelihood == pytest.approx(-2658.805, abs=2e-3)
+    np.testing.assert_allclose(fit.point["a"], [0.988, 1.081, 1.706, 0.765, 0.736], atol=2e-3)
+    intercepts = -fit.point["a"] * fit.point["b"]
+    np.testing.assert_allclose(intercepts, [1.8561, 0.808, 1.8043, 0.486, 1.8545], atol=2e-3)
+
+
+def test_lsat6_has_the_published_difficulties_and_standard_errors() -> None:
+    """R's ltm documents these of its 2PL fit to LSAT6 (Bock & Lieberman's data)."""
+    fit = irt.fit(patterns(LSAT6), "grm", "mml")
+    assert fit.log_likelihood == pytest.approx(-2466.653, abs=2e-3)
+    np.testing.assert_allclose(fit.point["b"], [-3.3597, -1.3696, -0.2799, -1.8659, -3.1236], atol=5e-3)
+    np.testing.assert_allclose(fit.point["a"], [0.8254, 0.7229, 0.8905, 0.6886, 0.6575], atol=2e-3)
+    np.testing.assert_allclose(fit.errors["b"], [0.8669, 0.3073, 0.0997, 0.4341, 0.8700], rtol=0.02)
+
+
+def test_ratings_recover_simulated_truth_within_their_errors(large: GradedSimulation, fitted: irt.Fit) -> None:
+    assert fitted.converged
+    # The unit of the fit is the population's; that of these students is their own spread.
+    unit = large.truth.theta.std()
+    for name, factor, limit in (("a", unit, 0.15), ("thresholds", 1 / unit, 0.25), ("theta", 1 / unit, 0.3)):
+        error = fitted.point[name] - factor * getattr(large.truth, name)
+        assert np.sqrt(np.mean(error**2)) < limit, name
+        assert 0.8 < np.sqrt(np.mean((error / fitted.errors[name]) ** 2)) < 1.25, name
+
+
+def test_draws_have_the_spread_of_the_standard_errors(fitted: irt.Fit) -> None:
+    for name, tolerance in (("a", 0.1), ("b", 0.1), ("thresholds", 0.15), ("theta", 0.1)):
+        np.testing.assert_allclose(fitted.draws[name].std(axis=0), fitted.errors[name], rtol=tolerance)
+        error = (fitted.draws[name].mean(axis=0) - fitted.point[name]) / fitted.errors[name]
+        assert np.abs(error).max() < 0.3, name
+    assert (np.diff(fitted.draws["thresholds"], axis=2) * np.sign(fitted.draws["a"])[:, :, None] > 0).all()
+
+
+def test_a_reversed_item_has_a_negative_slope_and_is_flagged(large: GradedSimulation, fitted: irt.Fit) -> None:
+    scores = large.data.scores.copy()
+    scores[:, 3] = 4 - scores[:, 3]
+    fit = irt.fit(irt.ResponseMatrix(scores, large.data.students, large.data.items, top=4), "grm", "mml")  # type: ignore[arg-type]
+    assert fit.point["a"][3] == pytest.approx(-fitted.point["a"][3], abs=1e-4)
+    np.testing.assert_allclose(fit.point["thresholds"][3], fitted.point["thresholds"][3][::-1], atol=1e-4)
+    assert fit.items.loc[3, "flags"] == "negative discrimination; perhaps scored in reverse"
+
+
+def test_unused_scores_and_perfect_items_get_finite_named_estimates() -> None:
+    data = simulate_graded(80, 8, 3, seed=5).data
+    scores = data.scores.copy()
+    scores[:, 0] = np.where(scores[:, 0] == 1, 2, scores[:, 0])
+    scores[:, 1] = 3
+    fit = irt.fit(irt.ResponseMatrix(scores, data.students, data.items, top=np.full(8, 3)), "grm", "mml")
+    assert not fit.items.isna().to_numpy().any()
+    assert all(np.isfinite(values).all() for values in (*fit.draws.values(), *fit.errors.values()))
+    assert fit.items["flags"][:2].tolist() == ["nobody scored 1", "nobody scored 0, 1, 2"]
+    assert any("2 items with a score nobody got (q0, q1)" in sentence for sentence in fit.warnings)
+    other = irt.fit(data.select(data.items[2:]), "grm", "mml")
+    np.testing.assert_allclose(fit.point["a"][2:], other.point["a"], rtol=0.2)
+
+
+def test_copied_items_that_run_off_are_held_and_named() -> None:
+    rng = np.random.default_rng(6)
+    rows = rng.integers(0, 3, 60).astype(float)
+    scores = np.stack([rows, rows, rows, rng.integers(0, 3, 60)], axis=1)
+    data = irt.ResponseMatrix(scores, tuple(map(str, range(60))), tuple("abcd"), top=np.full(4, 2))
+    fit = irt.fit(data, "grm", "mml")
+    assert np.isfinite(fit.items.drop(columns=["item", "flags"]).to_numpy(dtype=float)).all()
+    assert any("with a runaway estimate" in sentence for sentence in fit.warnings)
+
+
+def test_the_same_seed_gives_the_same_draws(small: GradedSimulation) -> None:
+    assert small.data.top is not None
+    first, second = (
+        fit_marginal(small.data.scores, small.data.top, small.data.items, Settings(seed=2), None).draws
+        for _ in range(2)
+    )
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name])
+
+
+def test_where_parameters_are_too_many_for_the_full_information_the_note_says_so(
+    small: GradedSimulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = irt.fit(small.data, "grm", "mml")
+    monkeypatch.setattr(marginal, "FULL", 5)
+    fit = irt.fit(small.data, "grm", "mml")
+    assert fit.converged
+    assert fit.log_likelihood == pytest.approx(whole.log_likelihood, abs=1e-4)
+    assert any(sentence.startswith("Standard errors take abilities as known") for sentence in fit.warnings)
+    assert (fit.errors["a"] < whole.errors["a"]).all()
+    np.testing.assert_allclose(fit.draws["a"].std(axis=0), fit.errors["a"], rtol=0.1)
