@@ -1,13 +1,14 @@
 """The model of `irt.model` in pymc: a second implementation of the same posterior, sampled by pymc's own NUTS.
 
 Names, units and priors are those of `irt.fitting.numpyro_model`; the likelihood is pymc's Binomial over the cells that
-were asked. Chains run one after the other in this process.
+were asked. Chains run one after the other in this process: processes must not be forked once jax runs.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -133,11 +134,13 @@ class _Counter:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """pymc says nothing on the log: what went wrong is in the statistics, and the gate says it."""
+    """No log and no warnings (of a missing BLAS): what went wrong is in the statistics, and the gate says it."""
     logger = logging.getLogger("pymc")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logger.setLevel(before)
