@@ -2,10 +2,10 @@
 
     python benchmarks/nuts_speed.py --sizes 15x60 63x150 --rounds 2
 
-Per size and tool: seconds compiling, processor and wall seconds sampling (warm-up included), the smallest bulk effective
-sample size over all reported quantities, and that per processor second. Both run two chains; ours ends when its gate
-passes, pymc's runs 1000 + 1000 with a target acceptance of .8, as it does by default. The best of `--rounds` counts.
-py-irt, a variational approximation, draws nothing: its seconds are shown where it is installed.
+Per size and tool: seconds compiling, processor and wall seconds sampling (warm-up included), the smallest bulk
+effective sample size over all reported quantities, and that per processor second. Both run two chains; ours ends when
+its gate passes, pymc's runs 1000 + 1000 with a target acceptance of .8, as it does by default. The best of `--rounds`
+counts. py-irt, a variational approximation, draws nothing: its seconds are shown where it is installed.
 """
 
 from __future__ import annotations

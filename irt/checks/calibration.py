@@ -34,8 +34,7 @@ def uniformity(ranks: Floats, kept: int, seed: int = 0) -> Uniformity:
     its largest distance from the uniform in pointwise standard deviations; its null distribution is simulated.
     """
     count = len(ranks)
-    null = np.random.default_rng(seed).integers(0, kept + 1, (count, SIMULATIONS))
-    reference = np.sort(_distance(null, kept))
+    reference = np.sort(_null(count, kept, seed))
     found = _distance(ranks, kept)
     above = SIMULATIONS - np.searchsorted(reference, found, side="left")
     share = (ranks + 0.5) / (kept + 1)
@@ -45,8 +44,13 @@ def uniformity(ranks: Floats, kept: int, seed: int = 0) -> Uniformity:
 
 def band(count: int, kept: int, level: float = 0.05, seed: int = 0) -> float:
     """Half-width, in pointwise deviations, of the band that `count` uniform ranks leave with chance `level`."""
-    null = np.random.default_rng(seed).integers(0, kept + 1, (count, SIMULATIONS))
-    return float(np.quantile(_distance(null, kept), 1 - level))
+    return float(np.quantile(_null(count, kept, seed), 1 - level))
+
+
+def _null(count: int, kept: int, seed: int) -> Floats:
+    """Distances of simulated uniform ranks."""
+    ranks = np.random.default_rng(seed).integers(0, kept + 1, (count, SIMULATIONS))
+    return _distance(ranks.astype(np.float64), kept)
 
 
 def _distance(ranks: Floats, kept: int) -> Floats:

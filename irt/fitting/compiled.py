@@ -70,7 +70,7 @@ def _key(text: str) -> str:
 def _machine() -> tuple[str, ...]:
     """What a program of one machine and version may not share with another."""
     import jax
-    import jaxlib
+    from jaxlib import version
 
     features = ""
     with contextlib.suppress(OSError):
@@ -78,7 +78,7 @@ def _machine() -> tuple[str, ...]:
         features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
     return (
         jax.__version__,
-        jaxlib.__version__,
+        version.__version__,
         platform.platform(),
         platform.processor(),
         features,
