@@ -1,9 +1,7 @@
 """The model of `irt.model` in numpyro, with its data as arguments, so that one compiled program serves every table of a
 size.
 
-It is written in standardised units: the spread of difficulty is 1, abilities and their scales are measured in it, and
-the common slope `spread_b` turns a distance into logits. In logits, abilities, their scales and difficulties all grow
-together when the answers leave the slope uncertain; here only the slope does. The priors are those of `irt.model`.
+The sampler runs in the coordinates of `irt.fitting.whitening`, so the model is written as it reads: centred, in logits.
 """
 
 from __future__ import annotations
@@ -67,28 +65,27 @@ def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
     priors, items = structure.priors, structure.items
     plain = not structure.guessing and not structure.slipping
 
-    def ability(inputs: Inputs, slope: Any) -> Any:
+    def ability(inputs: Inputs) -> Any:
         theta = jnp.zeros(structure.students)
         for index, shape in enumerate(structure.shapes):
-            scale = numpyro.sample(f"scale_{index}", dist.HalfNormal(priors.term_scale / slope))
+            scale = numpyro.sample(f"scale_{index}", dist.HalfNormal(priors.term_scale))
             effects = numpyro.sample(f"effect_{index}", dist.ZeroSumNormal(scale, shape))
             theta = theta + effects.reshape(-1)[inputs.level_of[index]]
         if not structure.residual:
             return theta
-        facets = dist.HalfNormal(priors.residual_scale / slope)
-        prior = facets if structure.shapes else dist.LogNormal(-jnp.log(slope), priors.common_a)
+        prior = dist.HalfNormal(priors.residual_scale) if structure.shapes else dist.LogNormal(0.0, priors.common_a)
         tau = numpyro.sample("residual_scale", prior)
         return theta + numpyro.sample("residual", dist.ZeroSumNormal(tau, (structure.students,)))
 
     def model(inputs: Inputs) -> None:
-        slope = numpyro.sample("spread_b", dist.HalfNormal(priors.spread_b))
-        theta = ability(inputs, slope)
+        theta = ability(inputs)
         log_a = jnp.zeros(items)
         if structure.free_a:
             spread = numpyro.sample("spread_a", dist.HalfNormal(priors.spread_a))
             log_a = numpyro.sample("log_a", dist.ZeroSumNormal(spread, (items,)))
-        centre = numpyro.sample("centre_b", dist.Normal(0, priors.centre_b / slope))
-        b = centre + numpyro.sample("b", dist.ZeroSumNormal(1.0, (items,)))
+        centre = numpyro.sample("centre_b", dist.Normal(0, priors.centre_b))
+        spread_b = numpyro.sample("spread_b", dist.HalfNormal(priors.spread_b))
+        b = centre + numpyro.sample("b", dist.ZeroSumNormal(spread_b, (items,)))
         c, delta = jnp.zeros(items), jnp.ones(items)
         if structure.guessing:
             weight = priors.guessing_weight
@@ -98,7 +95,7 @@ def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
             upper = dist.Beta(weight * priors.upper, weight * (1 - priors.upper))
             delta = numpyro.sample("delta", upper.expand([items]).to_event(1))
         cells = _cell_likelihood(inputs.successes, inputs.failures, plain)
-        numpyro.factor("answers", cells(theta, log_a + jnp.log(slope), b, c, delta))
+        numpyro.factor("answers", cells(theta, log_a, b, c, delta))
 
     return model
 
@@ -207,28 +204,27 @@ def model_values(structure: Structure, position: Any, given: Whitening) -> dict[
 def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
     """Draws in logits from the model's own values by name, zero-sum groups in full."""
     count, items = values["b"].shape
-    design, slope = problem.design, values["spread_b"]
-    column = slope[:, None]
+    design = problem.design
     theta = np.zeros((count, design.students))
     effects, scales = [], []
     for index, term in enumerate(design.terms):
-        scales.append(slope * values[f"scale_{index}"])
-        effects.append(column * values[f"effect_{index}"].reshape(count, -1))
+        scales.append(values[f"scale_{index}"])
+        effects.append(values[f"effect_{index}"].reshape(count, -1))
         theta += effects[-1][:, term.level_of]
     if design.residual:
-        theta += column * values["residual"]
+        theta += values["residual"]
     c = values.get("c", np.zeros((count, items)))
     delta = values.get("delta", np.ones((count, items)))
     return RawDraws(
         a=np.exp(values["log_a"]) if problem.free_a else np.ones((count, items)),
-        b=column * (values["centre_b"][:, None] + values["b"]),
+        b=values["centre_b"][:, None] + values["b"],
         c=c,
         d=c + (1 - c) * delta,
         theta=theta,
         effects=tuple(effects),
         scales=tuple(scales),
-        residual_scale=slope * values.get("residual_scale", np.zeros(count)),
+        residual_scale=values.get("residual_scale", np.zeros(count)),
         spread_a=values.get("spread_a", np.zeros(count)),
-        spread_b=slope,
-        centre_b=slope * values["centre_b"],
+        spread_b=values["spread_b"],
+        centre_b=values["centre_b"],
     )

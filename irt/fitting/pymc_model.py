@@ -1,6 +1,6 @@
 """The model of `irt.model` in pymc: a second implementation of the same posterior, sampled by pymc's own NUTS.
 
-Names, units and priors are those of `irt.fitting.numpyro_model`; the likelihood is pymc's Binomial over the cells that
+Names and priors are those of `irt.fitting.numpyro_model`; the likelihood is pymc's Binomial over the cells that
 were asked. Chains run one after the other in this process: processes must not be forked once jax runs.
 """
 
@@ -64,21 +64,21 @@ def sample(
 
 
 def pymc_model(problem: Problem) -> Any:
-    """The `pymc.Model` of a problem, in units of the spread of difficulty as `irt.fitting.numpyro_model` has it."""
+    """The `pymc.Model` of a problem."""
     import pymc
 
     priors, items = problem.priors, problem.attempts.shape[1]
     with pymc.Model() as model:
-        slope = pymc.HalfNormal("spread_b", priors.spread_b)
-        theta = _ability(problem, slope)
+        theta = _ability(problem)
         log_a: Any = np.zeros(items)
         if problem.free_a:
             spread = pymc.HalfNormal("spread_a", priors.spread_a)
             log_a = _zero_sum("log_a", spread, (items,))
-        centre = pymc.Normal("centre_b", 0.0, priors.centre_b / slope)
-        b = centre + pymc.ZeroSumNormal("b", 1.0, shape=items)
+        centre = pymc.Normal("centre_b", 0.0, priors.centre_b)
+        spread_b = pymc.HalfNormal("spread_b", priors.spread_b)
+        b = centre + _zero_sum("b", spread_b, (items,))
         student, item = np.nonzero(problem.attempts)
-        x = slope * pymc.math.exp(log_a)[item] * (theta[student] - b[item])
+        x = pymc.math.exp(log_a)[item] * (theta[student] - b[item])
         counts = {"n": problem.attempts[student, item].astype(int), "observed": problem.successes[student, item]}
         if not problem.guessing:
             pymc.Binomial("answers", logit_p=x, **counts)
@@ -93,21 +93,21 @@ def pymc_model(problem: Problem) -> Any:
     return model
 
 
-def _ability(problem: Problem, slope: Any) -> Any:
+def _ability(problem: Problem) -> Any:
     import pymc
 
     priors, design = problem.priors, problem.design
     theta: Any = np.zeros(design.students)
     for index, term in enumerate(design.terms):
-        scale = pymc.HalfNormal(f"scale_{index}", priors.term_scale / slope)
+        scale = pymc.HalfNormal(f"scale_{index}", priors.term_scale)
         effects = _zero_sum(f"effect_{index}", scale, term.shape)
         theta = theta + effects.flatten()[term.level_of]
     if not design.residual:
         return theta
     if design.terms:
-        tau = pymc.HalfNormal("residual_scale", priors.residual_scale / slope)
+        tau = pymc.HalfNormal("residual_scale", priors.residual_scale)
     else:
-        tau = pymc.LogNormal("residual_scale", -pymc.math.log(slope), priors.common_a)
+        tau = pymc.LogNormal("residual_scale", 0.0, priors.common_a)
     return theta + _zero_sum("residual", tau, (design.students,))
 
 

@@ -12,7 +12,7 @@ Jacobian):
    one (Papaspiliopoulos, Roberts & Skold 2007), and in between neither funnel opens.
 
 Abilities are moved as a whole, facet effects given the abilities: an effect and the residuals that could stand in for
-it are then no ridge. Abilities are in units of the spread of difficulty; the common slope is `spread_b`.
+it are then no ridge.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Whitening(NamedTuple):
     `items_lean` `[K, I, m]`. `basis` `[T, S]`: orthonormal, its first p rows span the effects. `abilities` `[T]`, their
     `abilities_root` `[T, T]` and `abilities_known` `[T]` (information); `effects` `[p, p]` upper triangular, free
     effects to abilities, its inverse `effects_back`, `effects_mean` `[p]` to the mean ability. `items` `[K, I]`,
-    `items_root` `[I, K, K]`, `items_by_ability` `[K, I, T]`, `items_known` `[I]` (information about log a).
+    `items_root` `[I, K, K]`, `items_by_ability` `[K, I, T]`, `items_known` `[1 or 2, I]` (information about log a, b).
     """
 
     scales: Any
@@ -73,7 +73,7 @@ class Layout(Named):
 
 class Placed(NamedTuple):
     """Logarithms of the scales `[m]`, free effects `[p]`, residuals `[S]`, items `[K, I]` (log a, b, logits of c and
-    delta), all in units of the spread of difficulty; the surplus coordinate of log a; the log Jacobian."""
+    delta); the surplus coordinate of log a; the log Jacobian."""
 
     scales: Any
     effects: Any
@@ -85,27 +85,26 @@ class Placed(NamedTuple):
 
 def whitening_of(problem: Problem, fit: laplace.LaplaceFit, layout: Layout) -> Whitening:
     """The map from the approximate mode and its curvature; nothing leans on the scales yet."""
-    slope, count = fit.scales.spread_b, problem.design.students
+    count, row = problem.design.students, int(problem.free_a)
     free = _free_effects(problem)
     basis, effects = _ability_basis(free)
-    covariance = basis @ fit.curvature.theta_cov @ basis.T / slope**2
+    covariance = basis @ fit.curvature.theta_cov @ basis.T
     covariance = (covariance + covariance.T) / 2 + LEAST * np.eye(count - 1)
     scales = _scales(problem, fit)
     prior = _variances(scales, effects, count - 1, layout, np)
     units = np.ones((len(fit.point.x), 1))
-    if problem.free_a:
-        units[0] = fit.scales.spread_a
+    units[: row + 1, 0] = [fit.scales.spread_a, fit.scales.spread_b][1 - row :]
     items = units * fit.point.x
-    items[int(problem.free_a)] += (fit.scales.centre_b - (fit.curvature.loadings @ fit.point.w).mean()) / slope
-    known = 1 / np.maximum(laplace.item_variances(fit.curvature)[0], LEAST) - 1
-    by_ability = slope * np.einsum("iks,ts->kit", fit.curvature.regression, basis, optimize=True)
+    items[row] += fit.scales.centre_b - (fit.curvature.loadings @ fit.point.w).mean()
+    known = np.maximum(1 / np.maximum(laplace.item_variances(fit.curvature)[: row + 1], LEAST) - 1, LEAST)
+    by_ability = np.einsum("iks,ts->kit", fit.curvature.regression, basis, optimize=True)
     return Whitening(
         scales=scales,
         scales_root=0.3 * np.eye(len(scales)),
         abilities_lean=np.zeros((count - 1, len(scales))),
         items_lean=np.zeros((*items.shape, len(scales))),
         basis=basis,
-        abilities=basis @ fit.curvature.loadings @ fit.point.w / slope,
+        abilities=basis @ fit.curvature.loadings @ fit.point.w,
         abilities_root=np.linalg.cholesky(covariance),
         abilities_known=np.maximum(1 / np.diag(covariance) - 1 / prior, LEAST),
         effects=effects,
@@ -114,7 +113,7 @@ def whitening_of(problem: Problem, fit: laplace.LaplaceFit, layout: Layout) -> W
         items=items,
         items_root=units[:, 0][:, None] * np.linalg.cholesky(fit.curvature.item_cov),
         items_by_ability=units[:, :, None] * by_ability,
-        items_known=np.maximum(known, LEAST) / fit.scales.spread_a**2,
+        items_known=known / units[: row + 1] ** 2,
     )
 
 
@@ -134,11 +133,12 @@ def place(position: Any, given: Whitening, layout: Layout) -> Placed:
     blocks = jnp.einsum("ikl,li->ki", given.items_root, position["items"] + given.items_lean @ h)
     moved = blocks - given.items_by_ability @ (theta - given.abilities)
     items, surplus = given.items + moved, 0.0
+    row = int(layout.free_a)
     if layout.free_a:
         log_a, surplus, width = _discriminations(moved[0], scales, given, layout)
         items, jacobian = items.at[0].set(log_a), jacobian + width
-    if layout.terms:
-        items = items.at[int(layout.free_a)].add(given.effects_mean @ effects)
+    b, width = _difficulties(moved[row], scales, given, row)
+    items, jacobian = items.at[row].set(b + given.effects_mean @ effects), jacobian + width
     return Placed(scales, effects, residuals, items, surplus, jacobian)
 
 
@@ -213,11 +213,21 @@ def _discriminations(moved: Any, scales: Any, given: Whitening, layout: Layout) 
 
     at = layout.names.index("spread_a")
     then = jnp.exp(2 * given.scales[at])
-    k = _shrinkage(given.items_known, jnp.exp(2 * scales[at])) / _shrinkage(given.items_known, then)
+    k = _shrinkage(given.items_known[0], jnp.exp(2 * scales[at])) / _shrinkage(given.items_known[0], then)
     moved = jnp.sqrt(k) * moved
     log_a = k * given.items[0] + moved
     surplus = moved.mean() * jnp.sqrt(len(moved) / (then * k.mean()))
     return log_a - log_a.mean(), surplus, 0.5 * jnp.log(k).sum() - 0.5 * jnp.log(k.mean())
+
+
+def _difficulties(moved: Any, scales: Any, given: Whitening, row: int) -> tuple[Any, Any]:
+    """b `[I]` that follows its spread, and the log Jacobian."""
+    import jax.numpy as jnp
+
+    now, then = (_shrinkage(given.items_known[row], jnp.exp(2 * each[-1])) for each in (scales, given.scales))
+    k, centre = now / then, given.items[row].mean()
+    b = centre + k * (given.items[row] - centre) + jnp.sqrt(k) * moved
+    return b, 0.5 * jnp.log(k).sum()
 
 
 def _variances(scales: Any, effects: Any, count: int, layout: Layout, xp: Any) -> Any:
@@ -249,8 +259,7 @@ def _ability_basis(free: Floats) -> tuple[Floats, Floats]:
 
 
 def _scales(problem: Problem, fit: laplace.LaplaceFit) -> Floats:
-    slope = fit.scales.spread_b
-    values = [scale / slope for scale in fit.scales.terms]
-    values += [fit.scales.residual / slope] if problem.design.residual else []
+    values = [*fit.scales.terms]
+    values += [fit.scales.residual] if problem.design.residual else []
     values += [fit.scales.spread_a] if problem.free_a else []
-    return np.log([*values, slope])
+    return np.log([*values, fit.scales.spread_b])
