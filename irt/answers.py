@@ -63,13 +63,17 @@ class Answers:
 def pack(data: ResponseMatrix) -> Answers:
     """The answers of a table in compact form."""
     if data.trials is not None or data.top is not None:
-        successes, attempts = data.successes, data.attempts
-        return Answers(None, successes.astype(np.int32), (attempts - successes).astype(np.int32))
+        return counted(data.successes, data.attempts)
     codes = np.empty(data.scores.shape, dtype=np.int8)
     for rows in pieces(data.scores.shape):
         scores = data.scores[rows]
         codes[rows] = np.where(np.isnan(scores), 0.0, 2.0 * scores - 1.0)
     return Answers(codes)
+
+
+def counted(successes: Floats, attempts: Floats) -> Answers:
+    """The answers of whole numbers of successes and attempts `[S, I]`."""
+    return Answers(None, successes.astype(np.int32), (attempts - successes).astype(np.int32))
 
 
 def pieces(shape: tuple[int, int]) -> list[slice]:

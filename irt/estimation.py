@@ -18,7 +18,8 @@ from irt.responses import ResponseMatrix, facet_names
 from irt.result import Fit
 
 METHODS = ("nuts", "map", "laplace", "mml")
-BACKENDS = {"nuts": "numpyro", "map": "numpy", "laplace": "numpy", "mml": "numpy"}
+BACKENDS = {"nuts": ("numpyro", "pymc"), "map": ("numpy",), "laplace": ("numpy",), "mml": ("numpy",)}
+"""Backends of each method, the default first."""
 SAMPLERS = ("nuts",)
 LOO_CELLS = 400_000
 FEW_STUDENTS = 200
@@ -36,8 +37,8 @@ def fit(
     backend: str | None = None,
     seed: int = 0,
     interval: float = 0.9,
-    warmup: int = 1000,
-    draws: int = 1500,
+    warmup: int = 400,
+    draws: int = 3000,
     chains: int = 2,
     target_accept: float = 0.9,
     priors: Priors | None = None,
@@ -47,13 +48,14 @@ def fit(
 
     `grm` is the graded response model of ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`.
 
-    `method="nuts"` samples the posterior (numpyro) and passes a convergence gate, trying once more with more draws when
-    it fails; `method="map"` gives the joint mode with Laplace standard errors in a fraction of a second, for tables of
-    any size; `method="laplace"` adds the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is
-    marginal maximum likelihood over a Normal(0, 1) population without facets (a posteriori when `priors` are given),
-    where `auto` goes by BIC. `facets=None` uses every facet of the table, `()` none. `options` is the number of choices
-    per item (one number, a list, or a mapping), on which guessing is centred. Raises ValueError (one line) for a table
-    or design that cannot be estimated.
+    `method="nuts"` samples the posterior (`backend` numpyro, or pymc as a second implementation) until its convergence
+    gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
+    joint mode with Laplace standard errors in a fraction of a second, for tables of any size; `method="laplace"` adds
+    the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is marginal maximum likelihood over a
+    Normal(0, 1) population without facets (a posteriori when `priors` are given), where `auto` goes by BIC.
+    `facets=None` uses every facet of the table, `()` none. `options` is the number of choices per item (one number, a
+    list, or a mapping), on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be
+    estimated.
     """
     if model == "grm":
         return fit_graded(
@@ -76,7 +78,7 @@ def fit(
     data = data.with_facets(names)
     design = build_design(data, names, interactions)
     settings = Settings(seed, warmup, draws, chains, target_accept, priors is not None)
-    call = _Call(data, design, method, interval, settings, progress)
+    call = _Call(data, design, method, backend or BACKENDS[method][0], interval, settings, progress)
     if model != "auto":
         return call.fit(build_problem(data, design, model, options, priors or Priors()))
     fits = [call.fit(build_problem(data, design, name, options, priors or Priors())) for name in ("1pl", "2pl", "3pl")]
@@ -136,16 +138,17 @@ class _Call:
     data: ResponseMatrix
     design: Design
     method: str
+    backend: str
     interval: float
     settings: Settings
     progress: Progress | None
 
     def fit(self, problem: Problem) -> Fit:
-        outcome = _run(self.method, problem, self.settings, self.progress)
+        outcome = _run(self.method, self.backend, problem, self.settings, self.progress)
         result = Fit(
             model=problem.model,
             method=self.method,
-            backend=BACKENDS[self.method],
+            backend=self.backend,
             data=self.data,
             design=self.design,
             draws=outcome.draws,
@@ -177,11 +180,11 @@ class _Call:
         )
 
 
-def _run(method: str, problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+def _run(method: str, backend: str, problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
     if method == "nuts":
         from irt.fitting.sampling import sample_posterior
 
-        return sample_posterior(problem, settings, progress)
+        return sample_posterior(problem, settings, progress, backend)
     if method == "laplace":
         from irt.fitting.nested import find_nested
 
@@ -214,8 +217,8 @@ def _require_known(model: str, method: str, backend: str | None, interval: float
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted (grm for ratings)")
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS[:-1])} or {METHODS[-1]} were wanted")
-    if backend not in (None, BACKENDS[method]):
-        raise ValueError(f"method '{method}' has no backend '{backend}'; {BACKENDS[method]} was wanted")
+    if backend is not None and backend not in BACKENDS[method]:
+        raise ValueError(f"method '{method}' has no backend '{backend}'; {' or '.join(BACKENDS[method])} was wanted")
     if not 0 < interval < 1:
         raise ValueError(f"interval {interval:g} is not a probability between 0 and 1")
     if method == "nuts" and chains < 2:

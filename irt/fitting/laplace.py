@@ -319,7 +319,7 @@ def _scoring_step(
 ) -> tuple[Point, float, float]:
     """One step, of at most `STRIDE`, with backtracking from `value`; the point, its value, the largest change."""
     step = _step(problem, point, slope, curvature)
-    length = 1.0 if value > -np.inf else min(DAMPED, STRIDE / float(np.max(np.abs(step.x))))
+    length = 1.0 if value > -np.inf else min(DAMPED, STRIDE / max(float(np.max(np.abs(step.x))), STRIDE))
     for _ in range(30):
         candidate = Point(point.w + length * step.w, point.x + length * step.x)
         reached, _ = _objective(problem, scales, candidate)

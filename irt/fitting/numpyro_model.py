@@ -1,5 +1,8 @@
 """The model of `irt.model` in numpyro, with its data as arguments, so that one compiled program serves every table of a
-size."""
+size.
+
+The sampler runs in the coordinates of `irt.fitting.whitening`, so the model is written as it reads: centred, in logits.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt.fitting import laplace
-from irt.kernels import sigmoid
+from irt.fitting.whitening import Layout, Placed, Whitening, place, zero_sum_basis
 from irt.model import Named, Priors, Problem, RawDraws
 from irt.responses import Floats
 
@@ -26,31 +28,19 @@ class Structure(Named):
     residual: bool
     priors: Priors
 
-
-POWER = 4.0
-
-
-class Centring(NamedTuple):
-    """How far each group is centred, from 0 (unit scale times scale) to 1 (on its own scale).
-
-    Groups the answers determine well are sampled on their own scale, groups they leave to the prior on the unit scale:
-    either way the geometry stays nearly round (Papaspiliopoulos, Roberts & Skold 2007).
-    """
-
-    terms: tuple[float, ...]
-    residual: float
-    a: float
-    b: float
+    @property
+    def layout(self) -> Layout:
+        """The scales' names and places."""
+        return Layout(self.model, self.shapes, self.residual)
 
 
 class Inputs(NamedTuple):
-    """What a compiled program is given: counts `[S, I]`, levels per term `[S]`, chance `[I]`, centring."""
+    """What a compiled program is given: counts `[S, I]`, levels per term `[S]`, chance `[I]`."""
 
     successes: Any
     failures: Any
     level_of: tuple[Any, ...]
     chance: Any
-    centring: Centring
 
 
 def structure_of(problem: Problem) -> Structure:
@@ -60,10 +50,10 @@ def structure_of(problem: Problem) -> Structure:
     return Structure(problem.model, students, items, shapes, problem.design.residual, problem.priors)
 
 
-def inputs_of(problem: Problem, centring: Centring) -> Inputs:
+def inputs_of(problem: Problem) -> Inputs:
     """The inputs of a problem."""
     level_of = tuple(term.level_of for term in problem.design.terms)
-    return Inputs(problem.successes, problem.attempts - problem.successes, level_of, problem.chance, centring)
+    return Inputs(problem.successes, problem.attempts - problem.successes, level_of, problem.chance)
 
 
 def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
@@ -75,31 +65,27 @@ def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
     priors, items = structure.priors, structure.items
     plain = not structure.guessing and not structure.slipping
 
-    def zero_sum(name: str, scale: Any, share: Any, shape: tuple[int, ...]) -> Any:
-        raw = numpyro.sample(name, dist.ZeroSumNormal(scale**share, shape))
-        return scale ** (1 - share) * raw
-
     def ability(inputs: Inputs) -> Any:
         theta = jnp.zeros(structure.students)
         for index, shape in enumerate(structure.shapes):
             scale = numpyro.sample(f"scale_{index}", dist.HalfNormal(priors.term_scale))
-            effects = zero_sum(f"effect_{index}", scale, inputs.centring.terms[index], shape)
+            effects = numpyro.sample(f"effect_{index}", dist.ZeroSumNormal(scale, shape))
             theta = theta + effects.reshape(-1)[inputs.level_of[index]]
         if not structure.residual:
             return theta
         prior = dist.HalfNormal(priors.residual_scale) if structure.shapes else dist.LogNormal(0.0, priors.common_a)
         tau = numpyro.sample("residual_scale", prior)
-        return theta + zero_sum("residual", tau, inputs.centring.residual, (structure.students,))
+        return theta + numpyro.sample("residual", dist.ZeroSumNormal(tau, (structure.students,)))
 
     def model(inputs: Inputs) -> None:
         theta = ability(inputs)
         log_a = jnp.zeros(items)
         if structure.free_a:
             spread = numpyro.sample("spread_a", dist.HalfNormal(priors.spread_a))
-            log_a = zero_sum("log_a", spread, inputs.centring.a, (items,))
+            log_a = numpyro.sample("log_a", dist.ZeroSumNormal(spread, (items,)))
         centre = numpyro.sample("centre_b", dist.Normal(0, priors.centre_b))
         spread_b = numpyro.sample("spread_b", dist.HalfNormal(priors.spread_b))
-        b = centre + zero_sum("b", spread_b, inputs.centring.b, (items,))
+        b = centre + numpyro.sample("b", dist.ZeroSumNormal(spread_b, (items,)))
         c, delta = jnp.zeros(items), jnp.ones(items)
         if structure.guessing:
             weight = priors.guessing_weight
@@ -112,6 +98,45 @@ def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
         numpyro.factor("answers", cells(theta, log_a, b, c, delta))
 
     return model
+
+
+def energy(structure: Structure) -> Callable[[Any, Inputs, Whitening], Any]:
+    """Minus the log posterior of a whitened position, up to a constant.
+
+    The discriminations have one coordinate more than their zero-sum group: the surplus mean is given a standard normal
+    density of its own, which leaves everything else as it is and lets every item keep its own small block.
+    """
+    from numpyro.infer.util import potential_energy
+
+    model, layout = numpyro_model(structure), structure.layout
+
+    def potential(position: Any, inputs: Inputs, given: Whitening) -> Any:
+        placed = place(position, given, layout)
+        values = unconstrained(structure, placed)
+        return potential_energy(model, (inputs,), {}, values) + 0.5 * placed.surplus**2 - placed.jacobian
+
+    return potential
+
+
+def unconstrained(structure: Structure, placed: Placed) -> dict[str, Any]:
+    """numpyro's unconstrained values by name."""
+    from numpyro.distributions.transforms import ZeroSumTransform
+
+    layout, project, rows = structure.layout, ZeroSumTransform(1).inv, iter(placed.items)
+    values = dict(zip(layout.names, placed.scales, strict=True))
+    for index, shape in enumerate(structure.shapes):
+        block = placed.effects[layout.starts[index] : layout.starts[index + 1]]
+        values[f"effect_{index}"] = block.reshape([levels - 1 for levels in shape])
+    if structure.residual:
+        values["residual"] = project(placed.residuals)
+    if structure.free_a:
+        values["log_a"] = project(next(rows))
+    b = next(rows)
+    values["centre_b"], values["b"] = b.mean(), project(b - b.mean())
+    for name, present in (("c", structure.guessing), ("delta", structure.slipping)):
+        if present:
+            values[name] = next(rows)
+    return values
 
 
 def _cell_likelihood(k: Any, failures: Any, plain: bool) -> Callable[..., Any]:
@@ -152,103 +177,53 @@ def _cell_likelihood(k: Any, failures: Any, plain: bool) -> Callable[..., Any]:
     return cells
 
 
-def starting_point(problem: Problem, fit: laplace.LaplaceFit) -> tuple[Centring, dict[str, Floats]]:
-    """Centring and unconstrained starting values from the approximate mode."""
-    variance, scales, x = laplace.w_variances(fit.curvature), fit.scales, fit.point.x
-    item_variance = laplace.item_variances(fit.curvature)
-    shares, start = [], 0
-    values: dict[str, Floats] = {}
-    for index, (scale, term) in enumerate(zip(scales.terms, problem.design.terms, strict=True)):
-        block = slice(start, start + len(term.levels))
-        start = block.stop
-        shares.append(_known(variance[block], term.freedom) ** POWER)
-        values[f"scale_{index}"] = np.log(scale)
-        effects = scale ** shares[-1] * (term.root @ fit.point.w[block])
-        values[f"effect_{index}"] = _free(effects.reshape(term.shape))
-    residual = 0.0
-    if problem.design.residual:
-        residual = _known(variance[start:], problem.design.students - 1) ** POWER
-        values["residual_scale"] = np.log(scales.residual)
-        values["residual"] = _free(scales.residual**residual * _centred(fit.point.w[start:]))
-    rows = iter(range(len(x)))
-    share_a = 0.0
-    if problem.free_a:
-        row = next(rows)
-        share_a = _known(item_variance[row], len(x[row])) ** POWER
-        values["spread_a"] = np.log(scales.spread_a)
-        values["log_a"] = _free(scales.spread_a**share_a * _centred(x[row]))
-    row = next(rows)
-    share_b = _known(item_variance[row], len(x[row])) ** POWER
-    values["spread_b"], values["centre_b"] = np.log(scales.spread_b), np.asarray(scales.centre_b)
-    values["b"] = _free(scales.spread_b**share_b * _centred(x[row]))
-    for name, present in (("c", problem.guessing), ("delta", problem.slipping)):
+def model_values(structure: Structure, position: Any, given: Whitening) -> dict[str, Any]:
+    """The model's own values by name at a whitened position, zero-sum groups in full."""
+    import jax.numpy as jnp
+    from jax.nn import sigmoid
+
+    layout = structure.layout
+    placed = place(position, given, layout)
+    rows = iter(placed.items)
+    values = {name: jnp.exp(value) for name, value in zip(layout.names, placed.scales, strict=True)}
+    for index in range(layout.terms):
+        block = placed.effects[layout.starts[index] : layout.starts[index + 1]]
+        values[f"effect_{index}"] = block @ zero_sum_basis(structure.shapes[index])
+    if structure.residual:
+        values["residual"] = placed.residuals
+    if structure.free_a:
+        values["log_a"] = next(rows)
+    b = next(rows)
+    values["centre_b"], values["b"] = b.mean(), b - b.mean()
+    for name, present in (("c", structure.guessing), ("delta", structure.slipping)):
         if present:
-            values[name] = x[next(rows)]
-    return Centring(tuple(shares), residual, share_a, share_b), values
+            values[name] = sigmoid(next(rows))
+    return values
 
 
-def _known(variance: Floats, freedom: int) -> float:
-    """Share of a unit-scale group that the answers determine; directions that centring removes have variance 1."""
-    return float(np.clip((len(variance) - variance.sum()) / max(freedom, 1), 0.0, 1.0))
-
-
-def _centred(values: Floats) -> Floats:
-    return np.asarray(values - values.mean())
-
-
-def _free(values: Floats) -> Floats:
-    """Unconstrained coordinates of a zero-sum array."""
-    from numpyro.distributions.transforms import ZeroSumTransform
-
-    return np.asarray(ZeroSumTransform(values.ndim).inv(values), dtype=np.float64)
-
-
-def constrained(structure: Structure, values: dict[str, Any]) -> dict[str, Floats]:
-    """Unconstrained draws `[D, ...]` to the model's own coordinates."""
-    import jax
-    from numpyro.distributions.transforms import ZeroSumTransform
-
-    zero_sum = {"residual": 1, "log_a": 1, "b": 1}
-    zero_sum |= {f"effect_{index}": len(shape) for index, shape in enumerate(structure.shapes)}
-    result = {}
-    for name, value in values.items():
-        if name in zero_sum:
-            result[name] = np.asarray(jax.vmap(ZeroSumTransform(zero_sum[name]))(value), dtype=np.float64)
-        elif name in ("c", "delta"):
-            result[name] = sigmoid(np.asarray(value))
-        else:
-            result[name] = np.asarray(value) if name == "centre_b" else np.exp(np.asarray(value))
-    return result
-
-
-def raw_draws(problem: Problem, values: dict[str, Floats], centring: Centring) -> RawDraws:
-    """Draws on the model's scale from its own coordinates."""
+def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
+    """Draws in logits from the model's own values by name, zero-sum groups in full."""
     count, items = values["b"].shape
     design = problem.design
     theta = np.zeros((count, design.students))
     effects, scales = [], []
     for index, term in enumerate(design.terms):
         scales.append(values[f"scale_{index}"])
-        raw = values[f"effect_{index}"].reshape(count, -1)
-        effects.append(scales[-1][:, None] ** (1 - centring.terms[index]) * raw)
+        effects.append(values[f"effect_{index}"].reshape(count, -1))
         theta += effects[-1][:, term.level_of]
-    tau = values.get("residual_scale", np.zeros(count))
     if design.residual:
-        theta += tau[:, None] ** (1 - centring.residual) * values["residual"]
-    a = np.ones((count, items))
-    if problem.free_a:
-        a = np.exp(values["spread_a"][:, None] ** (1 - centring.a) * values["log_a"])
+        theta += values["residual"]
     c = values.get("c", np.zeros((count, items)))
     delta = values.get("delta", np.ones((count, items)))
     return RawDraws(
-        a=a,
-        b=values["centre_b"][:, None] + values["spread_b"][:, None] ** (1 - centring.b) * values["b"],
+        a=np.exp(values["log_a"]) if problem.free_a else np.ones((count, items)),
+        b=values["centre_b"][:, None] + values["b"],
         c=c,
         d=c + (1 - c) * delta,
         theta=theta,
         effects=tuple(effects),
         scales=tuple(scales),
-        residual_scale=tau,
+        residual_scale=values.get("residual_scale", np.zeros(count)),
         spread_a=values.get("spread_a", np.zeros(count)),
         spread_b=values["spread_b"],
         centre_b=values["centre_b"],

@@ -12,14 +12,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """How to fit: the seed, and for samplers warm-up and kept draws per chain, chains, and acceptance aimed at.
+    """How to fit: the seed, and for samplers warm-up and most draws per chain, chains, and acceptance aimed at.
 
     `given_priors` says that priors were asked for by name: `mml` then maximises the posterior.
     """
 
     seed: int = 0
-    warmup: int = 1000
-    draws: int = 1500
+    warmup: int = 400
+    draws: int = 3000
     chains: int = 2
     target_accept: float = 0.9
     given_priors: bool = False

@@ -1,4 +1,8 @@
-"""Method `nuts`: the posterior by the No-U-Turn sampler, behind a convergence gate."""
+"""Method `nuts`: the posterior by the No-U-Turn sampler, behind a convergence gate.
+
+A run ends as soon as the gate passes. That looks at R-hat and effective sample sizes alone, never at an estimate, so it
+decides how precisely the posterior is known, not what it is.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,29 @@ import numpy as np
 
 from irt import kernels
 from irt.checks.convergence import mixing
-from irt.fitting import nuts
 from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.sampled import Sampled, Sampler
 from irt.model import Problem, report_scale
 from irt.responses import Floats
 
 DIVERGENT_SHARE = 0.001
 """Transitions that may diverge in the repeated run, which is then said; in the first run none may."""
 LIKELIHOOD_DRAWS = 400
+FEW = 50
+"""Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
 
 
-def sample_posterior(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+def sample_posterior(
+    problem: Problem, settings: Settings, progress: Progress | None, backend: str = "numpyro"
+) -> Outcome:
     """Sample, and once more with more draws and smaller steps when the gate refuses the first run."""
+    sample = _sampler(backend)
     notes = []
-    sampled = nuts.sample(problem, settings, progress)
+
+    def enough(sampled: Sampled) -> bool:
+        return _passes(report_scale(sampled.raw, problem.design), sampled)
+
+    sampled = sample(problem, settings, progress, enough)
     compile_seconds, fit_seconds = sampled.compile_seconds, sampled.sample_seconds
     reported = report_scale(sampled.raw, problem.design)
     diagnostics, failures = gate(reported, sampled)
@@ -36,9 +49,9 @@ def sample_posterior(problem: Problem, settings: Settings, progress: Progress | 
         )
         notes.append(
             f"The first run did not pass the convergence gate ({'; '.join(failures)}); it was repeated with "
-            f"{again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
+            f"up to {again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
         )
-        sampled = nuts.sample(problem, again, progress)
+        sampled = sample(problem, again, progress, enough)
         compile_seconds += sampled.compile_seconds
         fit_seconds += sampled.sample_seconds
         reported = report_scale(sampled.raw, problem.design)
@@ -63,7 +76,7 @@ def sample_posterior(problem: Problem, settings: Settings, progress: Progress | 
 
 
 def gate(
-    reported: Mapping[str, Floats], sampled: nuts.Sampled, divergent_share: float = 0.0
+    reported: Mapping[str, Floats], sampled: Sampled, divergent_share: float = 0.0
 ) -> tuple[dict[str, float | int | str], list[str]]:
     """Diagnostics, and what failed of: R-hat <= 1.01, bulk and tail ESS >= 400, depth not saturated, divergences.
 
@@ -71,6 +84,8 @@ def gate(
     """
     r_hat, bulk, tail, worst = 1.0, np.inf, np.inf, ""
     for name, values in reported.items():
+        if np.ptp(values) == 0:
+            continue
         result = mixing(values.reshape(sampled.chains, len(values) // sampled.chains, -1))
         if result.r_hat.max() > r_hat:
             r_hat, worst = float(result.r_hat.max()), name
@@ -82,19 +97,35 @@ def gate(
         "ess_tail_min": tail,
         "divergences": sampled.divergences,
         "tree_depth_saturated": sampled.saturated,
+        "leapfrogs": sampled.leapfrogs,
         "chains": sampled.chains,
-        "draws": len(reported["a"]),
+        "draws": sampled.draws,
     }
     failures = []
     if r_hat > 1.01:
         failures.append(f"R-hat {r_hat:.3f} of {worst} is above 1.01")
     if min(bulk, tail) < 400:
         failures.append(f"effective sample size {min(bulk, tail):.0f} is below 400")
-    if sampled.divergences > divergent_share * len(reported["a"]):
+    if sampled.divergences > divergent_share * sampled.draws:
         failures.append(f"{sampled.divergences} divergent transitions")
-    if sampled.saturated > 0.01 * len(reported["a"]):
+    if sampled.saturated > 0.01 * sampled.draws:
         failures.append(f"tree depth saturated {sampled.saturated} times")
     return diagnostics, failures
+
+
+def _sampler(backend: str) -> Sampler:
+    if backend == "pymc":
+        from irt.fitting import pymc_model
+
+        return pymc_model.sample
+    from irt.fitting import nuts
+
+    return nuts.sample
+
+
+def _passes(reported: Mapping[str, Floats], sampled: Sampled) -> bool:
+    few = {name: values for name, values in reported.items() if values.ndim == 1 or values.shape[1] < FEW}
+    return not gate(few, sampled)[1] and not gate(reported, sampled)[1]
 
 
 def _log_likelihoods(problem: Problem, draws: Mapping[str, Floats]) -> Floats:

@@ -1,0 +1,87 @@
+"""Compiled programs kept on disk, so that a second process does not compile them again.
+
+A program is found by the hash of its own text, the versions of jax, the compiler's flags and the processor. Files
+appear whole or not at all; where the folder cannot be written, or a file cannot be read, the program is compiled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+import platform
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+KEPT = 200
+"""Most programs kept; the oldest make room."""
+
+
+def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """`function` compiled for arguments of these shapes and types, from disk where it was compiled before."""
+    import jax
+    from jax.experimental.serialize_executable import deserialize_and_load, serialize
+
+    lowered = jax.jit(function).lower(*arguments)
+    path = folder() / f"{_key(lowered.as_text())}.xla"
+    # Whatever is wrong with a kept file, compiling mends it.
+    with contextlib.suppress(Exception):
+        program: Callable[..., Any] = deserialize_and_load(path.read_bytes(), lowered.in_tree, lowered.out_tree)
+        return program
+    fresh = lowered.compile()
+    with contextlib.suppress(OSError, ValueError, pickle.PicklingError):
+        _keep(path, serialize(fresh)[0])
+    called: Callable[..., Any] = fresh
+    return called
+
+
+def folder() -> Path:
+    """`$RAGEXAM_CACHE/programs`, else `ragexam/programs` in `$XDG_CACHE_HOME` or `~/.cache`."""
+    own = os.environ.get("RAGEXAM_CACHE")
+    shared = os.environ.get("XDG_CACHE_HOME")
+    base = Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "ragexam"
+    return base / "programs"
+
+
+def _keep(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    kept = sorted(path.parent.glob("*.xla"), key=lambda each: each.stat().st_mtime)
+    for old in kept[:-KEPT]:
+        old.unlink(missing_ok=True)
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256("\n".join((text, *_machine())).encode()).hexdigest()[:32]
+
+
+@cache
+def _machine() -> tuple[str, ...]:
+    """What a program of one machine and version may not share with another."""
+    import jax
+    from jaxlib import version
+
+    features = ""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return (
+        jax.__version__,
+        version.__version__,
+        platform.platform(),
+        platform.processor(),
+        features,
+        os.environ.get("XLA_FLAGS", ""),
+        str(os.cpu_count()),
+    )

@@ -1,0 +1,104 @@
+"""Two implementations of one posterior agree; a run ends when enough is known."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irt
+from irt.answers import counted
+from irt.checks.convergence import mixing
+from irt.design import build_design
+from irt.fitting import nuts
+from irt.fitting.outcome import Settings
+from irt.fitting.sampled import Sampled, Sampler
+from irt.model import Priors, Problem, build_problem, report_scale
+from irt.responses import Floats
+
+FACETS = {"retriever": 3, "shots": 2}
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Problem:
+    data = irt.simulate(12, 6, seed=0).data
+    return build_problem(data, build_design(data), "1pl", 4, Priors())
+
+
+def test_a_run_ends_when_enough_is_known(tiny: Problem) -> None:
+    asked = []
+
+    def enough(sampled: Sampled) -> bool:
+        asked.append(sampled.draws)
+        return len(asked) == 2
+
+    told: list[tuple[int, int]] = []
+    settings = Settings(seed=1, warmup=100, draws=1000)
+    sampled = nuts.sample(tiny, settings, lambda done, total: told.append((done, total)), enough)
+    assert asked == [500, 1000]
+    assert sampled.draws == 1000
+    assert sampled.chains == 2
+    assert told[-1][0] == 2 * (100 + 500)
+    whole = nuts.sample(tiny, settings)
+    assert whole.draws == 2000
+    np.testing.assert_array_equal(whole.raw.theta[:500], sampled.raw.theta[:500])
+
+
+def test_trials_without_answers_leave_the_prior(tiny: Problem) -> None:
+    empty = Problem(counted(0 * tiny.successes, 0 * tiny.attempts), tiny.design, "1pl", tiny.chance)
+    raw = nuts.sample(empty, Settings(seed=2, warmup=100, draws=1000)).raw
+    # Half-normal with scale 2, normal with scale 2, log-normal with log scale .5.
+    assert np.mean(raw.spread_b**2) == pytest.approx(4, rel=0.25)
+    assert np.std(raw.centre_b) == pytest.approx(2, rel=0.15)
+    assert np.std(np.log(raw.residual_scale)) == pytest.approx(0.5, rel=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["1pl", "2pl", "3pl", "4pl", "factorial"])
+def test_pymc_and_numpyro_agree_within_monte_carlo_error(model: str) -> None:
+    from irt.fitting import pymc_model
+
+    settings = Settings(seed=3, warmup=500, draws=1000)
+    given = _problem(model)
+    z = _differences(*(_means(sampler, given, settings) for sampler in (nuts.sample, pymc_model.sample)))
+    assert len(z) > 20
+    assert np.max(np.abs(z)) < 4.5
+    assert np.mean(z**2) < 2.0
+
+
+@pytest.mark.slow
+def test_the_pymc_backend_is_chosen_by_name() -> None:
+    data = irt.simulate(16, 8, seed=5).data
+    fit = irt.fit(data, "1pl", backend="pymc", warmup=200, draws=800, seed=1)
+    assert fit.backend == "pymc"
+    assert fit.diagnostics["draws"] in (1600, 3200)
+    assert fit.abilities["theta"].corr(_accuracy(data)) > 0.95
+
+
+def _accuracy(data: irt.ResponseMatrix) -> Any:
+    import pandas as pd
+
+    return pd.Series(data.scores.mean(axis=1))
+
+
+def _problem(model: str) -> Problem:
+    if model != "factorial":
+        data = irt.simulate(24, 8, model, seed=4).data
+        return build_problem(data, build_design(data), model, 4, Priors())
+    data = irt.simulate(24, 8, facets=FACETS, seed=4).data
+    return build_problem(data, build_design(data, list(FACETS), [list(FACETS)]), "2pl", 4, Priors())
+
+
+def _means(sampler: Sampler, given: Problem, settings: Settings) -> tuple[Floats, Floats]:
+    """Posterior means of every reported quantity that varies, and their squared Monte Carlo errors."""
+    reported = report_scale(sampler(given, settings).raw, given.design)
+    means, errors = [], []
+    for values in reported.values():
+        draws = values.reshape(settings.chains, settings.draws, -1)
+        varies = np.ptp(draws, axis=(0, 1)) > 1e-9
+        means.append(draws.mean(axis=(0, 1))[varies])
+        errors.append((draws.var(axis=(0, 1)) / mixing(draws).ess_bulk)[varies])
+    return np.concatenate(means), np.concatenate(errors)
+
+
+def _differences(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Floats:
+    return np.asarray((first[0] - second[0]) / np.sqrt(first[1] + second[1]))
