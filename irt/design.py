@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.responses import Floats, ResponseMatrix, levels
+from irt.responses import Floats, ResponseMatrix, facet_names, levels
 from irt.smooth import spline_root
 
 SEPARATOR = " x "
@@ -20,7 +20,7 @@ class Term:
     """One block of ability: a facet, an interaction of facets, or a covariate (`smooth`).
 
     `levels` are its `L` labels, `level_of` `[S]` says which one each student has, `shape` counts the levels of each
-    facet. `root` `[L, L]`, symmetric, takes unit-scale weights to effects that sum to zero: the projection onto the
+    facet. `root` `[L, L]` takes unit-scale weights (a column) to effects that sum to zero: the projection onto the
     zero-sum effects for a facet (doubly zero-sum for an interaction), `irt.smooth.spline_root` for a covariate.
     """
 
@@ -60,6 +60,19 @@ class Design:
                 return term
         known = ", ".join(f"'{term.name}'" for term in self.terms) or "none"
         raise ValueError(f"unknown facet '{name}'; the fit has {known}")
+
+
+def design_of(
+    data: ResponseMatrix,
+    facets: Sequence[str] | None,
+    interactions: Sequence[Sequence[str]] = (),
+    covariates: Sequence[str] = (),
+) -> tuple[ResponseMatrix, Design]:
+    """The table with the columns a design uses, and the design; `facets=None` takes all columns but the covariates."""
+    free = [name for name in facet_names(data) if name not in covariates]
+    names = free if facets is None else list(facets)
+    data = data.with_facets(list(dict.fromkeys([*names, *covariates])))
+    return data, build_design(data, names, interactions, covariates)
 
 
 def build_design(

@@ -9,7 +9,7 @@ import numpy as np
 
 from irt.answers import pack
 from irt.checks.loo import loo
-from irt.design import Design, build_design
+from irt.design import Design, design_of
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.graded_estimation import fit_graded, require_right_or_wrong
 from irt.model import MODELS, Options, Priors, Problem, build_problem
@@ -33,6 +33,7 @@ def fit(
     facets: Sequence[str] | None = None,
     *,
     interactions: Sequence[Sequence[str]] = (),
+    covariates: Sequence[str] = (),
     options: Options = 4,
     backend: str | None = None,
     seed: int = 0,
@@ -53,9 +54,9 @@ def fit(
     joint mode with Laplace standard errors in a fraction of a second, for tables of any size; `method="laplace"` adds
     the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is marginal maximum likelihood over a
     Normal(0, 1) population without facets (a posteriori when `priors` are given), where `auto` goes by BIC.
-    `facets=None` uses every facet of the table, `()` none. `options` is the number of choices per item (one number, a
-    list, or a mapping), on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be
-    estimated.
+    `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
+    with a smooth effect (`irt.smooth`). `options` is the number of choices per item (one number, a list, or a mapping),
+    on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
     """
     if model == "grm":
         return fit_graded(
@@ -63,6 +64,7 @@ def fit(
             method,
             facets,
             interactions,
+            covariates,
             settings=Settings(seed, warmup, draws, chains, target_accept),
             interval=interval,
             backend=backend,
@@ -73,10 +75,8 @@ def fit(
     require_right_or_wrong(data, model)
     require_estimable(data)
     if method == "mml":
-        data, facets = _without_facets(data, facets, interactions)
-    names = facet_names(data) if facets is None else tuple(facets)
-    data = data.with_facets(names)
-    design = build_design(data, names, interactions)
+        data, facets = _without_facets(data, (*(facets or ()), *covariates) or facets, interactions)
+    data, design = design_of(data, facets, interactions, covariates)
     settings = Settings(seed, warmup, draws, chains, target_accept, priors is not None)
     call = _Call(data, design, method, backend or BACKENDS[method][0], interval, settings, progress)
     if model != "auto":

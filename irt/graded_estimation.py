@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from irt import graded_tables
-from irt.design import Design, build_design
+from irt.design import Design, build_design, design_of
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.model import Priors
 from irt.reading import require_estimable
@@ -26,6 +26,7 @@ def fit_graded(
     method: str = "nuts",
     facets: Sequence[str] | None = None,
     interactions: Sequence[Sequence[str]] = (),
+    covariates: Sequence[str] = (),
     *,
     settings: Settings,
     interval: float = 0.9,
@@ -42,7 +43,7 @@ def fit_graded(
     require_estimable(data)
     if data.top is None:
         data = replace(data, top=np.ones(len(data.items), dtype=np.int64))
-    data, design, notes = _designed(data, method, facets, interactions)
+    data, design, notes = _designed(data, method, facets, interactions, covariates)
     outcome = _run(data, design, method, settings, priors or Priors(), progress)
     fit = Fit(
         model=MODEL,
@@ -78,15 +79,18 @@ def require_right_or_wrong(data: ResponseMatrix, model: str) -> None:
 
 
 def _designed(
-    data: ResponseMatrix, method: str, facets: Sequence[str] | None, interactions: Sequence[Sequence[str]]
+    data: ResponseMatrix,
+    method: str,
+    facets: Sequence[str] | None,
+    interactions: Sequence[Sequence[str]],
+    covariates: Sequence[str],
 ) -> tuple[ResponseMatrix, Design, list[str]]:
     """The table with the facets of the fit, their design, and what was left out."""
-    names = facet_names(data) if facets is None else tuple(facets)
     if method == "nuts":
-        data = data.with_facets(names)
-        return data, build_design(data, names, interactions), []
-    if facets or interactions:
+        return *design_of(data, facets, interactions, covariates), []
+    if facets or interactions or covariates:
         raise ValueError("method 'mml' takes abilities from Normal(0, 1) and no facets; method 'nuts' was wanted")
+    names = facet_names(data) if facets is None else ()
     notes = [f"Method 'mml' takes no facets: left out {', '.join(names)}."] if names else []
     data = data.with_facets(())
     return data, build_design(data), notes

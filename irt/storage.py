@@ -47,7 +47,8 @@ def record(fit: Fit) -> dict[str, Any]:
         "backend": fit.backend,
         "n_students": len(fit.data.students),
         "n_items": len(fit.data.items),
-        "facets": [term.name for term in fit.design.terms if len(term.facets) == 1],
+        "facets": [term.name for term in fit.design.terms if len(term.facets) == 1 and not term.smooth],
+        "covariates": [term.name for term in fit.design.terms if term.smooth],
         "interactions": [list(term.facets) for term in fit.design.terms if len(term.facets) > 1],
         "log_likelihood": fit.log_likelihood,
         "elpd_loo": fit.elpd_loo,
@@ -89,7 +90,7 @@ def load_fit(folder: str | Path) -> Fit:
         method=said["method"],
         backend=said["backend"],
         data=data,
-        design=build_design(data, said["facets"], said["interactions"]),
+        design=build_design(data, said["facets"], said["interactions"], said.get("covariates", ())),
         draws=draws,
         point=point,
         errors=errors,
@@ -163,7 +164,9 @@ def _read_posterior(
     }
     students = tuple(str(name) for name in observed["student"].values)
     items = tuple(str(name) for name in observed["item"].values)
-    columns = {name: constant[f"facet.{name}"].values.astype(str) for name in said["facets"]}
+    columns = {
+        name: constant[f"facet.{name}"].values.astype(str) for name in (*said["facets"], *said.get("covariates", ()))
+    }
     facets = pd.DataFrame(columns, index=pd.Index(students, name="student"), dtype=str) if columns else None
     trials = observed["trials"].values
     top = constant["top"].values if "top" in constant else None

@@ -65,12 +65,14 @@ class Centring(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """Thresholds reached and fallen short of `[S, I K]`, answers per inner category `[I, K - 1]`, levels `[S]`."""
+    """Thresholds reached and fallen short of `[S, I K]`, answers per inner category `[I, K - 1]`, and per term the
+    levels `[S]` and the root `[L, L]`."""
 
     reached: Any
     short: Any
     inner: Any
     level_of: tuple[Any, ...]
+    roots: tuple[Any, ...]
 
 
 def sample_graded(
@@ -132,6 +134,7 @@ def inputs_of(data: ResponseMatrix, design: Design) -> Inputs:
         short.reshape(flat).astype(np.float64),
         inner.astype(np.float64),
         tuple(term.level_of for term in design.terms),
+        tuple(term.root for term in design.terms),
     )
 
 
@@ -161,7 +164,8 @@ def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
         theta = jnp.zeros(structure.students)
         for index, shape in enumerate(structure.shapes):
             scale = numpyro.sample(f"scale_{index}", dist.HalfNormal(priors.term_scale))
-            effects = zero_sum(f"effect_{index}", scale, centring.terms[index], shape).reshape(-1)
+            raw = zero_sum(f"effect_{index}", scale, centring.terms[index], shape)
+            effects = inputs.roots[index] @ raw.reshape(-1)
             numpyro.deterministic(f"effects_{index}", effects)
             theta = theta + effects[inputs.level_of[index]]
         if not structure.residual:

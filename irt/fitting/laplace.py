@@ -353,7 +353,7 @@ def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:
     items, _ = parameters(problem, scales, x)
     effects, start = [], 0
     for scale, term in zip(scales.terms, problem.design.terms, strict=True):
-        effects.append(scale * w[:, start : start + len(term.levels)] @ term.root)
+        effects.append(scale * w[:, start : start + len(term.levels)] @ term.root.T)
         start += len(term.levels)
     full = np.full(count, 1.0)
     return RawDraws(

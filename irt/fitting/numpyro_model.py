@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt.fitting.whitening import Layout, Placed, Whitening, place, zero_sum_basis
+from irt.fitting.whitening import Layout, Placed, Whitening, place
 from irt.model import Named, Priors, Problem, RawDraws
 from irt.responses import Floats
+from irt.smooth import zero_sum_basis
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,12 @@ class Structure(Named):
 
 
 class Inputs(NamedTuple):
-    """What a compiled program is given: counts `[S, I]`, levels per term `[S]`, chance `[I]`."""
+    """What a compiled program is given: counts `[S, I]`, levels `[S]` and root `[L, L]` per term, chance `[I]`."""
 
     successes: Any
     failures: Any
     level_of: tuple[Any, ...]
+    roots: tuple[Any, ...]
     chance: Any
 
 
@@ -52,8 +54,9 @@ def structure_of(problem: Problem) -> Structure:
 
 def inputs_of(problem: Problem) -> Inputs:
     """The inputs of a problem."""
-    level_of = tuple(term.level_of for term in problem.design.terms)
-    return Inputs(problem.successes, problem.attempts - problem.successes, level_of, problem.chance)
+    terms = problem.design.terms
+    level_of, roots = tuple(term.level_of for term in terms), tuple(term.root for term in terms)
+    return Inputs(problem.successes, problem.attempts - problem.successes, level_of, roots, problem.chance)
 
 
 def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
@@ -70,7 +73,7 @@ def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
         for index, shape in enumerate(structure.shapes):
             scale = numpyro.sample(f"scale_{index}", dist.HalfNormal(priors.term_scale))
             effects = numpyro.sample(f"effect_{index}", dist.ZeroSumNormal(scale, shape))
-            theta = theta + effects.reshape(-1)[inputs.level_of[index]]
+            theta = theta + (inputs.roots[index] @ effects.reshape(-1))[inputs.level_of[index]]
         if not structure.residual:
             return theta
         prior = dist.HalfNormal(priors.residual_scale) if structure.shapes else dist.LogNormal(0.0, priors.common_a)
@@ -209,7 +212,7 @@ def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
     effects, scales = [], []
     for index, term in enumerate(design.terms):
         scales.append(values[f"scale_{index}"])
-        effects.append(values[f"effect_{index}"].reshape(count, -1))
+        effects.append(values[f"effect_{index}"].reshape(count, -1) @ term.root.T)
         theta += effects[-1][:, term.level_of]
     if design.residual:
         theta += values["residual"]

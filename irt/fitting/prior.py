@@ -32,7 +32,7 @@ def draw_prior(given: Specification, count: int, seed: int) -> RawDraws:
     items = len(given.chance)
     scales = tuple(priors.term_scale * np.abs(rng.standard_normal(count)) for _ in design.terms)
     effects = tuple(
-        scale[:, None] * (rng.standard_normal((count, len(term.levels))) @ term.root)
+        scale[:, None] * (rng.standard_normal((count, len(term.levels))) @ term.root.T)
         for scale, term in zip(scales, design.terms, strict=True)
     )
     residual = np.zeros(count)

@@ -101,7 +101,7 @@ def _ability(problem: Problem) -> Any:
     for index, term in enumerate(design.terms):
         scale = pymc.HalfNormal(f"scale_{index}", priors.term_scale)
         effects = _zero_sum(f"effect_{index}", scale, term.shape)
-        theta = theta + effects.flatten()[term.level_of]
+        theta = theta + (term.root @ effects.flatten())[term.level_of]
     if not design.residual:
         return theta
     if design.terms:

@@ -24,6 +24,7 @@ import numpy as np
 from irt.fitting import laplace
 from irt.model import Named, Problem
 from irt.responses import Floats
+from irt.smooth import zero_sum_basis
 
 WIDEST = 1.0
 """Largest standard deviation that the logarithm of a scale is given to start with."""
@@ -175,16 +176,6 @@ def leaning(given: Whitening, layout: Layout, gradient: Any, step: float = 0.05)
     )
 
 
-def zero_sum_basis(shape: tuple[int, ...]) -> Floats:
-    """Orthonormal rows `[free, levels]`: numpyro's coordinates of a zero-sum array, flattened."""
-    basis = np.ones((1, 1))
-    for size in shape:
-        share = 1 / (size + np.sqrt(size))
-        rows = np.hstack([np.eye(size - 1) - share, np.full((size - 1, 1), -1 / np.sqrt(size))])
-        basis = np.kron(basis, rows)
-    return basis
-
-
 def _split(position: Any, theta: Any, scales: Any, given: Whitening, layout: Layout) -> tuple[Any, Any, Any]:
     """Free effects `[p]` and residuals `[S]` of abilities, and the log Jacobian: an effect given what it explains.
 
@@ -245,7 +236,7 @@ def _shrinkage(known: Any, variance: Any) -> Any:
 
 def _free_effects(problem: Problem) -> Floats:
     """`[S, p]`: free effects to abilities."""
-    blocks = [zero_sum_basis(term.shape)[:, term.level_of].T for term in problem.design.terms]
+    blocks = [(term.root @ zero_sum_basis(term.shape).T)[term.level_of] for term in problem.design.terms]
     return np.hstack(blocks) if blocks else np.zeros((problem.design.students, 0))
 
 

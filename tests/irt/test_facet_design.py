@@ -71,13 +71,14 @@ def test_a_level_per_student_leaves_no_residual_and_says_so() -> None:
 def test_a_covariate_has_a_smooth_effect_that_sums_to_zero() -> None:
     rng = np.random.default_rng(0)
     values = np.array([100.0, 200.0, 400.0, 800.0, 1600.0])
-    effects = rng.standard_normal((4000, 5)) @ spline_root(values)
+    effects = rng.standard_normal((4000, 5)) @ spline_root(values).T
     np.testing.assert_allclose(effects.sum(axis=1), 0, atol=1e-9)
     assert np.mean(effects**2) == pytest.approx(1 + WIGGLE, rel=0.1)
     line = (values - values.mean()) / np.linalg.norm(values - values.mean())
     straight = (effects @ line) ** 2
     assert np.mean(straight / (effects**2).sum(axis=1)) > 0.8
-    np.testing.assert_allclose(spline_root(values), spline_root(values * 3 - 7), atol=1e-12)
+    roots = spline_root(values), spline_root(values * 3 - 7)
+    np.testing.assert_allclose(roots[0] @ roots[0].T, roots[1] @ roots[1].T, atol=1e-12)
 
 
 def test_the_spline_prior_bends_as_an_integrated_wiener_process() -> None:
@@ -90,7 +91,7 @@ def test_the_spline_prior_bends_as_an_integrated_wiener_process() -> None:
     parts = [centre @ part @ centre for part in (np.outer(x, x), bends)]
     expected = sum(weight * part / np.trace(part) * 6 for weight, part in zip((1, WIGGLE), parts, strict=True))
     root = spline_root(5 + 2 * x)
-    np.testing.assert_allclose(root @ root, expected, atol=1e-6)
+    np.testing.assert_allclose(root @ root.T, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import irt
 from irt.design import build_design
 from irt.fitting import laplace
 from irt.fitting.numpyro_model import structure_of, unconstrained
-from irt.fitting.whitening import origin, place, whitening_of, zero_sum_basis
+from irt.fitting.whitening import origin, place, whitening_of
 from irt.model import Priors, Problem, build_problem
+from irt.smooth import zero_sum_basis
 
 
 def problem(case: str) -> Problem:
