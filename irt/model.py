@@ -3,7 +3,7 @@
 ability (logits)   eta_s = sum over terms scale_t (C_t z_t)[level of s] + residual_scale u_s
 discrimination     log a_i = spread_a (alpha_i)                  (1pl: a_i = 1)
 difficulty         b_i = centre_b + spread_b beta_i
-guessing           c_i ~ Beta centred on 1/options               (3pl, 4pl)
+guessing           c_i ~ Beta centred on 1/options               (3pl, 4pl; one c in 3pl-shared)
 upper asymptote    d_i = c_i + (1 - c_i) delta_i, delta_i ~ Beta centred on .95   (4pl)
 P(correct)         c_i + (d_i - c_i) sigmoid(a_i (eta_s - b_i))
 
@@ -26,6 +26,8 @@ from irt.design import Design
 from irt.responses import Floats, ResponseMatrix
 
 MODELS = ("1pl", "2pl", "3pl", "4pl")
+SHARED_GUESSING = "3pl-shared"
+"""A 3pl with one lower asymptote for all items; method `mml` fits it."""
 Options = int | Sequence[int] | Mapping[str, int]
 
 
@@ -57,7 +59,7 @@ class Named:
     @property
     def guessing(self) -> bool:
         """Whether items have a lower asymptote."""
-        return self.model in ("3pl", "4pl")
+        return self.model in ("3pl", "4pl", SHARED_GUESSING)
 
     @property
     def slipping(self) -> bool:
@@ -90,7 +92,7 @@ class Problem(Named):
 
 def build_problem(data: ResponseMatrix, design: Design, model: str, options: Options, priors: Priors) -> Problem:
     """The problem of fitting `model` to `data`."""
-    if model not in MODELS:
+    if model not in (*MODELS, SHARED_GUESSING):
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
     return Problem(pack(data), design, model, chance_level(data, options), priors, data.items)
 

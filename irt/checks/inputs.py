@@ -12,8 +12,8 @@ from irt.kernels import ItemParameters, probability
 from irt.quadrature import posterior
 from irt.responses import Floats, ResponseMatrix
 
-FREE = {"1pl": 1, "2pl": 2, "3pl": 3, "4pl": 4}
-"""Parameters that a model estimates per item (the common discrimination of 1pl belongs to no item)."""
+FREE = {"1pl": 1, "2pl": 2, "3pl": 3, "3pl-shared": 2, "4pl": 4}
+"""Parameters that a model estimates per item (what all items share belongs to none)."""
 ALPHA = 0.05
 
 

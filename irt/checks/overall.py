@@ -61,6 +61,8 @@ def m2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl") -> Overa
         )
     scores, note = complete_scores(data, "M2", FEWEST)
     where = population(items)
+    if model == "3pl-shared":
+        raise ValueError("M2 is not implemented for model '3pl-shared'; 1pl, 2pl, 3pl or 4pl were wanted")
     statistic, df = _statistic(scores, where, derivatives(where, items, model), model == "1pl")
     share = np.clip(scores.mean(axis=0), 1e-6, 1 - 1e-6)
     apart = Population(np.zeros(1), np.ones(1), share[None])

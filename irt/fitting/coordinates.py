@@ -16,7 +16,13 @@ import numpy as np
 from irt.kernels import ItemParameters, sigmoid
 from irt.responses import Floats
 
-SHARED = {"1pl": (True, False), "2pl": (False,) * 2, "3pl": (False,) * 3, "4pl": (False,) * 4}
+SHARED = {
+    "1pl": (True, False),
+    "2pl": (False,) * 2,
+    "3pl": (False,) * 3,
+    "3pl-shared": (False, False, True),
+    "4pl": (False,) * 4,
+}
 """For each coordinate of a model: whether all items have one value."""
 TINY = 1e-150
 ROWS = ((0, 1), (0, 0), (1, 0), (2, 0))

@@ -67,7 +67,8 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
     begin = time.perf_counter()
     table = compress(problem.successes, problem.attempts)
-    few = problem.guessing and len(problem.attempts) < FEW_STUDENTS
+    own = problem.guessing and not SHARED[problem.model][2]
+    few = own and len(problem.attempts) < FEW_STUDENTS
     found = estimate(table, problem, settings.given_priors or few, progress)
     x, state = found.climb.state.x, found.climb.state
     items, errors = to_items(x), item_errors(x, _freed(found))

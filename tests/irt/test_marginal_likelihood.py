@@ -430,3 +430,27 @@ def test_large_tables_end_in_seconds_with_finite_abilities(students: int, items:
     assert fit.converged
     assert finite(fit)
     assert np.sqrt(np.mean((fit.point["theta"] - sim.truth.theta) ** 2)) < 0.12
+
+
+def test_guessing_that_all_items_share_is_recovered_with_its_error() -> None:
+    found = []
+    for seed in range(4):
+        sim = irt.simulate(1200, 25, "3pl", seed=seed, guessing=0.2)
+        fit = irt.fit(sim.data, "3pl-shared", "mml")
+        assert fit.converged
+        assert fit.items["c"].nunique() == 1 or np.ptp(fit.items["c"]) < 1e-12
+        assert np.ptp(fit.draws["c"], axis=1).max() < 1e-12
+        assert fit.diagnostics["parameters"] == 51
+        found.append((fit.items["c"][0] - 0.2) / fit.items["c_sd"][0])
+    assert np.sqrt(np.mean(np.square(found))) < 2.0
+
+
+def test_few_students_still_say_something_about_shared_guessing() -> None:
+    fit = irt.fit(irt.simulate(60, 40, "3pl", seed=2, guessing=0.25).data, "3pl-shared", "mml")
+    assert fit.converged
+    assert 0.02 < fit.items["c_sd"][0] < 0.06
+
+
+def test_other_methods_refuse_shared_guessing() -> None:
+    with pytest.raises(ValueError, match="model '3pl-shared' is fitted by method 'mml', not 'map'"):
+        irt.fit(irt.simulate(20, 10, seed=0).data, "3pl-shared", "map")
