@@ -1,8 +1,8 @@
-"""How often 90 % intervals hold the truth: 3 x 7 x 3 pipelines, 150 questions, `nuts` and `map`.
+"""How often 90 % intervals hold the truth: 3 x 7 x 3 pipelines, 150 questions, `map`, `laplace` and `nuts`.
 
     python experiments/calibration/coverage.py --replications 200 --out coverage.csv
 
-Each replication simulates answers from a known truth (`irt.simulate`), fits both methods and appends a line per method:
+Each replication simulates answers from a known truth (`irt.simulate`), fits every method and appends a line per method:
 for every family of quantities the share of intervals that hold the truth, their mean width and the mean error of the
 estimates. A second run goes on where the first stopped. The means over replications are printed and written beside it.
 """
@@ -23,7 +23,7 @@ from irt.responses import Floats
 FACETS = {"llm": 3, "retriever": 7, "icl": 3}
 ITEMS, INTERVAL = 150, 0.9
 POINTS = np.array([-1.0, 0.0, 1.0])
-METHODS = ("map", "nuts")
+METHODS = ("map", "laplace", "nuts")
 
 
 def main() -> None:
