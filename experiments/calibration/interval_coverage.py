@@ -1,6 +1,6 @@
 """How often 90 % intervals hold the truth: 3 x 7 x 3 pipelines, 150 questions, `map`, `laplace` and `nuts`.
 
-    python experiments/calibration/coverage.py --replications 200 --out coverage.csv
+    python experiments/calibration/interval_coverage.py --replications 200 --out coverage.csv
 
 Each replication simulates answers from a known truth (`irt.simulate`), fits every method and appends a line per method:
 for every family of quantities the share of intervals that hold the truth, their mean width and the mean error of the
