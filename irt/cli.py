@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ def run(arguments: Sequence[str], program: str = "python -m irt", step: Step | N
     said = ACTIONS[options.command](options, _silent if options.quiet else step or _on_terminal)
     for sentence in said.warnings:
         print(f"warning: {sentence}", file=sys.stderr)
-    print(json.dumps(said.record, indent=2, ensure_ascii=False) if options.json else said.lines)
+    _show(json.dumps(said.record, indent=2, ensure_ascii=False) if options.json else said.lines)
     return 0
 
 
@@ -115,6 +116,14 @@ ACTIONS: dict[str, Callable[[Namespace, Step], Said]] = {
     "compare": _compare,
     "power": _power,
 }
+
+
+def _show(text: str) -> None:
+    """Print; a reader such as `head` may leave before the end."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

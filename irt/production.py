@@ -16,6 +16,7 @@ from irt.said import Said, text
 from irt.selection import Pruned, prune
 from irt.storage import record
 
+SHOWN = 30
 UNSAVED = "Nothing was written: --out DIR keeps the result."
 
 
@@ -91,7 +92,7 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
     if out is not None:
         result.save(out)
     notes = result.warnings if out is not None else (*result.warnings, UNSAVED)
-    return Said(record(result), _fit_lines(result), notes)
+    return Said(record(result), _fit_lines(result, out), notes)
 
 
 def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progress: Progress | None = None) -> Said:
@@ -118,14 +119,18 @@ def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progr
     return Said(result.to_json(), _prune_lines(result), (*data.notes, *notes))
 
 
-def _fit_lines(result: Fit) -> str:
+def _fit_lines(result: Fit, out: Path | None) -> str:
     lines = [f"{result.model} by {result.method}: {'converged' if result.converged else 'NOT CONVERGED'}"]
     lines[0] += f"; reliability {result.reliability:.3f}"
     for term in result.design.terms:
         top = result.probability_best(term.name).iloc[0]
         lines.append(f"best {term.name}: {top['level']} (probability {top['probability']:.2f})")
-    table = result.components if result.design.terms else result.abilities
-    return "\n".join([*lines, text(table)])
+    name = "components" if result.design.terms else "abilities"
+    table = getattr(result, name)
+    lines.append(text(table, None if out is None else SHOWN))
+    if out is not None and len(table) > SHOWN:
+        lines.append(f"{len(table) - SHOWN} more rows: {out / name}.csv")
+    return "\n".join(lines)
 
 
 def _prune_lines(result: Pruned) -> str:

@@ -1,6 +1,8 @@
 """`python -m irt`: files in, files out, one line when the input is bad."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,17 @@ def test_ratings_are_fitted_with_their_highest_score(tmp_path: Path, capsys: pyt
     for words in (["check"], ["dif", "--facet", "llm"], ["score", f"{tmp_path}/ratings.csv"], ["compare", "s0", "s1"]):
         assert main([words[0], f"{tmp_path}/fit", *words[1:]]) == 2
         assert "a fit of ratings (grm); one of right and wrong answers was wanted" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_early_is_no_error(checked: Path) -> None:
+    words = [sys.executable, "-m", "irt", "information", f"{checked}/fit", "--points", "600", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.wait() == 0
+        assert not running.stderr.read()
 
 
 def strict_json(text: str) -> dict[str, Any]:

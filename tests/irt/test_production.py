@@ -62,3 +62,11 @@ def test_pruning_keeps_the_wanted_share(table: Path, tmp_path: Path) -> None:
     gain = said.record["heldout_gain"]
     assert gain["low"] <= gain["estimate"] <= gain["high"]
     assert (tmp_path / "pruned" / "prune.json").is_file()
+
+
+def test_long_tables_are_cut_where_a_file_has_the_rest(tmp_path: Path) -> None:
+    data = irt.simulate(50, 10, seed=1).data
+    said = fitted(data, Estimation(method="mml"), tmp_path / "fit")
+    assert f"20 more rows: {tmp_path}/fit/abilities.csv" in said.lines
+    assert "s40" not in said.lines
+    assert "s40" in fitted(data, Estimation(method="mml")).lines
