@@ -48,6 +48,8 @@ def finite(record: Mapping[str, Any]) -> dict[str, Any]:
 def text(table: pd.DataFrame, most: int | None = None) -> str:
     """A table for a reader, its first `most` rows; empty cells are blank."""
     shown = table if most is None else table.head(most)
+    optional = [name for name, kind in shown.dtypes.items() if str(kind) == "Float64"]
+    shown = shown.astype(dict.fromkeys(optional, "float64"))
     return str(shown.round(3).to_string(index=False, na_rep=""))
 
 
