@@ -50,6 +50,6 @@ def test_broken_labels_are_refused(content: str, message: str, tmp_path: Path) -
 def test_chosen_options_are_text_by_student(tmp_path: Path) -> None:
     path = tmp_path / "options.csv"
     path.write_text("student,q1,q2\ns1,1,\ns2,02,B\n")
-    assert chosen_options(path).loc["s2"].tolist() == ["02", "B"]
+    assert chosen_options(path).loc[["s2"]].to_numpy().tolist() == [["02", "B"]]
     with pytest.raises(FileNotFoundError, match="no such file; a CSV table was wanted"):
         chosen_options(tmp_path / "none.csv")
