@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from irt.estimation import fit as fit_model
@@ -63,7 +63,7 @@ class Shortening:
     method: str = "map"
     options: int = 4
     interval: float = 0.9
-    seed: int = field(default=0)
+    seed: int = 0
 
 
 def varying(data: ResponseMatrix) -> ResponseMatrix:
