@@ -1,42 +1,32 @@
-"""What the commands ask of a saved fit, and how the answer is put: a record for programs, lines for readers."""
+"""What the commands ask of a saved fit about students: their scores, exams, links, comparisons and plans."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import Any
 
 from irt.adaptive import AdaptiveExam, Rules, begin, replay
 from irt.comparison import compare
 from irt.linking import link
 from irt.power import detectable_gap, power
 from irt.reading import read_responses, replacing
-from irt.result import Estimate, Fit
+from irt.result import Fit
+from irt.said import Said, doubts, finite, interval, rows, text, write_tables
 from irt.scoring import score
 from irt.storage import load_fit
 
 WITHIN = 0.2
 
 
-class Said(NamedTuple):
-    """An answer: `record` holds what JSON can hold, `lines` is text, `warnings` are sentences."""
-
-    record: dict[str, Any]
-    lines: str
-    warnings: tuple[str, ...] = ()
-
-
 def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True) -> Said:
     """Abilities of new students on the items of a fit."""
-    fit = load_fit(folder)
+    fit = right_or_wrong(folder)
     found = score(fit, read_responses(responses), method, propagate=propagate)
     record = {"method": method, "interval": found.interval, "students": rows(found.table)}
-    return Said(record, found.table.round(3).to_string(index=False), doubts(fit))
+    return Said(record, text(found.table), doubts(fit))
 
 
 def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) -> Said:
@@ -44,7 +34,7 @@ def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) 
 
     Without a rule to stop, it stops within 20 % of the standard error of the pipeline's full exam.
     """
-    fit = load_fit(folder)
+    fit = right_or_wrong(folder)
     data = (fit.data if responses is None else read_responses(responses)).select_students([pipeline])
     within = WITHIN if rules.se is None and rules.longest is None else None
     (row,) = rows(replay(fit, data, rules, within=within))
@@ -64,7 +54,7 @@ def live(folder: Path, pipeline: str, rules: Rules, state: Path | None, answer: 
     """Give an adaptive exam; `state` keeps every answer, so that the same call goes on where it stopped."""
     if rules.se is None and rules.longest is None:
         raise ValueError("a live exam needs a rule to stop: a standard error or a greatest length")
-    fit = load_fit(folder)
+    fit = right_or_wrong(folder)
     exam = resumed(begin(fit, rules), pipeline, state)
 
     while (item := exam.next_item()) is not None:
@@ -83,12 +73,9 @@ def live(folder: Path, pipeline: str, rules: Rules, state: Path | None, answer: 
 
 def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Path | None = None) -> Said:
     """Fit B on the scale of fit A; `out` receives `items.csv`, `abilities.csv` and `drift.csv`."""
-    found = link(load_fit(folder_a), load_fit(folder_b), method=method, symmetric=symmetric)
+    found = link(right_or_wrong(folder_a), right_or_wrong(folder_b), method=method, symmetric=symmetric)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, table in (("items", found.items), ("abilities", found.abilities), ("drift", found.drift)):
-            with replacing(out / f"{name}.csv") as temporary:
-                table.to_csv(temporary, index=False)
+        write_tables(out, {"items": found.items, "abilities": found.abilities, "drift": found.drift})
     record: dict[str, Any] = {"method": method, "slope": found.slope._asdict(), "intercept": found.intercept._asdict()}
     record |= {"scatter": found.scatter, "anchors": list(found.anchors), "dropped": list(found.dropped)}
     record |= {"interval": found.interval, "drift": rows(found.drift), "abilities": rows(found.abilities)}
@@ -97,14 +84,14 @@ def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Pa
         f"{len(found.anchors)} anchors, scatter {found.scatter:.2f})",
         f"slope {interval(found.slope)}, intercept {interval(found.intercept)}",
         f"left out for drift: {', '.join(found.dropped) or 'none'}",
-        found.abilities.round(3).to_string(index=False),
+        text(found.abilities),
     ]
     return Said(finite(record), "\n".join(lines))
 
 
 def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:
     """Two students or two levels of a facet."""
-    fit = load_fit(folder)
+    fit = right_or_wrong(folder)
     found = compare(fit, a, b, facet)
     parts = {name: getattr(found, name)._asdict() for name in ("ability", "accuracy", "accuracy_a", "accuracy_b")}
     record = {"a": a, "b": b, "facet": found.facet, **parts, "observed": found.observed, "pairs": found.pairs}
@@ -134,7 +121,7 @@ def planned(
     """Questions that a gap needs, or the gap that so many questions show; exactly one of them is given."""
     if (gap is None) == (questions is None):
         raise ValueError("either a gap or a number of questions was wanted, and not both")
-    fit = load_fit(folder)
+    fit = right_or_wrong(folder)
     test = f"with power {wanted:.0%} at level {level:g}, {design}, around ability {at:g}"
     if gap is not None:
         found = power(fit, gap, at, power=wanted, level=level, scale=scale, design=design)
@@ -151,6 +138,14 @@ def planned(
     size = f"{shown.estimate:.3f} [{shown.low:.3f}, {shown.high:.3f}]"
     lines = f"{questions} questions show a gap of {size} in {scale} {test}"
     return Said(record, lines, doubts(fit))
+
+
+def right_or_wrong(folder: Path) -> Fit:
+    """The fit of a folder; ValueError for one of ratings, for which these questions have no answer yet."""
+    fit = load_fit(folder)
+    if fit.graded is not None:
+        raise ValueError(f"{folder}: a fit of ratings (grm); one of right and wrong answers was wanted")
+    return fit
 
 
 def resumed(exam: AdaptiveExam, pipeline: str, state: Path | None) -> AdaptiveExam:
@@ -186,27 +181,3 @@ def asked_on_terminal(item: str) -> float:
     if line not in ("0", "1"):
         raise ValueError(f"item '{item}': score '{line}' is not 0 or 1")
     return float(line)
-
-
-def doubts(fit: Fit) -> tuple[str, ...]:
-    """A warning when the fit itself is not to be used."""
-    return () if fit.converged else ("This fit did not converge: what is read from it is not to be used.",)
-
-
-def interval(value: Estimate, times: float = 1.0, unit: str = "") -> str:
-    """An estimate with its interval."""
-    digits = 1 if unit else 2
-    middle, low, high = (f"{times * number:+.{digits}f}" for number in (value.estimate, value.low, value.high))
-    return f"{middle}{unit} [{low}, {high}]"
-
-
-def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """A table's rows as JSON can hold them."""
-    return [finite({str(name): value for name, value in row.items()}) for row in table.to_dict("records")]
-
-
-def finite(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with null for what is infinite, which JSON cannot hold."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in record.items()
-    }

@@ -77,18 +77,26 @@ class GridSettings(Group):
 
 
 class FitSettings(Group):
-    """The measurement model; `interval` is the share of the central intervals."""
+    """The measurement model; `interval` is the share of the central intervals.
+
+    `mml` is not among the methods: it knows no components, and a run is about them.
+    """
 
     model: Literal["1pl", "2pl", "3pl", "4pl", "auto"] = "2pl"
-    method: Literal["nuts", "map"] = "nuts"
+    method: Literal["nuts", "laplace", "map"] = "nuts"
+    backend: str | None = None
     interval: float = Field(default=0.9, gt=0, lt=1)
 
 
 class PruneSettings(Group):
-    """How the exam is shortened."""
+    """How the exam is shortened; with `balance: topic` every topic keeps its part, to within one question."""
 
-    keep: float = Field(default=0.7, gt=0, le=1)
+    keep: float = Field(default=0.7, gt=0, lt=1)
+    quantile: float = Field(default=0.1, gt=0, lt=1)
     holdout: float = Field(default=0.3, gt=0, lt=1)
+    criterion: Literal["discrimination", "information"] = "discrimination"
+    balance: Literal["topic"] | None = None
+    stop: Literal["auto"] | None = None
 
 
 class ExamConfig(Group):

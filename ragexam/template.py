@@ -37,11 +37,14 @@ grid:                      # every combination sits the exam
 
 fit:
   model: 2pl               # 1pl, 2pl, 3pl, 4pl, auto
-  method: nuts             # nuts or map
+  method: nuts             # nuts; laplace or map to look at quickly
 
 prune:                     # prune: null leaves the exam as it is
-  keep: 0.7
-  holdout: 0.3
+  keep: 0.7                # share of the questions
+  holdout: 0.3             # share of the pipelines that only judge
+  criterion: discrimination            # or information
+  # balance: topic         # every topic keeps its part
+  # stop: auto             # stop before a round without credible gain
 """
 
 

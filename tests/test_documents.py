@@ -14,6 +14,8 @@ from pydoc_data.topics import topics
 
 import pytest
 
+import irt
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FAST = [
@@ -86,6 +88,28 @@ def test_the_commands_of_the_readme_run_in_their_order(workplace: Path) -> None:
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert (workplace / "my-exam" / "run" / "report.html").is_file()
     assert (workplace / "runs" / "notes" / "report.html").is_file()
+
+
+def test_the_commands_of_the_manual_run_in_their_order(tmp_path: Path) -> None:
+    shown = [line for page, line in LINES if page == "measurement.md"]
+    assert len({line.split()[3] for line in shown}) >= 8
+    data = irt.simulate(36, 20, facets={"llm": 3, "retriever": 4}, seed=1).data
+    irt.write_responses(data, tmp_path / "responses.csv")
+    topics = "".join(f"{item},topic {number % 3}\n" for number, item in enumerate(data.items))
+    (tmp_path / "topics.csv").write_text(f"item,group\n{topics}")
+    for line in shown:
+        words = line.replace("python ", f"{sys.executable} ", 1)
+        done = subprocess.run(
+            ["bash", "-ec", words],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        assert done.stdout.strip(), line
+    assert {"fit", "checks", "pruned"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def commands() -> list[str]:

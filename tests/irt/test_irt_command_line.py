@@ -1,12 +1,19 @@
 """`python -m irt`: files in, files out, one line when the input is bad."""
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import irt
-from irt.cli import FORMS, main
+from irt.arguments import COMMANDS
+from irt.cli import ACTIONS, main
 
 
 @pytest.fixture
@@ -20,7 +27,7 @@ def test_fit_then_information(answers: Path, tmp_path: Path, capsys: pytest.Capt
     assert main(["fit", str(answers), "--method", "map", "--out", str(tmp_path / "fit"), "--json"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == json.loads((tmp_path / "fit" / "fit.json").read_text())
-    assert "left out, one level only: llm" in printed.err
+    assert "Facet 'llm' has one level only and was left out" in printed.err
     assert main(["information", str(tmp_path / "fit"), "--points", "3"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "theta,information,low,high,standard_error"
     assert main(["information", str(tmp_path / "fit"), "--points", "3", "--json"]) == 0
@@ -34,6 +41,108 @@ def test_prune_writes_what_it_prints(answers: Path, tmp_path: Path, capsys: pyte
     assert "held-out gain in mean information" in capsys.readouterr().out
 
 
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fit of answers in which q3 is keyed wrongly, the options chosen, and files that group and key the items."""
+    home = tmp_path_factory.mktemp("checked")
+    data = irt.simulate(items=12, facets={"llm": 4, "retriever": 10}, log_a_sd=0.1, mean_a=1.5, seed=3).data
+    options = pd.DataFrame(np.where(data.scores == 1, "A", "B"), columns=list(data.items), index=list(data.students))
+    scores = data.scores.copy()
+    scores[:, 3] = 1 - scores[:, 3]
+    irt.fit(replace(data, scores=scores), method="map", seed=1).save(home / "fit")
+    options.rename_axis("student").to_csv(home / "options.csv")
+    key = pd.Series(["B" if item == "q3" else "A" for item in data.items], index=list(data.items), name="key")
+    key.rename_axis("item").to_csv(home / "key.csv")
+    topics = pd.Series([f"topic {n % 2}" for n in range(12)], index=list(data.items), name="group")
+    topics.rename_axis("item").to_csv(home / "groups.csv")
+    return home
+
+
+def test_check_names_the_wrong_key_first_and_writes_its_tables(
+    checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["check", f"{checked}/fit", "--options", f"{checked}/options.csv", "--key", f"{checked}/key.csv"]
+    assert main([*words, "--groups", f"{checked}/groups.csv", "--out", str(tmp_path / "checks")]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert "'q3' is probably keyed wrongly" in first
+    assert "check whether 'A' is right" in first
+    written = {path.name for path in (tmp_path / "checks").iterdir()}
+    assert {"keys.csv", "item-fit.csv", "item-groups.csv", "dif-llm.csv", "students.csv"} <= written
+    assert main([*words, "--json"]) == 0
+    record = strict_json(capsys.readouterr().out)
+    assert record["tables"]["keys"][0]["suggested"] == "A"
+    assert record.keys() == {"sentences", "skipped", "tables"}
+
+
+def test_dif_reads_the_facet_from_the_fit_or_from_a_table(
+    checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["dif", f"{checked}/fit", "--facet", "llm", "--json"]) == 0
+    whole = strict_json(capsys.readouterr().out)
+    assert len(whole["items"]) == 12 * 4
+    data = irt.load_fit(checked / "fit").data
+    irt.fit(data, method="mml", facets=(), seed=0).save(tmp_path / "free")
+    irt.write_responses(data, tmp_path / "r.csv")
+    assert main(["dif", f"{tmp_path}/free", "--facet", "llm"]) == 2
+    assert "the fit has no facet 'llm' (it has none)" in capsys.readouterr().err
+    words = ["dif", f"{tmp_path}/free", "--facet", "llm", "--responses", f"{tmp_path}/r.csv"]
+    assert main([*words, "--out", f"{tmp_path}/dif"]) == 0
+    assert "comparisons differ by facet llm" in capsys.readouterr().out
+    assert (tmp_path / "dif" / "dif-llm.csv").is_file()
+
+
+def test_information_by_group_adds_up_to_the_exam(checked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["information", f"{checked}/fit", "--points", "3", "--json"]
+    assert main(words) == 0
+    whole = strict_json(capsys.readouterr().out)["total"]["mean"]
+    assert main([*words, "--groups", f"{checked}/groups.csv"]) == 0
+    groups = pd.DataFrame(strict_json(capsys.readouterr().out)["groups"])
+    np.testing.assert_allclose(groups.groupby("theta")["total"].sum(), whole, rtol=1e-9)
+
+
+def test_prune_keeps_groups_and_names_its_criterion(
+    answers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = "".join(f"q{item},{'ab'[item % 2]}\n" for item in range(15))
+    (tmp_path / "groups.csv").write_text(f"item,group\n{labels}")
+    words = ["prune", str(answers), "--keep", "0.6", "--criterion", "information", "--at=-1,0"]
+    assert main([*words, "--groups", f"{tmp_path}/groups.csv"]) == 0
+    printed = capsys.readouterr()
+    assert "lowest information of 15 items" in printed.out
+    assert "group a: 5 of 8" in printed.out
+    assert "Nothing was written" in printed.err
+
+
+def test_ratings_are_fitted_with_their_highest_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    irt.write_responses(irt.simulate_graded(80, 6, top=3, seed=1).data, tmp_path / "ratings.csv")
+    words = ["fit", f"{tmp_path}/ratings.csv", "--model", "grm", "--method", "mml", "--graded", "--top", "3"]
+    assert main([*words, "--out", f"{tmp_path}/fit", "--quiet"]) == 0
+    assert "grm by mml: converged" in capsys.readouterr().out
+    for words in (["check"], ["dif", "--facet", "llm"], ["score", f"{tmp_path}/ratings.csv"], ["compare", "s0", "s1"]):
+        assert main([words[0], f"{tmp_path}/fit", *words[1:]]) == 2
+        assert "a fit of ratings (grm); one of right and wrong answers was wanted" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_early_is_no_error(checked: Path) -> None:
+    words = [sys.executable, "-m", "irt", "information", f"{checked}/fit", "--points", "600", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.wait() == 0
+        assert not running.stderr.read()
+
+
+def strict_json(text: str) -> dict[str, Any]:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    read = json.loads(text, parse_constant=refuse)
+    assert isinstance(read, dict)
+    return read
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -41,19 +150,28 @@ def test_prune_writes_what_it_prints(answers: Path, tmp_path: Path, capsys: pyte
         (["fit", "{}", "--method", "em"], "unknown method 'em'"),
         (["fit", "{}", "--facets", "vendor"], "unknown facet 'vendor'"),
         (["information", "nowhere"], "no such file"),
+        (["prune", "{}", "--groups", "{}"], "no column 'group'; a table item,group was wanted"),
+        (["prune", "{}", "--at", "high"], "argument --at: invalid numbers value: 'high' (see python -m irt prune"),
+        (["prune", "{}", "--stop", "never"], "argument --stop: invalid choice: 'never'"),
+        (["fit"], "the following arguments are required: RESPONSES (see python -m irt fit --help)"),
+        (["guess"], "invalid choice: 'guess'"),
     ],
 )
 def test_bad_input_is_one_line_and_status_two(
     arguments: list[str], message: str, answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([part.format(answers) for part in arguments]) == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert message in lines[-1]
+    printed = capsys.readouterr()
+    lines = [line for line in printed.err.strip().splitlines() if not line.endswith(" ...")]
+    assert len(lines) == 1
+    assert message in lines[0]
+    assert not printed.out
 
 
-@pytest.mark.parametrize("command", list(FORMS))
+@pytest.mark.parametrize("command", list(COMMANDS))
 def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
-    assert f"python -m irt {command}" in " ".join(capsys.readouterr().out.split())
+    assert f"Example: python -m irt {command} " in capsys.readouterr().out
+    assert command in ACTIONS

@@ -1,0 +1,207 @@
+"""The words of the measurement commands, the same for `python -m irt` and `ragexam`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from irt.adaptive import CHOICES
+from irt.choosing import CRITERIA
+from irt.estimation import METHODS
+from irt.linking import METHODS as LINKINGS
+from irt.model import MODELS
+from irt.power import DESIGNS, SCALES
+from irt.scoring import METHODS as SCORINGS
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, raised as ValueError."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the words given."""
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
+class Command(NamedTuple):
+    """A command: what it does, an example of its words, and what declares its options."""
+
+    purpose: str
+    example: str
+    declare: Callable[[argparse.ArgumentParser], None]
+
+
+def parser(program: str) -> OneLineParser:
+    """The parser of all commands, to be called as `program` (`python -m irt`, or `ragexam`)."""
+    whole = OneLineParser(program, description="Item response theory for any table of right, wrong or rated answers.")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, command in COMMANDS.items():
+        one = commands.add_parser(
+            name,
+            help=command.purpose,
+            description=f"{command.purpose[0].upper()}{command.purpose[1:]}.",
+            epilog=f"Example: {program} {name} {command.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.declare(one)
+        one.add_argument("--json", action="store_true", help="print the result as JSON")
+        one.add_argument("-q", "--quiet", action="store_true", help="no progress on standard error")
+    return whole
+
+
+def names(words: str) -> list[str]:
+    """The names in a comma-separated list."""
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
+def pairs(words: str) -> list[tuple[str, ...]]:
+    """The interactions in a list such as `llm:retriever,llm:icl`."""
+    return [tuple(part.strip() for part in word.split(":")) for word in names(words)]
+
+
+def numbers(words: str) -> list[float]:
+    """The numbers in a comma-separated list."""
+    return [float(word) for word in names(words)]
+
+
+def _table(one: argparse.ArgumentParser, folder: str) -> None:
+    one.add_argument("responses", type=Path, metavar="RESPONSES", help="long or wide table, .csv or .parquet")
+    one.add_argument(
+        "--facets",
+        type=names,
+        metavar="F,...",
+        help="facet columns, comma separated (default: all that vary; none: '')",
+    )
+    one.add_argument("--options", type=int, metavar="N", default=4, help="choices per item, for guessing (default 4)")
+    one.add_argument(
+        "--interval", type=float, metavar="P", default=0.9, help="probability of central intervals (default 0.9)"
+    )
+    one.add_argument("--seed", type=int, metavar="N", default=0, help="random seed (default 0)")
+    one.add_argument("--out", type=Path, metavar="DIR", help=folder)
+
+
+def _fit(one: argparse.ArgumentParser) -> None:
+    _table(one, "folder for items, abilities, components, draws and fit.json")
+    one.add_argument("--model", default="2pl", help=f"{', '.join(MODELS)}, auto, or grm for ratings (default 2pl)")
+    one.add_argument("--method", default="nuts", help=f"{', '.join(METHODS)} (default nuts)")
+    one.add_argument("--backend", help="implementation of the method (default: its first)")
+    one.add_argument(
+        "--interactions", type=pairs, metavar="F:F,...", default=[], help="facet pairs such as llm:retriever,llm:icl"
+    )
+    one.add_argument("--graded", action="store_true", help="scores are ratings 0, 1, 2, ... (with --model grm)")
+    one.add_argument("--top", type=int, metavar="N", help="highest rating (default: column top, else the largest seen)")
+
+
+def _prune(one: argparse.ArgumentParser) -> None:
+    _table(one, "folder for prune.json")
+    one.add_argument("--keep", type=float, default=0.7, help="share of the items to keep (default 0.7)")
+    one.add_argument("--quantile", type=float, default=0.1, help="share dropped per round (default 0.1)")
+    one.add_argument("--holdout", type=float, default=0.3, help="share of students who only judge (default 0.3)")
+    one.add_argument("--criterion", default="discrimination", help=f"{' or '.join(CRITERIA)} (default discrimination)")
+    one.add_argument("--at", type=numbers, metavar="THETA,...", help="abilities at which information counts")
+    one.add_argument("--groups", type=Path, metavar="FILE.csv", help="item,group: each group keeps its part")
+    one.add_argument("--stop", choices=["auto"], help="auto: stop before a round that shows no credible gain")
+    one.add_argument("--model", default="2pl", help="2pl, 3pl or 4pl (default 2pl)")
+    one.add_argument("--method", default="map", help="method of the refits (default map)")
+
+
+def _saved(one: argparse.ArgumentParser, *others: tuple[str, str]) -> None:
+    one.add_argument("fit", type=Path, metavar="FIT", help="folder written by fit")
+    for name, purpose in others:
+        one.add_argument(name.lower(), metavar=name, help=purpose)
+
+
+def _information(one: argparse.ArgumentParser) -> None:
+    _saved(one)
+    one.add_argument("--low", type=float, default=-3.0, help="lowest ability (default -3)")
+    one.add_argument("--high", type=float, default=3.0, help="highest ability (default 3)")
+    one.add_argument("--points", type=int, default=25, help="number of abilities (default 25)")
+    one.add_argument("--groups", type=Path, metavar="FILE.csv", help="item,group: one curve per group")
+
+
+def _dif(one: argparse.ArgumentParser) -> None:
+    _saved(one)
+    one.add_argument("--facet", required=True, help="the facet whose levels are compared")
+    one.add_argument("--responses", type=Path, metavar="FILE", help="table with the facet, if the fit has it not")
+    one.add_argument("--out", type=Path, metavar="DIR", help="folder for the table")
+
+
+def _check(one: argparse.ArgumentParser) -> None:
+    _saved(one)
+    one.add_argument("--groups", type=Path, metavar="FILE.csv", help="item,group: items that may depend on each other")
+    one.add_argument("--options", type=Path, metavar="FILE.csv", help="student, then the chosen option of each item")
+    one.add_argument("--key", type=Path, metavar="FILE.csv", help="item,key: the right options")
+    one.add_argument("--seed", type=int, metavar="N", help="random seed (default: that of the fit)")
+    one.add_argument("--out", type=Path, metavar="DIR", help="folder for one CSV per check")
+
+
+def _score(one: argparse.ArgumentParser) -> None:
+    _saved(one)
+    one.add_argument("responses", type=Path, metavar="RESPONSES", help="their answers")
+    one.add_argument("--method", default="eap", help=f"{', '.join(SCORINGS)} (default eap)")
+    one.add_argument("--known", action="store_true", help="take the items as known exactly")
+
+
+def _adaptive(one: argparse.ArgumentParser) -> None:
+    _saved(one)
+    one.add_argument("--pipeline", required=True, metavar="P", help="the student who sits it")
+    one.add_argument("--responses", type=Path, metavar="FILE", help="recorded answers (default: those in the fit)")
+    one.add_argument("--live", action="store_true", help="print each item's id, read its score (0 or 1) from stdin")
+    one.add_argument("--state", type=Path, metavar="FILE", help="keeps a live exam's answers, to go on from")
+    one.add_argument("--se", type=float, help="stop at this standard error (default: full exam's + 20 %%)")
+    one.add_argument("--longest", type=int, help="stop after so many items")
+    one.add_argument("--choice", default="information", help=f"{', '.join(CHOICES)} (default information)")
+    one.add_argument("--seed", type=int, metavar="N", default=0, help="random seed (default 0)")
+
+
+def _link(one: argparse.ArgumentParser) -> None:
+    one.add_argument("fit", type=Path, metavar="FIT_A", help="the fit whose scale is kept")
+    one.add_argument("fit_b", type=Path, metavar="FIT_B", help="the fit that is moved")
+    one.add_argument("--method", default="stocking-lord", help=f"{', '.join(LINKINGS)} (default stocking-lord)")
+    one.add_argument("--symmetric", action="store_true", help="match the curves on both scales")
+    one.add_argument("--out", type=Path, metavar="DIR", help="folder for items, abilities and drift of the anchors")
+
+
+def _compare(one: argparse.ArgumentParser) -> None:
+    _saved(one, ("A", "a student, or a level of a facet"), ("B", "another"))
+    one.add_argument("--facet", help="the facet, when several have both levels")
+
+
+def _power(one: argparse.ArgumentParser) -> None:
+    _saved(one)
+    one.add_argument("--gap", type=float, help="gap between two students")
+    one.add_argument("--questions", type=int, metavar="N", help="instead of --gap: what gap do so many items show")
+    one.add_argument("--at", type=float, default=0.0, help="ability halfway between them (default 0)")
+    one.add_argument("--power", type=float, default=0.8, help="probability to find the gap (default 0.8)")
+    one.add_argument("--level", type=float, default=0.05, help="two-sided level (default 0.05)")
+    one.add_argument("--scale", default="ability", help=f"scale of the gap: {' or '.join(SCALES)} (default ability)")
+    one.add_argument("--design", default="paired", help=f"{' or '.join(DESIGNS)} items (default paired)")
+
+
+COMMANDS = {
+    "fit": Command(
+        "fit a model; write items, abilities, components, draws and fit.json",
+        "responses.csv --facets llm,retriever,icl --model 2pl --method nuts --out fit",
+        _fit,
+    ),
+    "prune": Command(
+        "drop the items worth least, judged on held-out students",
+        "responses.csv --keep 0.7 --criterion information --groups topics.csv --out pruned",
+        _prune,
+    ),
+    "information": Command(
+        "print the information curve of a fit as CSV", "fit --low -3 --high 3 --points 13", _information
+    ),
+    "check": Command(
+        "say whether a fit can be believed, and which items to mend", "fit --groups documents.csv --out checks", _check
+    ),
+    "dif": Command("find items that treat equally able students differently", "fit --facet llm", _dif),
+    "score": Command("abilities of new students on the items of a fit", "fit new.csv --method wle", _score),
+    "adaptive": Command(
+        "an adaptive exam: from recorded answers, or live", "fit --pipeline new --responses new.csv", _adaptive
+    ),
+    "link": Command("put fit B on the scale of fit A by the items they share", "fit fit-next --out linked", _link),
+    "compare": Command("two students, or two levels of a facet", "fit bm25 oracle", _compare),
+    "power": Command("items needed to tell a gap apart, or the gap that items show", "fit --gap 0.2", _power),
+}

@@ -1,0 +1,146 @@
+"""From a table of answers to a folder: a fit, or a shorter exam, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from irt.estimation import fit as fit_model
+from irt.fitting.outcome import Progress
+from irt.reading import read_responses
+from irt.responses import ResponseMatrix, constant_facets, facet_names
+from irt.result import Fit
+from irt.review import labels
+from irt.said import Said, text
+from irt.selection import Pruned, prune
+from irt.storage import record
+
+SHOWN = 30
+UNSAVED = "Nothing was written: --out DIR keeps the result."
+
+
+@dataclass(frozen=True)
+class Table:
+    """A response table to read; `facets` None takes all that vary, `graded` reads ratings up to `top`."""
+
+    path: Path
+    facets: Sequence[str] | None = None
+    graded: bool = False
+    top: int | None = None
+
+    def read(self) -> ResponseMatrix:
+        """The table; a facet of one level that nobody named is left out, which its notes say."""
+        data = read_responses(self.path, self.facets, graded=self.graded, top=self.top)
+        return varying(data) if self.facets is None else data
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """What to fit and how."""
+
+    model: str = "2pl"
+    method: str = "nuts"
+    backend: str | None = None
+    interactions: Sequence[Sequence[str]] = ()
+    options: int = 4
+    interval: float = 0.9
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Shortening:
+    """What to drop and how it is judged; `groups` is a file `item,group` whose groups keep their parts."""
+
+    keep: float = 0.7
+    quantile: float = 0.1
+    holdout: float = 0.3
+    criterion: str = "discrimination"
+    at: Sequence[float] | None = None
+    groups: Path | None = None
+    stop: str | None = None
+    model: str = "2pl"
+    method: str = "map"
+    options: int = 4
+    interval: float = 0.9
+    seed: int = 0
+
+
+def varying(data: ResponseMatrix) -> ResponseMatrix:
+    """The table without facets that have one level only, which its notes tell: there is nothing to compare."""
+    constant = constant_facets(data)
+    notes = tuple(
+        f"Facet '{name}' has one level only and was left out: there is nothing to compare." for name in constant
+    )
+    kept = data.with_facets([name for name in facet_names(data) if name not in constant])
+    return replace(kept, notes=(*data.notes, *notes))
+
+
+def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progress: Progress | None = None) -> Said:
+    """Fit a table; `out` receives items, abilities, components, draws and `fit.json`."""
+    result = fit_model(
+        data,
+        how.model,
+        how.method,
+        interactions=how.interactions,
+        options=how.options,
+        backend=how.backend,
+        seed=how.seed,
+        interval=how.interval,
+        progress=progress,
+    )
+    if out is not None:
+        result.save(out)
+    notes = result.warnings if out is not None else (*result.warnings, UNSAVED)
+    return Said(record(result), _fit_lines(result, out), notes)
+
+
+def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progress: Progress | None = None) -> Said:
+    """Shorten an exam; `out` receives `prune.json`."""
+    result = prune(
+        data,
+        keep=how.keep,
+        quantile=how.quantile,
+        holdout=how.holdout,
+        criterion=how.criterion,
+        information_at=how.at,
+        groups=None if how.groups is None else labels(how.groups, "group"),
+        stop=how.stop,
+        model=how.model,
+        method=how.method,
+        options=how.options,
+        interval=how.interval,
+        seed=how.seed,
+        progress=progress,
+    )
+    if out is not None:
+        result.save(out)
+    notes = result.warnings if out is not None else (*result.warnings, UNSAVED)
+    return Said(result.to_json(), _prune_lines(result), (*data.notes, *notes))
+
+
+def _fit_lines(result: Fit, out: Path | None) -> str:
+    lines = [f"{result.model} by {result.method}: {'converged' if result.converged else 'NOT CONVERGED'}"]
+    lines[0] += f"; reliability {result.reliability:.3f}"
+    for term in result.design.terms:
+        top = result.probability_best(term.name).iloc[0]
+        lines.append(f"best {term.name}: {top['level']} (probability {top['probability']:.2f})")
+    name = "components" if result.design.terms else "abilities"
+    table = getattr(result, name)
+    lines.append(text(table, None if out is None else SHOWN))
+    if out is not None and len(table) > SHOWN:
+        lines.append(f"{len(table) - SHOWN} more rows: {out / name}.csv")
+    return "\n".join(lines)
+
+
+def _prune_lines(result: Pruned) -> str:
+    gain, random, ranks = result.heldout_gain, result.random, result.rank_agreement
+    lines = [
+        f"kept {len(result.kept)}, dropped {len(result.dropped)}: {result.stopped}",
+        f"held-out gain in mean information {gain.estimate:+.1%} [{gain.low:+.1%}, {gain.high:+.1%}]"
+        + ("" if gain.low > 0 else "; no gain can be claimed"),
+        f"better than {random.beaten:.0%} of random subsets as long; order of the held-out students: "
+        f"Kendall's tau {ranks.estimate:.3f} [{ranks.low:.3f}, {ranks.high:.3f}]",
+    ]
+    lines += [f"group {label}: {after} of {before}" for label, (before, after) in result.groups.items()]
+    return "\n".join([*lines, *(f"{drop.round}\t{drop.item}\t{drop.reason}" for drop in result.dropped)])

@@ -1,0 +1,129 @@
+"""What the commands ask about a saved fit itself: its information, its checks, how its items treat the levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from irt.checks import dif, report
+from irt.inquiry import right_or_wrong
+from irt.reading import read_responses
+from irt.responses import facet_names
+from irt.result import Fit, Information
+from irt.said import Said, doubts, rows, text, write_tables
+from irt.storage import load_fit
+
+SHOWN = 15
+
+
+def informed(folder: Path, low: float, high: float, points: int, groups: Path | None = None) -> Said:
+    """The information of the exam over a grid of abilities, by group of items when a file of groups is given."""
+    if points < 1 or high < low:
+        raise ValueError(f"{points} points from {low:g} to {high:g} is not a grid")
+    fit = load_fit(folder)
+    grid = np.linspace(low, high, points)
+    if groups is not None:
+        table = fit.information_by(_members(labels(groups, "group"), fit), grid)
+        return Said({"groups": rows(table)}, table.to_csv(index=False).strip(), doubts(fit))
+    found = fit.information(grid)
+    curves = {item: row.tolist() for item, row in zip(found.items, found.mean, strict=True)}
+    parts = {"mean": found.total, "low": found.total_low, "high": found.total_high}
+    total = {name: values.tolist() for name, values in parts.items()}
+    record = {"theta": found.theta.tolist(), "total": total, "reliability": fit.reliability, "items": curves}
+    return Said(record, _curve_lines(found), doubts(fit))
+
+
+def differing(folder: Path, facet: str, responses: Path | None = None, out: Path | None = None) -> Said:
+    """Items that treat the levels of a facet differently; `responses` when the fit's own table lacks the facet."""
+    fit = right_or_wrong(folder)
+    data = fit.data if responses is None else read_responses(responses).select(fit.data.items)
+    if facet not in facet_names(data) and responses is None:
+        there = ", ".join(facet_names(data)) or "none"
+        raise ValueError(f"the fit has no facet '{facet}' (it has {there}); give the table that has it: --responses")
+    table = dif(data, fit.parameters, facet)
+    if out is not None:
+        write_tables(out, {f"dif {facet}": table})
+    found = [str(sentence) for sentence in table["sentence"] if sentence]
+    tested = int(table["p"].notna().sum())
+    head = f"{len(found)} of {tested} comparisons differ by facet {facet} (5 %, adjusted for {tested})"
+    shown = text(table[["item", "level", "against", "effect", "low", "high", "p_adjusted", "class"]], SHOWN)
+    record = {"facet": facet, "tested": tested, "flagged": len(found), "sentences": found, "items": rows(table)}
+    return Said(record, "\n".join([head, *(f"- {sentence}" for sentence in found), shown]), doubts(fit))
+
+
+def checked(
+    folder: Path,
+    groups: Path | None = None,
+    options: Path | None = None,
+    key: Path | None = None,
+    seed: int | None = None,
+    out: Path | None = None,
+) -> Said:
+    """Every check that the fit allows, gravest first; `out` receives one CSV per table.
+
+    `groups` (`item,group`) names items that may depend on each other; `options` (first column the student, then the
+    chosen option of each item) and `key` (`item,key`) let a wrong key be told with the right one.
+    """
+    fit = right_or_wrong(folder)
+    found = report(
+        fit,
+        None if groups is None else labels(groups, "group"),
+        None if options is None else chosen_options(options),
+        None if key is None else labels(key, "key"),
+        seed=seed,
+    )
+    if out is not None:
+        write_tables(out, found.tables)
+    record = {
+        "sentences": list(found.sentences),
+        "skipped": dict(found.skipped),
+        "tables": {name: rows(table) for name, table in found.tables.items()},
+    }
+    return Said(record, str(found))
+
+
+def labels(path: Path, column: str) -> dict[str, str]:
+    """What a CSV file with the columns `item` and `column` says of each item; ValueError for another file."""
+    table = _texts(path)
+    for name in ("item", column):
+        if name not in table.columns:
+            raise ValueError(f"{path}:1: no column '{name}'; a table item,{column} was wanted")
+    found: dict[str, str] = {}
+    for line, (item, label) in enumerate(zip(table["item"], table[column], strict=True), start=2):
+        if found.setdefault(item, label) != label:
+            raise ValueError(f"{path}:{line}: item '{item}' is '{label}' here and '{found[item]}' above")
+    return found
+
+
+def chosen_options(path: Path) -> pd.DataFrame:
+    """Chosen options, one row per student (the first column) and one column per item; empty where none was chosen."""
+    table = _texts(path)
+    return table.set_index(table.columns[0])
+
+
+def _texts(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file; a CSV table was wanted")
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a readable CSV ({' '.join(str(error).split())[:120]})") from error
+    return table.rename(columns=str.strip)
+
+
+def _members(label: Mapping[str, str], fit: Fit) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for item in fit.data.items:
+        if item not in label:
+            raise ValueError(f"item '{item}' has no group; a label for every item was wanted")
+        groups.setdefault(label[item], []).append(item)
+    return groups
+
+
+def _curve_lines(found: Information) -> str:
+    columns = (found.theta, found.total, found.total_low, found.total_high, found.standard_error)
+    lines = [",".join(f"{value:.6g}" for value in row) for row in zip(*columns, strict=True)]
+    return "\n".join(["theta,information,low,high,standard_error", *lines])

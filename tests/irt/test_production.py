@@ -1,0 +1,72 @@
+"""From a table to a folder: which facets are used, what is written, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import irt
+from irt.production import Estimation, Shortening, Table, fitted, pruned
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "responses.csv"
+    data = irt.simulate(items=20, facets={"retriever": 4, "icl": 3}, seed=2).data
+    irt.write_responses(data, path)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([f"{lines[0]},llm", *(f"{line},one" for line in lines[1:])]) + "\n")
+    return path
+
+
+def test_a_facet_of_one_level_is_left_out_and_said(table: Path, tmp_path: Path) -> None:
+    said = fitted(Table(table).read(), Estimation(method="map"), tmp_path / "fit")
+    assert "Facet 'llm' has one level only and was left out: there is nothing to compare." in said.warnings
+    components = (tmp_path / "fit" / "components.csv").read_text()
+    assert "retriever" in components
+    assert "llm" not in components
+
+
+def test_a_facet_of_one_level_that_was_named_is_refused(table: Path) -> None:
+    with pytest.raises(ValueError, match="llm"):
+        fitted(Table(table, ["llm"]).read(), Estimation(method="map"))
+
+
+def test_the_facets_of_a_fit_can_be_chosen(table: Path, tmp_path: Path) -> None:
+    said = fitted(Table(table, ["icl"]).read(), Estimation(method="map"), tmp_path / "fit")
+    assert said.record["facets"] == ["icl"]
+    assert "best icl:" in said.lines
+    assert "best retriever:" not in said.lines
+    said = fitted(Table(table, []).read(), Estimation(method="map"))
+    assert said.record["facets"] == []
+    assert "Nothing was written: --out DIR keeps the result." in said.warnings
+
+
+def test_interactions_are_fitted(table: Path) -> None:
+    how = Estimation(method="map", interactions=[("retriever", "icl")])
+    assert fitted(Table(table).read(), how).record["interactions"] == [["retriever", "icl"]]
+
+
+def test_an_unknown_backend_is_refused(table: Path) -> None:
+    with pytest.raises(ValueError, match="has no backend 'stan'"):
+        fitted(Table(table).read(), Estimation(method="map", backend="stan"))
+
+
+def test_pruning_keeps_the_wanted_share(table: Path, tmp_path: Path) -> None:
+    said = pruned(Table(table).read(), Shortening(keep=0.5), tmp_path / "pruned")
+    assert len(said.record["kept"]) == 10
+    assert {drop["item"] for drop in said.record["dropped"]} | set(said.record["kept"]) == set(
+        Table(table).read().items
+    )
+    gain = said.record["heldout_gain"]
+    assert gain["low"] <= gain["estimate"] <= gain["high"]
+    assert (tmp_path / "pruned" / "prune.json").is_file()
+
+
+def test_long_tables_are_cut_where_a_file_has_the_rest(tmp_path: Path) -> None:
+    data = irt.simulate(50, 10, seed=1).data
+    said = fitted(data, Estimation(method="mml"), tmp_path / "fit")
+    assert f"20 more rows: {tmp_path}/fit/abilities.csv" in said.lines
+    assert "s40" not in said.lines
+    assert "s40" in fitted(data, Estimation(method="mml")).lines
