@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("table", type=Path)
     parser.add_argument("--splits", type=int, default=3, help="random halves of the LLMs (default 3)")
     parser.add_argument("--calibration", type=float, default=0.7, help="share of the LLMs that calibrate (default .7)")
-    parser.add_argument("--method", default="map", help="method of the calibration (default map)")
+    parser.add_argument("--method", default="nuts", help="method of the calibration (default nuts)")
     parser.add_argument("--within", type=float, default=0.2, help="error above the full exam's (default .2)")
     parser.add_argument("--model", default="2pl")
     parser.add_argument("--choices", default="information,posterior,kl,random")

@@ -11,7 +11,7 @@ from irt.adaptive import CHOICES
 from irt.choosing import CRITERIA
 from irt.estimation import METHODS
 from irt.linking import METHODS as LINKINGS
-from irt.model import MODELS
+from irt.model import MODELS, SHARED_GUESSING
 from irt.power import DESIGNS, SCALES
 from irt.scoring import METHODS as SCORINGS
 
@@ -83,11 +83,16 @@ def _table(one: argparse.ArgumentParser, folder: str) -> None:
 
 def _fit(one: argparse.ArgumentParser) -> None:
     _table(one, "folder for items, abilities, components, draws and fit.json")
-    one.add_argument("--model", default="2pl", help=f"{', '.join(MODELS)}, auto, or grm for ratings (default 2pl)")
+    one.add_argument(
+        "--model", default="2pl", help=f"{', '.join(MODELS)}, {SHARED_GUESSING}, auto, or grm (default 2pl)"
+    )
     one.add_argument("--method", default="nuts", help=f"{', '.join(METHODS)} (default nuts)")
     one.add_argument("--backend", help="implementation of the method (default: its first)")
     one.add_argument(
         "--interactions", type=pairs, metavar="F:F,...", default=[], help="facet pairs such as llm:retriever,llm:icl"
+    )
+    one.add_argument(
+        "--covariates", type=names, metavar="F,...", default=[], help="columns of numbers with a smooth effect"
     )
     one.add_argument("--graded", action="store_true", help="scores are ratings 0, 1, 2, ... (with --model grm)")
     one.add_argument("--top", type=int, metavar="N", help="highest rating (default: column top, else the largest seen)")

@@ -39,9 +39,17 @@ def run(arguments: Sequence[str], program: str = "python -m irt", step: Step | N
 
 
 def _fit(given: Namespace, step: Step) -> Said:
-    data = production.Table(given.responses, given.facets, given.graded, given.top).read()
+    columns = None if given.facets is None else [*given.facets, *given.covariates]
+    data = production.Table(given.responses, columns, given.graded, given.top).read()
     how = production.Estimation(
-        given.model, given.method, given.backend, given.interactions, given.options, given.interval, given.seed
+        given.model,
+        given.method,
+        given.backend,
+        given.interactions,
+        given.covariates,
+        given.options,
+        given.interval,
+        given.seed,
     )
     with step("fit") as progress:
         return production.fitted(data, how, given.out, progress)

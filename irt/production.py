@@ -43,6 +43,7 @@ class Estimation:
     method: str = "nuts"
     backend: str | None = None
     interactions: Sequence[Sequence[str]] = ()
+    covariates: Sequence[str] = ()
     options: int = 4
     interval: float = 0.9
     seed: int = 0
@@ -83,6 +84,7 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
         how.model,
         how.method,
         interactions=how.interactions,
+        covariates=how.covariates,
         options=how.options,
         backend=how.backend,
         seed=how.seed,
