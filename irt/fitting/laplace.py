@@ -43,6 +43,8 @@ CHEAP, DEAR = 5e8, 1e11
 """Operations a factorisation may take within the climb, and at its end."""
 NODES, DAMPED, STRIDE = 9, 0.7, 1.0
 """Of integrated abilities: quadrature nodes, share of a step that is taken (whole ones oscillate), its largest size."""
+LEAST_KNOWN = 4.0
+"""Largest step of the logit of an asymptote."""
 DOUBLE = 1_000_000
 """Cells up to which the climb keeps their weights in double precision."""
 
@@ -106,7 +108,10 @@ class LaplaceFit:
 
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
     """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities."""
-    fit = _climb(problem, progress, False)
+    try:
+        fit = _climb(problem, progress, False)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"no stable mode of {problem.model} in this table; a simpler model was wanted") from error
     if joint or (fit.converged and not at_bound(problem, fit) and _bias(fit) < BIASED):
         return fit
     try:
@@ -319,7 +324,7 @@ def _scoring_step(
 ) -> tuple[Point, float, float]:
     """One step, of at most `STRIDE`, with backtracking from `value`; the point, its value, the largest change."""
     step = _step(problem, point, slope, curvature)
-    length = 1.0 if value > -np.inf else min(DAMPED, STRIDE / float(np.max(np.abs(step.x))))
+    length = _longest(problem, step) if value > -np.inf else min(DAMPED, STRIDE / float(np.max(np.abs(step.x))))
     for _ in range(30):
         candidate = Point(point.w + length * step.w, point.x + length * step.x)
         reached, _ = _objective(problem, scales, candidate)
@@ -327,6 +332,12 @@ def _scoring_step(
             return candidate, reached, length * max(float(np.max(np.abs(step.w))), float(np.max(np.abs(step.x))))
         length /= 2
     return point, value, 0.0
+
+
+def _longest(problem: Problem, step: Point) -> float:
+    """Share of a step that may be taken: logits of asymptotes far out have next to no information, so steps go wild."""
+    far = float(np.max(np.abs(step.x[1 + int(problem.free_a) :]), initial=0.0))
+    return min(1.0, LEAST_KNOWN / far) if far > 0 else 1.0
 
 
 def _step(problem: Problem, point: Point, slope: Point, curvature: Curvature) -> Point:
