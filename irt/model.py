@@ -27,6 +27,8 @@ from irt.responses import Floats, ResponseMatrix
 
 MODELS = ("1pl", "2pl", "3pl", "4pl")
 Options = int | Sequence[int] | Mapping[str, int]
+SMALLEST_UNIT = 1e-8
+"""Least spread of abilities that a scale is made of."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
         unit = np.sqrt(np.mean((raw.theta - centre[:, None]) ** 2, axis=1))
     else:
         centre, unit = np.zeros(len(raw.theta)), raw.residual_scale
-    unit = np.maximum(unit, 1e-8)
+    unit = np.maximum(unit, SMALLEST_UNIT)
     column = unit[:, None]
     draws = {
         "a": raw.a * column,
