@@ -119,6 +119,9 @@ def constant_facets(data: ResponseMatrix) -> tuple[str, ...]:
 
 
 def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
+    for name in ids:
+        if "\0" in name:
+            raise ValueError(f"{kind} {name!r} holds a null character; text was wanted")
     if len(set(ids)) == len(ids):
         return
     seen: set[str] = set()
