@@ -55,6 +55,7 @@ def fit(
     per item (one number, a list, or a mapping), on which guessing is centred. Raises ValueError (one line) for a table
     or design that cannot be estimated.
     """
+    facets = (facets,) if isinstance(facets, str) else facets
     if model == "grm":
         return fit_graded(
             data,

@@ -92,7 +92,6 @@ class ResponseMatrix:
 
     def with_facets(self, facets: Sequence[str]) -> ResponseMatrix:
         """The same answers with only these facet columns; ValueError names a facet it does not hold."""
-        facets = (facets,) if isinstance(facets, str) else facets
         known = () if self.facets is None else tuple(str(name) for name in self.facets.columns)
         for name in facets:
             if name not in known:
