@@ -26,7 +26,7 @@ from irt.fitting.ability import Known, Loadings, loadings
 from irt.fitting.gaussian import Coupling, Joint, Point, Solver, StudentsKept, log_determinant, solver
 from irt.fitting.item_coordinates import chain_rule, log_prior, parameters, prior_terms, width
 from irt.fitting.scales import Scales, widest_a
-from irt.kernels import ItemParameters
+from irt.kernels import ItemParameters, smoothed_logit
 from irt.model import Problem, RawDraws
 from irt.responses import Floats
 
@@ -222,7 +222,7 @@ def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: in
 
 def _starting_point(problem: Problem, scales: Scales) -> Point:
     """Abilities and difficulties from smoothed logits of the proportions correct."""
-    student, item = (_smoothed_logit(*totals) for totals in (problem.answers.by_student, problem.answers.by_item))
+    student, item = (smoothed_logit(*totals) for totals in (problem.answers.by_student, problem.answers.by_item))
     # Ridge regression of the logits on the loadings, by the posterior of abilities known to 10 units of information.
     start = Known(_loadings(problem, scales), np.full(len(student), 10.0))
     w = start.solve(start.loadings.back(10.0 * (student - student.mean())))
@@ -234,10 +234,6 @@ def _starting_point(problem: Problem, scales: Scales) -> Point:
     if problem.slipping:
         x[row + 1] = np.log(problem.priors.upper / (1 - problem.priors.upper))
     return Point(w, x)
-
-
-def _smoothed_logit(right: Floats, wrong: Floats) -> Floats:
-    return np.asarray(np.log((right + 0.5) / (wrong + 0.5)))
 
 
 def _loadings(problem: Problem, scales: Scales) -> Loadings:
