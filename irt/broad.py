@@ -93,4 +93,4 @@ def _read_wide(path: Path) -> pd.DataFrame:
 def _opened(path: Path) -> Iterator[TextIO]:
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
-        yield lines  # type: ignore[misc]
+        yield lines

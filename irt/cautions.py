@@ -26,7 +26,7 @@ def joined_students(data: ResponseMatrix) -> NDArray[np.bool_]:
     students[0] = True
     reached = 0
     while reached < (reached := int(students.sum())) < len(students):
-        students = asked[:, asked[students].any(axis=0)].any(axis=1)
+        students = np.asarray(asked[:, np.asarray(asked[students]).any(axis=0)].any(axis=1))
     return students
 
 

@@ -162,7 +162,7 @@ def test_impossible_numbers_are_named(scores: object, more: dict[str, object], m
 
 def test_words_null_characters_and_repeated_facets_are_refused() -> None:
     with pytest.raises(ValueError, match="scores are not a table of numbers"):
-        irt.ResponseMatrix(np.array([["right", "wrong"]]), ("x",), ("p", "q"))  # type: ignore[arg-type]
+        irt.ResponseMatrix(np.array([["right", "wrong"]]), ("x",), ("p", "q"))
     with pytest.raises(ValueError, match=r"item 'q\\x00' holds a null character"):
         irt.ResponseMatrix(np.zeros((1, 2)), ("x",), ("p", "q\0"))
     facets = pd.DataFrame([["a", "b"]], index=["x"], columns=["llm", "llm"])
