@@ -226,6 +226,7 @@ def begin(fit: Fit, rules: Rules | None = None, items: Sequence[str] | None = No
     `draws` of the fit carry the uncertainty of its items. Raises ValueError for an unknown item, or an item without
     a group, or a group without a share, when shares are given.
     """
+    fit.require_right_or_wrong("an adaptive exam")
     names = fit.data.items if items is None else tuple(items)
     rules = rules or Rules()
     _require_groups(rules, names)

@@ -1,9 +1,10 @@
-"""CSV tables of very many columns, which pandas' reader takes minutes for."""
+"""CSV tables as text: long ones by pandas' reader, wide ones row by row (many columns take pandas minutes)."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,21 +13,69 @@ from typing import TextIO
 import numpy as np
 import pandas as pd
 
-MANY = 2000
 LONGEST_CELL = 10**9
+LONG = ("item", "score")
+"""Columns that make a table long."""
 
 
-def read_broad(path: Path) -> pd.DataFrame | None:
-    """The table as text, its index the line (less 2) each row ends on; None when it has no more than `MANY` columns.
+def read_text(path: Path) -> pd.DataFrame:
+    """The table as text, its index the line (less 2) each row ends on; empty cells and lines are empty strings.
 
-    Raises ValueError for a row of another length than the header, and UnicodeDecodeError.
+    Raises a one-line ValueError for a file that is no CSV in UTF-8, columns without names of their own, and rows of
+    another length than the header.
     """
+    try:
+        header = _header(path)
+        _require_columns(header, path)
+        return _read_long(path) if set(LONG) <= set(header) else _read_wide(path)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start} is not UTF-8; a UTF-8 CSV was wanted") from error
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error, EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{path}: not a readable CSV ({one_line(error)})") from error
+
+
+def one_line(error: Exception) -> str:
+    """The message of an error on one line of at most 200 characters."""
+    return " ".join(str(error).split())[:200]
+
+
+def _header(path: Path) -> list[str]:
     csv.field_size_limit(LONGEST_CELL)
     with _opened(path) as lines:
-        reader = csv.reader(lines)
-        header = next(reader, [])
-        if len(header) <= MANY:
-            return None
+        return [name.strip() for name in next(csv.reader(lines), [])]
+
+
+def _require_columns(header: list[str], path: Path) -> None:
+    """ValueError unless all columns but the first have a name, and each its own."""
+    if not any(header):
+        raise ValueError(f"{path}: not a readable CSV (no header); a line of column names was wanted")
+    if len(header) == 1:
+        found = " ".join(header[0].split())[:80]
+        raise ValueError(f"{path}:1: one column, '{found}'; columns separated by commas were wanted")
+    seen: set[str] = set()
+    for position, name in enumerate(header):
+        if not name and position:
+            raise ValueError(f"{path}:1: column {position + 1} has no name; the id of an item or a facet was wanted")
+        if name in seen:
+            raise ValueError(f"{path}:1: column '{name}' appears twice; one column of each name was wanted")
+        seen.add(name)
+
+
+def _read_long(path: Path) -> pd.DataFrame:
+    table = pd.read_csv(
+        path, dtype=str, keep_default_na=False, na_values=[], encoding="utf-8-sig", skip_blank_lines=False
+    )
+    if not isinstance(table.index, pd.RangeIndex):
+        cells = table.shape[1] + table.index.nlevels
+        raise ValueError(f"{path}:2: {cells} cells; {table.shape[1]}, as in the header, were wanted")
+    table.columns = pd.Index([str(name).strip() for name in table.columns])
+    return table.astype(object).where(table.notna(), "")
+
+
+def _read_wide(path: Path) -> pd.DataFrame:
+    with _opened(path) as lines:
+        reader = csv.reader(lines, strict=True)
+        header = next(reader)
         rows, at = [], []
         for row in reader:
             if not any(row):
@@ -45,4 +94,4 @@ def read_broad(path: Path) -> pd.DataFrame | None:
 def _opened(path: Path) -> Iterator[TextIO]:
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
-        yield lines  # type: ignore[misc]
+        yield lines

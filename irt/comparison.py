@@ -57,6 +57,7 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
     if a == b:
         raise ValueError(f"'{a}' is compared with itself; two names were wanted")
     facet = _facet_of(fit, a, b) if facet is None else facet
+    fit.require_right_or_wrong("a comparison")
     thin = fit.thinned(DRAWS)
     if facet is None:
         ability = fit.compare_students(a, b)

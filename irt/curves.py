@@ -32,6 +32,7 @@ def item_curve(fit: Fit, item: str, theta: Sequence[float] | Floats = GRID, grou
     Groups are of equal size by estimated ability; their intervals are Jeffreys' (Brown, Cai & DasGupta 2001) at the
     fit's level. Students not asked are left out. Raises ValueError for an unknown item.
     """
+    fit.require_right_or_wrong("an item curve")
     if item not in fit.data.items:
         raise ValueError(f"unknown item '{item}'; the fit does not hold it")
     index = fit.data.items.index(item)
@@ -125,6 +126,7 @@ def student_scores(fit: Fit) -> pd.DataFrame:
 
 def score_distribution(fit: Fit, bins: int = 12, seed: int | None = None) -> pd.DataFrame:
     """`start, end, observed, expected, low, high`: students by share right, against replicated tables."""
+    fit.require_right_or_wrong("the distribution of scores")
     draws = fit.thinned(BAND_DRAWS)
     rng = np.random.default_rng([fit.seed if seed is None else seed, 4])
     attempts = fit.data.attempts.astype(np.int64)

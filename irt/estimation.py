@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from irt.answers import pack
+from irt.cautions import cautions
 from irt.checks.loo import loo
 from irt.design import Design, design_of
 from irt.fitting.outcome import Outcome, Progress, Settings
@@ -59,6 +59,7 @@ def fit(
     with a smooth effect (`irt.smooth`). `options` is the number of choices per item (one number, a list, or a mapping),
     on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
     """
+    facets = (facets,) if isinstance(facets, str) else facets
     if model == "grm":
         return fit_graded(
             data,
@@ -168,7 +169,7 @@ class _Call:
             seconds=outcome.seconds,
         )
         notes = [*self.data.notes, *self.design.notes, *_advice(problem, self.data), *outcome.notes]
-        notes += _item_notes(result)
+        notes += cautions(result)
         if self.method not in SAMPLERS or self.data.asked.sum() > LOO_CELLS:
             return replace(result, warnings=tuple(notes))
         scored = loo(self.data, result.thinned(1000))
@@ -236,15 +237,3 @@ def _advice(problem: Problem, data: ResponseMatrix) -> list[str]:
             f"(chance level); about {FEW_STUDENTS} students are needed to estimate it."
         ]
     return []
-
-
-def _item_notes(result: Fit) -> list[str]:
-    """Sentences about items whose answers alone cannot place them."""
-    right, wrong = pack(result.data).by_item
-    notes = []
-    for word, extreme in (("correctly", wrong == 0), ("wrongly", right == 0)):
-        count = int(extreme.sum())
-        if count:
-            noun = "item was" if count == 1 else "items were"
-            notes.append(f"{count} {noun} answered {word} by every student; the prior places them.")
-    return notes

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.kernels import log_sigmoid, namespace
 from irt.responses import Floats
 
 TINY = 1e-300
@@ -28,7 +29,7 @@ class GradedParameters(NamedTuple):
 def cumulative(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     """P(score >= k) for k = 1..K, `[..., K]`; 0 beyond an item's highest score."""
     xp, x, real = _logits(theta, a, thresholds, top)
-    return xp.where(real, xp.exp(_log_sigmoid(xp, x)), 0.0)
+    return xp.where(real, xp.exp(log_sigmoid(xp, x)), 0.0)
 
 
 def log_probability(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
@@ -38,8 +39,8 @@ def log_probability(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     factor does not depend on ability.
     """
     xp, x, real = _logits(theta, a, thresholds, top)
-    up = xp.where(real, _log_sigmoid(xp, x), -xp.inf)
-    down = xp.where(real, _log_sigmoid(xp, -x), 0.0)
+    up = xp.where(real, log_sigmoid(xp, x), -xp.inf)
+    down = xp.where(real, log_sigmoid(xp, -x), 0.0)
     inner = real[..., 1:]
     gap = xp.where(inner, x[..., :-1] - x[..., 1:], 1.0)
     between = xp.where(inner, xp.log(xp.maximum(-xp.expm1(-gap), TINY)), 0.0)
@@ -51,13 +52,13 @@ def log_probability(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
 def probability(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     """P(score = k) for k = 0..K, `[..., K + 1]`; 0 beyond an item's highest score."""
     logs = log_probability(theta, a, thresholds, top)
-    return _namespace(logs).exp(logs)
+    return namespace(logs).exp(logs)
 
 
 def log_likelihood(scores: Any, theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     """Log-likelihood `[..., S, I]` of scores `[S, I]`, 0 where NaN; `theta` `[..., S]`, `a` `[..., I]`."""
     logs = log_probability(theta[..., :, None], a[..., None, :], thresholds[..., None, :, :], top)
-    xp = _namespace(logs)
+    xp = namespace(logs)
     asked = ~np.isnan(scores)
     category = np.broadcast_to(np.where(asked, scores, 0.0).astype(np.int64), logs.shape[:-1])
     return xp.where(asked, xp.take_along_axis(logs, category[..., None], axis=-1)[..., 0], 0.0)
@@ -82,7 +83,7 @@ def information(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     and information is its mean over the scores, a sum of positive terms.
     """
     xp, x, real = _logits(theta, a, thresholds, top)
-    steep = xp.where(real, xp.exp(_log_sigmoid(xp, x) + _log_sigmoid(xp, -x)), 0.0)
+    steep = xp.where(real, xp.exp(log_sigmoid(xp, x) + log_sigmoid(xp, -x)), 0.0)
     edge = xp.zeros_like(steep[..., :1])
     pairs = xp.concatenate([edge, steep], axis=-1) + xp.concatenate([steep, edge], axis=-1)
     return xp.asarray(a) ** 2 * (probability(theta, a, thresholds, top) * pairs).sum(axis=-1)
@@ -107,21 +108,8 @@ def padded(thresholds: Floats, top: NDArray[np.int64]) -> Floats:
 
 def _logits(theta: Any, a: Any, thresholds: Any, top: Any) -> tuple[Any, Any, Any]:
     """The namespace, `a (theta - b_k)` `[..., K]`, and which of these exist."""
-    xp = _namespace(theta, a, thresholds)
+    xp = namespace(theta, a, thresholds)
     thresholds = xp.asarray(thresholds)
     real = np.arange(thresholds.shape[-1]) < np.asarray(top)[..., None]
     x = xp.asarray(a)[..., None] * (xp.asarray(theta)[..., None] - thresholds)
     return xp, x, xp.broadcast_to(real, x.shape)
-
-
-def _log_sigmoid(xp: Any, x: Any) -> Any:
-    return -xp.logaddexp(0.0, -x)
-
-
-def _namespace(*arrays: Any) -> Any:
-    """jax.numpy when any argument is a jax array or tracer, else numpy; jax is not imported otherwise."""
-    if any(type(array).__module__.startswith("jax") for array in arrays):
-        import jax.numpy
-
-        return jax.numpy
-    return np

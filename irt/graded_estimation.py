@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from irt import graded_tables
+from irt.cautions import cautions
 from irt.design import Design, build_design, design_of
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.model import Priors
@@ -66,6 +67,7 @@ def fit_graded(
         warnings=(*data.notes, *notes, *design.notes, *_advice(data, method), *outcome.notes),
         seconds=outcome.seconds,
     )
+    fit = replace(fit, warnings=(*fit.warnings, *cautions(fit)))
     return _with_loo(fit) if method == "nuts" and data.asked.sum() <= LOO_CELLS else fit
 
 

@@ -20,18 +20,18 @@ class ItemParameters(NamedTuple):
 
 def probability(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Any:
     """P(correct) = c + (d - c) sigmoid(a (theta - b)), broadcast over its arguments (Barton & Lord 1981)."""
-    xp = _namespace(theta, a, b, c, d)
-    return c + (d - c) * xp.exp(_log_sigmoid(xp, a * (theta - b)))
+    xp = namespace(theta, a, b, c, d)
+    return c + (d - c) * xp.exp(log_sigmoid(xp, a * (theta - b)))
 
 
 def log_probability(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> tuple[Any, Any]:
     """`(log P, log(1 - P))`, finite wherever the exact values are representable."""
-    xp = _namespace(theta, a, b, c, d)
+    xp = namespace(theta, a, b, c, d)
     x = a * (theta - b)
     with np.errstate(divide="ignore"):
         log_c, log_top, log_range = xp.log(c), xp.log1p(-xp.asarray(d)), xp.log(d - xp.asarray(c))
-    right = xp.logaddexp(log_c, log_range + _log_sigmoid(xp, x))
-    wrong = xp.logaddexp(log_top, log_range + _log_sigmoid(xp, -x))
+    right = xp.logaddexp(log_c, log_range + log_sigmoid(xp, x))
+    wrong = xp.logaddexp(log_top, log_range + log_sigmoid(xp, -x))
     return right, wrong
 
 
@@ -40,7 +40,7 @@ def log_likelihood(successes: Any, trials: Any, theta: Any, a: Any, b: Any, c: A
 
     `theta` `[S]`, item parameters `[I]`.
     """
-    xp = _namespace(theta, a, b, c, d)
+    xp = namespace(theta, a, b, c, d)
     right, wrong = log_probability(theta[:, None], a, b, c, d)
     failures = trials - successes
     return xp.where(successes > 0, successes * right, 0.0) + xp.where(failures > 0, failures * wrong, 0.0)
@@ -52,9 +52,9 @@ def information(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Any:
     `P'^2 / (P (1 - P))` with `P' = a (d - c) s (1 - s)`; for d = 1 this is Lord's (1980)
     `a^2 (1 - P)/P ((P - c)/(1 - c))^2`.
     """
-    xp = _namespace(theta, a, b, c, d)
+    xp = namespace(theta, a, b, c, d)
     x = a * (theta - b)
-    log_slope = _log_sigmoid(xp, x) + _log_sigmoid(xp, -x)
+    log_slope = log_sigmoid(xp, x) + log_sigmoid(xp, -x)
     right, wrong = log_probability(theta, a, b, c, d)
     return (a * (d - c)) ** 2 * xp.exp(2.0 * log_slope - right - wrong)
 
@@ -84,11 +84,17 @@ def sigmoid(x: Floats) -> Floats:
     return half
 
 
-def _log_sigmoid(xp: Any, x: Any) -> Any:
+def smoothed_logit(right: Floats, wrong: Floats) -> Floats:
+    """Log odds with half a count more on either side, so that they are finite."""
+    return np.asarray(np.log((right + 0.5) / (wrong + 0.5)))
+
+
+def log_sigmoid(xp: Any, x: Any) -> Any:
+    """Log of the logistic function in the arrays of `xp`, without underflow."""
     return -xp.logaddexp(0.0, -x)
 
 
-def _namespace(*arrays: Any) -> Any:
+def namespace(*arrays: Any) -> Any:
     """jax.numpy when any argument is a jax array or tracer, else numpy; jax is not imported otherwise."""
     if any(type(array).__module__.startswith("jax") for array in arrays):
         import jax.numpy

@@ -23,6 +23,7 @@ from irt.scoring import chosen_items, item_places
 
 METHODS = ("mean-mean", "mean-sigma", "haebara", "stocking-lord")
 FEWEST = 3
+LEAST_A = 0.01
 CUTOFF = 3.0
 MOST_DRIFTING = 0.4
 LEAST_RELATED = 0.7
@@ -80,6 +81,7 @@ def link(
     drift, when the difficulties of the two fits have little to do with one another, and for a fit not converged.
     """
     for which, fit in (("first", fit_a), ("second", fit_b)):
+        fit.require_right_or_wrong("linking")
         if not fit.converged:
             raise ValueError(f"the {which} fit did not converge; a scale that is not settled cannot be linked")
     names = tuple(anchors) if anchors is not None else tuple(i for i in fit_b.data.items if i in set(fit_a.data.items))
@@ -116,7 +118,7 @@ def constants(
             raise ValueError("anchors of equal difficulty do not give a slope by mean-sigma; use mean-mean")
         slope = float(np.std(target.b)) / spread
     else:
-        slope = float(np.mean(source.a) / np.mean(target.a))
+        slope = max(float(np.mean(source.a)), LEAST_A) / max(float(np.mean(target.a)), LEAST_A)
     start = Constants(slope, float(np.mean(target.b) - slope * np.mean(source.b)))
     if method in ("mean-mean", "mean-sigma"):
         return start
@@ -150,6 +152,8 @@ def join(
     """
     anchors = tuple(item for item in second.items if item in set(first.items))
     _require_enough(len(anchors), "common items")
+    if first.top is not None or second.top is not None:
+        raise ValueError("a table of ratings cannot be joined; two tables of right and wrong answers were wanted")
     if facet is not None and labels is None:
         raise ValueError(f"facet '{facet}' needs labels, the names of the two tables")
     parts = [
@@ -219,10 +223,10 @@ class _Pair:
         The errors are those of the differences between anchors: what moves all anchors alike is the line's.
         """
         moved = rescale(self.source, line)
-        miss = np.array([self.target.b - moved.b, np.log(self.target.a / moved.a)])
+        miss = np.array([self.target.b - moved.b, _log(self.target.a) - _log(moved.a)])
         differences = (
             self.target_draws.b - line.slope * self.source_draws.b,
-            np.log(self.target_draws.a) - np.log(self.source_draws.a),
+            _log(self.target_draws.a) - _log(self.source_draws.a),
         )
         error = [np.std(each - each.mean(axis=1, keepdims=True), axis=0) for each in differences]
         return miss, np.asarray(error)
@@ -323,6 +327,11 @@ def _curve_gap(
     up = kernels.sigmoid(moving.a * (there[:, None] - moving.b))
     steep = moving.a * (moving.d - moving.c) * up * (1 - up)
     return gap, np.stack([-steep * each[:, None] for each in by])
+
+
+def _log(a: Floats) -> Floats:
+    """Log discriminations; those below `LEAST_A`, as of items keyed wrongly, count as that."""
+    return np.asarray(np.log(np.maximum(a, LEAST_A)))
 
 
 def _moved(fit: Fit, point: Constants, lines: Floats, order: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -29,6 +29,8 @@ MODELS = ("1pl", "2pl", "3pl", "4pl")
 SHARED_GUESSING = "3pl-shared"
 """A 3pl with one lower asymptote for all items; method `mml` fits it."""
 Options = int | Sequence[int] | Mapping[str, int]
+SMALLEST_UNIT = 1e-8
+"""Least spread of abilities that a scale is made of."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
         unit = np.sqrt(np.mean((raw.theta - centre[:, None]) ** 2, axis=1))
     else:
         centre, unit = np.zeros(len(raw.theta)), raw.residual_scale
-    unit = np.maximum(unit, 1e-8)
+    unit = np.maximum(unit, SMALLEST_UNIT)
     column = unit[:, None]
     draws = {
         "a": raw.a * column,

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from irt.broad import read_broad
-from irt.responses import Floats, ResponseMatrix
+from irt.broad import one_line, read_text
+from irt.responses import LARGEST_TOP, MOST_TRIALS, Floats, ResponseMatrix
 
 LONG = ("student", "item", "score")
 Top = int | Mapping[str, int]
@@ -40,11 +40,13 @@ def read_responses(
     the first column holds the student, every further one an item. In a long table `facets=None` takes every further
     column as a facet, in a wide table facets must be named. An empty score means the item was not asked. Rows that
     repeat a (student, item) pair with the same score are counted once and noted; rows that disagree are an error.
+    Spaces around names and ids do not count.
     `graded=True` reads ratings, whole numbers from 0 to `top`: one number or one per item, by default the column `top`
     of a long table, else the largest score in the table. Raises FileNotFoundError or a one-line ValueError
     `file:line: found; wanted`.
     """
     path = Path(path)
+    facets = (facets,) if isinstance(facets, str) else facets
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file; a response table (.csv or .parquet) was wanted")
     table, source = _read_table(path)
@@ -101,21 +103,9 @@ def _read_table(path: Path) -> tuple[pd.DataFrame, _Source]:
         try:
             table = pd.read_parquet(path)
         except Exception as error:
-            raise ValueError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
+            raise ValueError(f"{path}: not a readable Parquet file ({one_line(error)})") from error
         return _as_text(table), _Source(path, 1)
-    try:
-        broad = read_broad(path)
-        if broad is not None:
-            return broad, _Source(path, 2)
-        table = pd.read_csv(
-            path, dtype=str, keep_default_na=False, na_values=[], encoding="utf-8-sig", skip_blank_lines=False
-        )
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: byte {error.start} is not UTF-8; a UTF-8 CSV was wanted") from error
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ValueError(f"{path}: not a readable CSV ({_one_line(error)})") from error
-    table.columns = pd.Index([str(name).strip() for name in table.columns])
-    return table.astype(object).where(table.notna(), ""), _Source(path, 2)
+    return read_text(path), _Source(path, 2)
 
 
 def _as_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -135,10 +125,6 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
-
-
 @dataclass(frozen=True)
 class _Ratings:
     """Whether scores are ratings, and their highest values if told."""
@@ -150,6 +136,10 @@ class _Ratings:
         """Highest score `[I]`, infinite where the table is to tell; None when scores are 0 or 1."""
         if not self.graded:
             return None
+        told = [] if self.top is None else self.top.values() if isinstance(self.top, Mapping) else [self.top]
+        for value in told:
+            if not (1 <= value <= LARGEST_TOP and value == int(value)):
+                raise ValueError(f"{source.path}: top {value:g} is not a whole number from 1 to {LARGEST_TOP}")
         if not isinstance(self.top, Mapping):
             return np.full(len(items), np.inf if self.top is None else float(self.top))
         for item in items:
@@ -175,7 +165,7 @@ def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | Non
         _require_filled(table[column], rows, column, source)
     if ratings.graded and "trials" in table.columns:
         raise ValueError(f"{source.path}:1: column 'trials' counts right answers; graded scores have none")
-    trials = _parse_trials(table["trials"], rows, source) if "trials" in table.columns else None
+    trials = _parse_trials(table, rows, source) if "trials" in table.columns else None
     students, student_of = _first_appearance(table["student"])
     items, item_of = _first_appearance(table["item"])
     limits = ratings.limits(items, source)
@@ -234,7 +224,7 @@ def _require_filled(column: pd.Series, rows: np.ndarray, name: str, source: _Sou
 
 
 def _first_appearance(column: pd.Series) -> tuple[tuple[str, ...], np.ndarray]:
-    codes, values = pd.factorize(column)
+    codes, values = pd.factorize(column.str.strip())
     return tuple(str(value) for value in values), codes
 
 
@@ -281,12 +271,18 @@ def _wanted(found: float, counted: bool, highest: float | None, limit: float) ->
     return "0, 1 or empty" + (" (ratings are read with graded=True, --graded)" if 1 < found < np.inf else "")
 
 
-def _parse_trials(column: pd.Series, rows: np.ndarray, source: _Source) -> Floats:
-    values = pd.to_numeric(column.str.strip(), errors="coerce").to_numpy(dtype=np.float64)
-    bad = ~((values >= 1) & (values == np.round(values)) & np.isfinite(values))
+def _parse_trials(table: pd.DataFrame, rows: np.ndarray, source: _Source) -> Floats:
+    """Trials of each row, 1 where neither they nor a score is given."""
+    column = table["trials"].str.strip()
+    unasked = ((column == "") & (table["score"].str.strip() == "")).to_numpy()
+    values = pd.to_numeric(column.where(~unasked, "1"), errors="coerce").to_numpy(dtype=np.float64)
+    bad = ~((values >= 1) & (values == np.round(values)) & (values <= MOST_TRIALS))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"{source.at(rows[row])}: trials '{column.iloc[row]}' is not a whole number of at least 1")
+        raise ValueError(
+            f"{source.at(rows[row])}: trials '{column.iloc[row]}' is not a whole number of at least 1 "
+            f"(and at most {MOST_TRIALS})"
+        )
     return values
 
 
@@ -329,8 +325,8 @@ def _facets_of(
     first = pd.Series(np.arange(len(student_of))).groupby(student_of).min().to_numpy()
     chosen = {}
     for name in names:
-        values = table[name].to_numpy(dtype=object)
-        empty = np.array([not str(value).strip() for value in values])
+        values = table[name].str.strip().to_numpy(dtype=object)
+        empty = values == ""
         if empty.any():
             row = int(np.argmax(empty))
             raise ValueError(

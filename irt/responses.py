@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 PIECE = 4_000_000
 """Cells that are checked at a time, so that a large table needs no copies of itself."""
+MOST_TRIALS, LARGEST_TOP = 1_000_000, 1000
+"""Most trials of an answer and highest score of a rating; more is a mistake in the table (or a measurement)."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class ResponseMatrix:
     top: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", np.asarray(self.scores, dtype=np.float64))
+        object.__setattr__(self, "scores", _numbers("scores", self.scores))
         object.__setattr__(self, "students", tuple(str(student) for student in self.students))
         object.__setattr__(self, "items", tuple(str(item) for item in self.items))
         _require_unique("student", self.students)
@@ -44,7 +46,7 @@ class ResponseMatrix:
             wanted = (len(self.students), len(self.items))
             raise ValueError(f"scores have shape {self.scores.shape}; {wanted} (students x items) was wanted")
         if self.trials is not None:
-            object.__setattr__(self, "trials", np.asarray(self.trials, dtype=np.float64))
+            object.__setattr__(self, "trials", _numbers("trials", self.trials))
         if self.top is not None:
             object.__setattr__(self, "top", _highest_scores(self))
         _require_scores(self)
@@ -116,6 +118,9 @@ def constant_facets(data: ResponseMatrix) -> tuple[str, ...]:
 
 
 def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
+    for name in ids:
+        if "\0" in name:
+            raise ValueError(f"{kind} {name!r} holds a null character; text was wanted")
     if len(set(ids)) == len(ids):
         return
     seen: set[str] = set()
@@ -125,17 +130,29 @@ def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
         seen.add(name)
 
 
+def _numbers(name: str, values: object) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} are not a table of numbers ({error}); numbers, NaN where not asked, were wanted"
+        ) from None
+
+
 def _highest_scores(data: ResponseMatrix) -> NDArray[np.int64]:
     if data.trials is not None:
         raise ValueError("a table has both trials and graded scores (top); one of them was wanted")
-    top = np.asarray(data.top, dtype=np.float64)
+    top = _numbers("top", data.top)
     if top.ndim and top.shape != (len(data.items),):
         raise ValueError(f"top has shape {top.shape}; one highest score per item ({len(data.items)},) was wanted")
     top = np.broadcast_to(top, (len(data.items),))
-    bad = ~((top >= 1) & (top == np.round(top)) & np.isfinite(top))
+    bad = ~((top >= 1) & (top == np.round(top)) & (top <= LARGEST_TOP))
     if bad.any():
         item = int(np.argmax(bad))
-        raise ValueError(f"item '{data.items[item]}': top {top[item]:g} is not a whole number of at least 1")
+        raise ValueError(
+            f"item '{data.items[item]}': top {top[item]:g} is not a whole number of at least 1 "
+            f"(and at most {LARGEST_TOP})"
+        )
     return top.astype(np.int64)
 
 
@@ -149,16 +166,23 @@ def _require_scores(data: ResponseMatrix) -> None:
 
 def _require_rows(data: ResponseMatrix, rows: slice) -> None:
     given = data.scores[rows]
-    trials = np.ones_like(given) if data.trials is None else np.nan_to_num(data.trials[rows])
+    trials = np.ones_like(given)
+    if data.trials is not None:
+        trials = np.nan_to_num(data.trials[rows], posinf=-1.0, neginf=-1.0)
     if data.top is not None:
         trials = np.broadcast_to(data.top, given.shape).astype(np.float64)
     asked = ~np.isnan(given)
-    whole = np.isfinite(trials) & (trials == np.round(trials)) & (trials >= 1)
+    whole = (trials == np.round(trials)) & (trials >= 1) & (trials <= MOST_TRIALS)
     scores = np.nan_to_num(given, posinf=-1.0, neginf=-1.0)
     good = whole & (scores >= 0) & (scores <= trials) & (scores == np.round(scores))
     if np.all(good | ~asked):
         return
     row, column = np.argwhere(asked & ~good)[0]
+    if not whole[row, column]:
+        raise ValueError(
+            f"student '{data.students[rows][row]}', item '{data.items[column]}': trials {trials[row, column]:g} is not "
+            f"a whole number from 1 to {MOST_TRIALS}"
+        )
     limit = "trials" if data.top is None else "top"
     counted = data.trials is not None or data.top is not None
     wanted = f"a whole number from 0 to its {limit} ({trials[row, column]:g})" if counted else "0, 1 or NaN"
@@ -171,6 +195,7 @@ def _require_rows(data: ResponseMatrix, rows: slice) -> None:
 def _aligned_facets(facets: pd.DataFrame, students: tuple[str, ...]) -> pd.DataFrame:
     if len(facets) != len(students):
         raise ValueError(f"facets have {len(facets)} rows; {len(students)} students were given")
+    _require_unique("facet", tuple(str(name) for name in facets.columns))
     table = facets.copy()
     table.index = pd.Index([str(student) for student in table.index], name="student")
     if tuple(table.index) != students:

@@ -134,6 +134,11 @@ class Fit:
             return None
         return GradedParameters(np.asarray(self.point["a"]), np.asarray(self.point["thresholds"]), self.data.top)
 
+    def require_right_or_wrong(self, task: str) -> None:
+        """ValueError when the fit is of ratings, which `task` cannot read."""
+        if self.model == "grm":
+            raise ValueError(f"{task} reads right and wrong answers; a fit of ratings (model 'grm') was given")
+
     @cached_property
     def residual_scale(self) -> Estimate | None:
         """Standard deviation of what the facets do not explain, on the ability scale; None without facets."""

@@ -83,6 +83,7 @@ def score(
     """
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS)} were wanted")
+    fit.require_right_or_wrong("scoring")
     places = item_places(fit, data.items)
     attempts = data.attempts
     answered = tuple(int(count) for count in data.asked.sum(axis=1))

@@ -120,20 +120,22 @@ def _write_posterior(fit: Fit, path: Path) -> None:
             coords["threshold"] = list(range(1, fit.draws["thresholds"].shape[2] + 1))
             dims |= {"thresholds": THRESHOLDS, "top": ["item"]}
         for term in fit.design.terms:
-            coords[f"level.{term.name}"] = list(term.levels)
-            dims[f"effect.{term.name}"] = [f"level.{term.name}"]
+            level = _escaped(f"level.{term.name}")
+            coords[level] = list(term.levels)
+            dims[_escaped(f"effect.{term.name}")] = [level]
         grid = ["student", "item"]
         constants: dict[str, Any] = {"chance": fit.chance}
         if fit.data.top is not None:
             constants["top"] = fit.data.top
+        facets = {} if fit.data.facets is None else {_escaped(f"facet.{name}"): name for name in fit.data.facets}
         if fit.data.facets is not None:
-            constants |= {f"facet.{name}": fit.data.facets[name].to_numpy(dtype=str) for name in fit.data.facets}
-        constants |= {f"point.{name}": values for name, values in fit.point.items()}
-        constants |= {f"error.{name}": values for name, values in fit.errors.items()}
+            constants |= {key: fit.data.facets[name].to_numpy(dtype=str) for key, name in facets.items()}
+        constants |= {_escaped(f"point.{name}"): values for name, values in fit.point.items()}
+        constants |= {_escaped(f"error.{name}"): values for name, values in fit.errors.items()}
         dims |= {f"{kind}.{name}": axes for name, axes in list(dims.items()) for kind in ("point", "error")}
-        dims |= {f"facet.{name}": ["student"] for name in (() if fit.data.facets is None else fit.data.facets)}
+        dims |= {key: ["student"] for key in facets}
         posterior = {
-            name: values.reshape(fit.chains, len(values) // fit.chains, *values.shape[1:])
+            _escaped(name): values.reshape(fit.chains, len(values) // fit.chains, *values.shape[1:])
             for name, values in fit.draws.items()
         }
         inference = arviz.from_dict(
@@ -144,6 +146,11 @@ def _write_posterior(fit: Fit, path: Path) -> None:
             dims=dims | {"scores": grid, "trials": grid, "chance": ["item"]},
         )
         inference.to_netcdf(str(path), engine="h5netcdf")
+
+
+def _escaped(name: str) -> str:
+    """A name without slashes, which separate groups in the file."""
+    return name.replace("%", "%25").replace("/", "%2F")
 
 
 def _read_posterior(
@@ -160,13 +167,13 @@ def _read_posterior(
 
     posterior, observed, constant = group("posterior"), group("observed_data"), group("constant_data")
     draws = {
-        str(name): np.asarray(values).reshape(-1, *values.shape[2:]) for name, values in posterior.data_vars.items()
+        str(name).replace("%2F", "/").replace("%25", "%"): np.asarray(values).reshape(-1, *values.shape[2:])
+        for name, values in posterior.data_vars.items()
     }
     students = tuple(str(name) for name in observed["student"].values)
     items = tuple(str(name) for name in observed["item"].values)
-    columns = {
-        name: constant[f"facet.{name}"].values.astype(str) for name in (*said["facets"], *said.get("covariates", ()))
-    }
+    named = (*said["facets"], *said.get("covariates", ()))
+    columns = {name: constant[_escaped(f"facet.{name}")].values.astype(str) for name in named}
     facets = pd.DataFrame(columns, index=pd.Index(students, name="student"), dtype=str) if columns else None
     trials = observed["trials"].values
     top = constant["top"].values if "top" in constant else None
@@ -174,9 +181,9 @@ def _read_posterior(
     data = ResponseMatrix(observed["scores"].values, students, items, counts, facets, top=top)
     point, errors = (
         {
-            str(name)[len(prefix) :]: np.asarray(values)
-            for name, values in constant.data_vars.items()
-            if str(name).startswith(prefix)
+            name: np.asarray(constant[_escaped(prefix + name)]).reshape(values.shape[1:])
+            for name, values in draws.items()
+            if _escaped(prefix + name) in constant
         }
         for prefix in ("point.", "error.")
     )

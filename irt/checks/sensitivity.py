@@ -46,6 +46,9 @@ def prior_sensitivity(fit: Fit, priors: Priors | None = None) -> pd.DataFrame:
     is where the method holds a scale fixed (`map`): only draws of the scale can tell. `priors` are those the fit used
     (the defaults, if None). Raises ValueError when the fit has fewer than 100 draws.
     """
+    fit.require_right_or_wrong("the check of the priors")
+    if fit.method == "mml":
+        raise ValueError("a fit by 'mml' draws no scales of priors; 'nuts' or 'laplace' was wanted")
     count = len(fit.draws["a"])
     if count < FEWEST_DRAWS:
         raise ValueError(f"{count} draws cannot be weighed again; at least {FEWEST_DRAWS} were wanted")

@@ -26,7 +26,7 @@ from irt.fitting.ability import Known, Loadings, loadings
 from irt.fitting.gaussian import Coupling, Joint, Point, Solver, StudentsKept, log_determinant, solver
 from irt.fitting.item_coordinates import chain_rule, log_prior, parameters, prior_terms, width
 from irt.fitting.scales import Scales, widest_a
-from irt.kernels import ItemParameters
+from irt.kernels import ItemParameters, smoothed_logit
 from irt.model import Problem, RawDraws
 from irt.responses import Floats
 
@@ -43,6 +43,8 @@ CHEAP, DEAR = 5e8, 1e11
 """Operations a factorisation may take within the climb, and at its end."""
 NODES, DAMPED, STRIDE = 9, 0.7, 1.0
 """Of integrated abilities: quadrature nodes, share of a step that is taken (whole ones oscillate), its largest size."""
+LEAST_KNOWN = 4.0
+"""Largest step of the logit of an asymptote."""
 DOUBLE = 1_000_000
 """Cells up to which the climb keeps their weights in double precision."""
 
@@ -106,7 +108,10 @@ class LaplaceFit:
 
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
     """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities."""
-    fit = _climb(problem, progress, False)
+    try:
+        fit = _climb(problem, progress, False)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"no stable mode of {problem.model} in this table; a simpler model was wanted") from error
     if joint or (fit.converged and not at_bound(problem, fit) and _bias(fit) < BIASED):
         return fit
     try:
@@ -217,7 +222,7 @@ def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: in
 
 def _starting_point(problem: Problem, scales: Scales) -> Point:
     """Abilities and difficulties from smoothed logits of the proportions correct."""
-    student, item = (_smoothed_logit(*totals) for totals in (problem.answers.by_student, problem.answers.by_item))
+    student, item = (smoothed_logit(*totals) for totals in (problem.answers.by_student, problem.answers.by_item))
     # Ridge regression of the logits on the loadings, by the posterior of abilities known to 10 units of information.
     start = Known(_loadings(problem, scales), np.full(len(student), 10.0))
     w = start.solve(start.loadings.back(10.0 * (student - student.mean())))
@@ -229,10 +234,6 @@ def _starting_point(problem: Problem, scales: Scales) -> Point:
     if problem.slipping:
         x[row + 1] = np.log(problem.priors.upper / (1 - problem.priors.upper))
     return Point(w, x)
-
-
-def _smoothed_logit(right: Floats, wrong: Floats) -> Floats:
-    return np.asarray(np.log((right + 0.5) / (wrong + 0.5)))
 
 
 def _loadings(problem: Problem, scales: Scales) -> Loadings:
@@ -319,7 +320,8 @@ def _scoring_step(
 ) -> tuple[Point, float, float]:
     """One step, of at most `STRIDE`, with backtracking from `value`; the point, its value, the largest change."""
     step = _step(problem, point, slope, curvature)
-    length = 1.0 if value > -np.inf else min(DAMPED, STRIDE / max(float(np.max(np.abs(step.x))), STRIDE))
+    stride = max(float(np.max(np.abs(step.x))), STRIDE)
+    length = _longest(problem, step) if value > -np.inf else min(DAMPED, STRIDE / stride)
     for _ in range(30):
         candidate = Point(point.w + length * step.w, point.x + length * step.x)
         reached, _ = _objective(problem, scales, candidate)
@@ -327,6 +329,12 @@ def _scoring_step(
             return candidate, reached, length * max(float(np.max(np.abs(step.w))), float(np.max(np.abs(step.x))))
         length /= 2
     return point, value, 0.0
+
+
+def _longest(problem: Problem, step: Point) -> float:
+    """Share of a step that may be taken: logits of asymptotes far out have next to no information, so steps go wild."""
+    far = float(np.max(np.abs(step.x[1 + int(problem.free_a) :]), initial=0.0))
+    return min(1.0, LEAST_KNOWN / far) if far > 0 else 1.0
 
 
 def _step(problem: Problem, point: Point, slope: Point, curvature: Curvature) -> Point:

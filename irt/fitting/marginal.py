@@ -31,6 +31,7 @@ from irt.fitting.observed_information import Curvature, observe
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.fitting.penalty import Penalty, penalty_of
 from irt.fitting.plausible import draw
+from irt.kernels import smoothed_logit
 from irt.model import Problem
 from irt.responses import Floats
 
@@ -136,7 +137,7 @@ def estimate(table: Table, problem: Problem, given_priors: bool, progress: Progr
 def starting_point(problem: Problem) -> Floats:
     """Slopes from regressing answers on the students' standardised logits, intercepts from the proportions right."""
     k, n = problem.successes, problem.attempts
-    score = _smoothed_logit(k.sum(axis=1), n.sum(axis=1))
+    score = smoothed_logit(k.sum(axis=1), (n - k).sum(axis=1))
     score = (score - score.mean()) / max(float(score.std()), 1e-6)
     share = (k.sum(axis=0) + 0.5) / (n.sum(axis=0) + 1.0)
     slope = (score @ k - share * (score @ n)) / ((score**2 @ n) * share * (1 - share) + 1e-12)
@@ -203,10 +204,6 @@ def _stepped(
         if new.value > state.value:
             return new
     return None
-
-
-def _smoothed_logit(k: Floats, n: Floats) -> Floats:
-    return np.asarray(np.log((k + 0.5) / (n - k + 0.5)))
 
 
 def _freed(found: Estimate) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from irt.fitting import laplace
 from irt.fitting.outcome import Outcome, Progress, Settings
-from irt.model import Problem, report_scale
+from irt.model import SMALLEST_UNIT, Problem, report_scale
 from irt.responses import Floats
 
 FEWEST, DRAWS = 200, 2000
@@ -69,8 +69,8 @@ def _reported_mode(problem: Problem, mode: laplace.LaplaceFit, theta: Floats) ->
     point = {name: values[0] for name, values in report_scale(raw, problem.design).items()}
     if not problem.design.terms:
         return point
-    unit = float(np.sqrt(np.mean(theta.var(axis=1))))
-    own = float(raw.theta.std())
+    unit = max(float(np.sqrt(np.mean(theta.var(axis=1)))), SMALLEST_UNIT)
+    own = max(float(raw.theta.std()), SMALLEST_UNIT)
     grow = {"a", "b", "theta", "residual_scale", "spread_b", "centre_b"}
     for name in point:
         if name in grow or name.startswith(("effect.", "scale.")):

@@ -1,7 +1,8 @@
 """Method `nuts`: the posterior by the No-U-Turn sampler, behind a convergence gate.
 
-A run ends as soon as the gate passes. That looks at R-hat and effective sample sizes alone, never at an estimate, so it
-decides how precisely the posterior is known, not what it is.
+A run ends as soon as the gate passes, or when more transitions have diverged than it lets pass. That looks at R-hat,
+effective sample sizes and the sampler's own account, never at an estimate, so it decides how precisely the posterior is
+known, not what it is.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import numpy as np
 from irt import kernels
 from irt.checks.convergence import mixing
 from irt.fitting.outcome import Outcome, Progress, Settings
-from irt.fitting.sampled import Sampled, Sampler
+from irt.fitting.sampled import Enough, Sampled, Sampler
 from irt.model import Problem, report_scale
 from irt.responses import Floats
 
 DIVERGENT_SHARE = 0.001
 """Transitions that may diverge in the repeated run, which is then said; in the first run none may."""
+CAREFUL = 0.99
+"""Acceptance aimed at in the repeated run: abilities between two very steep items stand between cliffs."""
 LIKELIHOOD_DRAWS = 400
 FEW = 50
 """Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
@@ -32,10 +35,15 @@ def sample_posterior(
     sample = _sampler(backend)
     notes = []
 
-    def enough(sampled: Sampled) -> bool:
-        return _passes(report_scale(sampled.raw, problem.design), sampled)
+    def enough(divergent_share: float, most: int) -> Enough:
+        def decided(sampled: Sampled) -> bool:
+            if sampled.divergences > divergent_share * most:
+                return True
+            return _passes(report_scale(sampled.raw, problem.design), sampled, divergent_share)
 
-    sampled = sample(problem, settings, progress, enough)
+        return decided
+
+    sampled = sample(problem, settings, progress, enough(0.0, settings.draws * settings.chains))
     compile_seconds, fit_seconds = sampled.compile_seconds, sampled.sample_seconds
     reported = report_scale(sampled.raw, problem.design)
     diagnostics, failures = gate(reported, sampled)
@@ -44,14 +52,16 @@ def sample_posterior(
             settings,
             warmup=2 * settings.warmup,
             draws=2 * settings.draws,
-            target_accept=max(settings.target_accept, 0.97),
+            target_accept=max(settings.target_accept, CAREFUL),
             seed=settings.seed + 1000,
         )
+        # A divergence ends the run, so that the rest of the gate would judge a stump.
+        reason = failures if not sampled.divergences else [f"{sampled.divergences} divergent transitions"]
         notes.append(
-            f"The first run did not pass the convergence gate ({'; '.join(failures)}); it was repeated with "
+            f"The first run did not pass the convergence gate ({'; '.join(reason)}); it was repeated with "
             f"up to {again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
         )
-        sampled = sample(problem, again, progress, enough)
+        sampled = sample(problem, again, progress, enough(DIVERGENT_SHARE, again.draws * again.chains))
         compile_seconds += sampled.compile_seconds
         fit_seconds += sampled.sample_seconds
         reported = report_scale(sampled.raw, problem.design)
@@ -123,9 +133,9 @@ def _sampler(backend: str) -> Sampler:
     return nuts.sample
 
 
-def _passes(reported: Mapping[str, Floats], sampled: Sampled) -> bool:
+def _passes(reported: Mapping[str, Floats], sampled: Sampled, divergent_share: float) -> bool:
     few = {name: values for name, values in reported.items() if values.ndim == 1 or values.shape[1] < FEW}
-    return not gate(few, sampled)[1] and not gate(reported, sampled)[1]
+    return not any(gate(each, sampled, divergent_share)[1] for each in (few, reported))
 
 
 def _log_likelihoods(problem: Problem, draws: Mapping[str, Floats]) -> Floats:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import irt
-from irt.broad import MANY
 
 LONG = "student,item,score,retriever\nx,q1,1,bm25\nx,q2,0,bm25\ny,q1,,dense\ny,q2,1,dense\n"
 
@@ -71,6 +70,21 @@ def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
         ("student,item,score\n,q1,1\n", r"r\.csv:2: student is empty"),
         ("student,item,score\nx,q1,1\nx,q1,1,7,9\n", r"r\.csv: not a readable CSV"),
         ("", r"r\.csv: not a readable CSV"),
+        ("\n\n", r"r\.csv: not a readable CSV \(no header\)"),
+        ("student;item;score\nx;q1;1\n", r"r\.csv:1: one column, 'student;item;score'; columns separated by commas"),
+        ("student,q1,q1\nx,1,0\n", r"r\.csv:1: column 'q1' appears twice"),
+        ("student,item,score,score\nx,q1,1,1\n", r"r\.csv:1: column 'score' appears twice"),
+        ("student,q1,,q2\nx,1,0,1\n", r"r\.csv:1: column 3 has no name"),
+        ("student,q1,q2\nx,1,0\ny,1\n", r"r\.csv:3: 2 cells; 3, as in the header"),
+        ("student,q1,q2\nx,1,0,1\ny,0,1,1\n", r"r\.csv:2: 4 cells; 3, as in the header"),
+        ("student,item,score\nx,q1,1,1\ny,q1,0,1\n", r"r\.csv:2: 4 cells; 3, as in the header"),
+        ('student,q1,q2\n"x,1,0\ny,0,1\n', r"r\.csv: not a readable CSV"),
+        (LONG.replace("q2,0", "q2,True"), r"r\.csv:3: score 'True' is not 0, 1 or empty"),
+        (LONG.replace("q2,0", "q2,inf"), r"r\.csv:3: score 'inf' is not 0, 1 or empty"),
+        (
+            "student,item,score,trials\nx,q1,1,1e300\n",
+            r"r\.csv:2: trials '1e300' is not .* at most 1000000",
+        ),
     ],
 )
 def test_bad_tables_are_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -113,7 +127,7 @@ def test_a_matrix_refuses_impossible_content() -> None:
 
 def test_a_table_of_many_columns_is_read_like_any_other(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    scores = rng.choice(["0", "1", ""], (5, MANY + 50), p=[0.4, 0.5, 0.1])
+    scores = rng.choice(["0", "1", ""], (5, 2050), p=[0.4, 0.5, 0.1])
     names = [f"q{index}" for index in range(scores.shape[1])]
     lines = [",".join(["student", *names]), *(f"s{row}," + ",".join(cells) for row, cells in enumerate(scores))]
     broad, narrow = tmp_path / "broad.csv", tmp_path / "narrow.csv"
