@@ -18,9 +18,9 @@ import numpy as np
 
 import irt
 from irt import kernels
-from irt.judging import population
 from irt.responses import Floats
-from irt.slopes import SHIFTS, conditional_slopes, group_shift
+from irt.selecting.judging import population
+from irt.selecting.slopes import SHIFTS, conditional_slopes, group_shift
 
 DESIGNS = ((63, 200), (30, 100), (15, 100))
 SPREADS = (0.0, 0.3)

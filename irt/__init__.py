@@ -6,16 +6,16 @@ from irt.design import connected_students
 from irt.estimation import fit
 from irt.graded import GradedParameters
 from irt.graded_simulation import GradedSimulation, GradedTruth, simulate_graded
-from irt.judging import Gain, RandomPruning
 from irt.linking import Link, join, link
 from irt.model import Priors
 from irt.power import Power, detectable_gap, power
-from irt.ranking import Agreement
 from irt.reading import read_responses, write_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names, levels
 from irt.result import Estimate, Fit, Information
 from irt.scoring import Scores, score
-from irt.selection import Drop, Pruned, Round, prune
+from irt.selecting.judging import Gain, RandomPruning
+from irt.selecting.ranking import Agreement
+from irt.selecting.selection import Drop, Pruned, Round, prune
 from irt.simulation import Simulation, Truth, simulate
 from irt.storage import load_fit
 

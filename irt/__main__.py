@@ -2,6 +2,6 @@
 
 import sys
 
-from irt.cli import main
+from irt.commands.cli import main
 
 sys.exit(main())

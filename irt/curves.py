@@ -12,7 +12,7 @@ from scipy.stats import beta
 from irt import kernels
 from irt.responses import Floats
 from irt.result import BAND_DRAWS, Fit
-from irt.selection import Pruned
+from irt.selecting.selection import Pruned
 
 GRID = np.linspace(-3.5, 3.5, 71)
 UNUSUAL = 2.576

@@ -163,12 +163,12 @@ MEASUREMENT = {
     "compare": "Who is better, by how much, how sure.",
     "power": "How many questions like these tell two pipelines apart.",
 }
-"""The commands of `python -m irt`, which are these; their words are declared in `irt.arguments` only."""
+"""The commands of `python -m irt`, which are these; their words are declared in `irt.commands.arguments` only."""
 
 
 def measurement(context: typer.Context) -> None:
     """Hand the words on to the measurement package, which is loaded only now."""
-    from irt.cli import run as run_measurement
+    from irt.commands.cli import run as run_measurement
 
     raise typer.Exit(run_measurement([str(context.info_name), *context.args], "ragexam", Progress().step))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import irt
 from exam_gen.files import read_exam, write_exam
-from irt.production import varying
-from irt.selection import prune
+from irt.commands.production import varying
+from irt.selecting.selection import prune
 from rag.pipelines import FACETS
 from ragexam.config import Config, FitSettings
 from ragexam.folder import RunFolder

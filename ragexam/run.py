@@ -27,7 +27,7 @@ from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk, Exam, Question
 from exam_gen.replies import ReplyStore
 from exam_gen.writing import write_questions
-from irt.selection import FEWEST
+from irt.selecting.selection import FEWEST
 from rag.answers import AnswerStore
 from rag.encoders import embed
 from rag.loading import check, load_model

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irt
-from irt.choosing import Balance, balance_of, expected_information, leaving, negative, worth
+from irt.selecting.choosing import Balance, balance_of, expected_information, leaving, negative, worth
 
 ITEMS = tuple(f"q{index}" for index in range(60))
 TOPICS = {item: "law" if index < 12 else "art" for index, item in enumerate(ITEMS)}

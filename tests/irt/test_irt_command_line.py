@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import irt
-from irt.arguments import COMMANDS
-from irt.cli import ACTIONS, main
+from irt.commands.arguments import COMMANDS
+from irt.commands.cli import ACTIONS, main
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import irt
-from irt.production import Estimation, Shortening, Table, fitted, pruned
+from irt.commands.production import Estimation, Shortening, Table, fitted, pruned
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irt.review import chosen_options, labels
-from irt.said import finite, rows, text, write_tables
+from irt.commands.review import chosen_options, labels
+from irt.commands.said import finite, rows, text, write_tables
 
 
 def test_what_is_empty_or_infinite_becomes_null() -> None:

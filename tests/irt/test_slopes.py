@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import irt
-from irt import slopes
-from irt.slopes import conditional_slopes, group_shift
+from irt.selecting import slopes
+from irt.selecting.slopes import conditional_slopes, group_shift
 
 
 def enumerated(slope: float, theta: np.ndarray, attempts: np.ndarray, total: int) -> tuple[float, float]:

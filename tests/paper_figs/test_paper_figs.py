@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import irt
-from irt.selection import prune
+from irt.selecting.selection import prune
 from ragexam.report import write_report
 from tests.report.run_folder import write_run
 

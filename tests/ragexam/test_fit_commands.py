@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import irt
-import irt.cli
-from irt.arguments import COMMANDS
+import irt.commands.cli
+from irt.commands.arguments import COMMANDS
 from irt.kernels import ItemParameters
 from ragexam.cli import MEASUREMENT, app, main
 from tests.irt.calibrated_fit import calibrated
@@ -59,7 +59,7 @@ def test_it_answers_in_lines_and_in_json(words: list[str], keys: set[str], folde
 
 def run_alone(words: list[str]) -> str:
     with redirect_stdout(StringIO()) as printed, redirect_stderr(StringIO()):
-        assert irt.cli.main(words) == 0
+        assert irt.commands.cli.main(words) == 0
     return printed.getvalue()
 
 

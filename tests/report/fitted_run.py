@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import irt
-from irt.selection import prune
+from irt.selecting.selection import prune
 from tests.report.run_folder import write_run
 
 

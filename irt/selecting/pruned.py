@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from irt.judging import Gain, RandomPruning
-from irt.ranking import Agreement
 from irt.reading import replacing
 from irt.responses import Floats
+from irt.selecting.judging import Gain, RandomPruning
+from irt.selecting.ranking import Agreement
 
 FORMAT = 1
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from irt.checks import dif, report
-from irt.inquiry import right_or_wrong
+from irt.commands.inquiry import right_or_wrong
+from irt.commands.said import Said, doubts, rows, text, write_tables
 from irt.reading import read_responses
 from irt.responses import facet_names
 from irt.result import Fit, Information
-from irt.said import Said, doubts, rows, text, write_tables
 from irt.storage import load_fit
 
 SHOWN = 15

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from irt.adaptive import AdaptiveExam, Rules, begin, replay
+from irt.commands.said import Said, doubts, finite, interval, rows, text, write_tables
 from irt.comparison import compare
 from irt.linking import link
 from irt.power import detectable_gap, power
 from irt.reading import read_responses, replacing
 from irt.result import Fit
-from irt.said import Said, doubts, finite, interval, rows, text, write_tables
 from irt.scoring import score
 from irt.storage import load_fit
 

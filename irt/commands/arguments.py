@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from irt.adaptive import CHOICES
-from irt.choosing import CRITERIA
 from irt.estimation import METHODS
 from irt.linking import METHODS as LINKINGS
 from irt.model import MODELS, SHARED_GUESSING
 from irt.power import DESIGNS, SCALES
 from irt.scoring import METHODS as SCORINGS
+from irt.selecting.choosing import CRITERIA
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -14,17 +14,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from irt import choosing, kernels
-from irt.choosing import Balance, balance_of
+from irt import kernels
 from irt.estimation import fit as fit_model
-from irt.holdout import split_students
-from irt.judging import Gain, Judge, population
 from irt.model import Options
-from irt.pruned import Drop, Pruned, Round
-from irt.ranking import agreement, scored
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, levels
 from irt.result import Fit
+from irt.selecting import choosing
+from irt.selecting.choosing import Balance, balance_of
+from irt.selecting.holdout import split_students
+from irt.selecting.judging import Gain, Judge, population
+from irt.selecting.pruned import Drop, Pruned, Round
+from irt.selecting.ranking import agreement, scored
 
 __all__ = ["Drop", "Pruned", "Round", "prune", "split_students"]
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from irt.commands.review import labels
+from irt.commands.said import Said, text
 from irt.estimation import fit as fit_model
 from irt.fitting.outcome import Progress
 from irt.reading import read_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names
 from irt.result import Fit
-from irt.review import labels
-from irt.said import Said, text
-from irt.selection import Pruned, prune
+from irt.selecting.selection import Pruned, prune
 from irt.storage import record
 
 SHOWN = 30

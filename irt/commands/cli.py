@@ -9,11 +9,11 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from irt import inquiry, production, review
 from irt.adaptive import Rules
-from irt.arguments import parser
+from irt.commands import inquiry, production, review
+from irt.commands.arguments import parser
+from irt.commands.said import Said
 from irt.fitting.outcome import Progress
-from irt.said import Said
 
 Step = Callable[[str], AbstractContextManager[Progress]]
 """Opens a step by its name; what it yields is told how much is done."""
