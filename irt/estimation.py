@@ -17,8 +17,8 @@ from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
 from irt.result import Fit
 
-METHODS = ("nuts", "map", "laplace", "mml")
-BACKENDS = {"nuts": ("numpyro", "pymc"), "map": ("numpy",), "laplace": ("numpy",), "mml": ("numpy",)}
+METHODS = ("nuts", "map", "laplace", "mml", "svi")
+BACKENDS = {"nuts": ("numpyro", "pymc"), "map": ("numpy",), "laplace": ("numpy",), "mml": ("numpy",), "svi": ("jax",)}
 """Backends of each method, the default first."""
 SAMPLERS = ("nuts",)
 LOO_CELLS = 400_000
@@ -54,7 +54,8 @@ def fit(
     gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
     joint mode with Laplace standard errors in a fraction of a second, for tables of any size; `method="laplace"` adds
     the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is marginal maximum likelihood over a
-    Normal(0, 1) population without facets (a posteriori when `priors` are given), where `auto` goes by BIC.
+    Normal(0, 1) population without facets (a posteriori when `priors` are given), where `auto` goes by BIC;
+    `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
     `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
     with a smooth effect (`irt.smooth`). `options` is the number of choices per item (one number, a list, or a mapping),
     on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
@@ -195,6 +196,10 @@ def _run(method: str, backend: str, problem: Problem, settings: Settings, progre
         from irt.fitting.marginal import find_marginal
 
         return find_marginal(problem, settings, progress)
+    if method == "svi":
+        from irt.fitting.variational import find_variational
+
+        return find_variational(problem, settings, progress)
     from irt.fitting.mode import find_mode
 
     return find_mode(problem, settings, progress)

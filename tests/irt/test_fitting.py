@@ -195,7 +195,7 @@ def test_auto_is_refused_where_cross_validation_is_unreliable(monkeypatch: pytes
     ("settings", "message"),
     [
         ({"model": "5pl"}, "unknown model '5pl'; 1pl, 2pl, 3pl, 4pl or auto"),
-        ({"method": "vb"}, "unknown method 'vb'; nuts, map, laplace or mml were wanted"),
+        ({"method": "vb"}, "unknown method 'vb'; nuts, map, laplace, mml or svi were wanted"),
         ({"method": "map", "backend": "pymc"}, "method 'map' has no backend 'pymc'"),
         ({"interval": 1.5}, "interval 1.5 is not a probability"),
         ({"chains": 1}, "1 chain cannot be checked"),
