@@ -113,7 +113,10 @@ def test_right_and_wrong_answers_have_the_posterior_of_the_two_parameter_model()
     for name in ("a", "b", "theta", "effect.retriever", "residual_scale"):
         error = usual.draws[name].std(axis=0)
         assert np.max(np.abs(graded_fit.point[name] - usual.point[name]) / error) < 0.2, name
-        np.testing.assert_allclose(graded_fit.draws[name].std(axis=0), error, rtol=0.2)
+        # An item nearly all or nearly none solved has a long tail, whose spread a thousand draws know to a factor only.
+        ratio = np.abs(np.log(graded_fit.draws[name].std(axis=0) / error))
+        assert np.median(ratio) < 0.1, name
+        assert np.max(ratio) < np.log(2), name
 
 
 def test_maximum_likelihood_leaves_facets_out_and_says_so(sim: GradedSimulation) -> None:

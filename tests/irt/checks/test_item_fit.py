@@ -65,7 +65,7 @@ def test_incomplete_rows_are_left_out_and_counted_and_unusable_tables_refused(dr
     long = draw(20, 2001, seed=0)
     with pytest.raises(ValueError, match="S-X2 of 2001 items takes too long; at most 2000 were wanted"):
         s_x2(long.data, long.items)
-    with pytest.raises(ValueError, match="unknown model '5pl'; 1pl, 2pl, 3pl, 4pl were wanted"):
+    with pytest.raises(ValueError, match="unknown model '5pl'; 1pl, 2pl, 3pl, 3pl-shared, 4pl were wanted"):
         s_x2(drawn.data, drawn.items, "5pl")
     with pytest.raises(ValueError, match="for 8 items of the table"):
         s_x2(drawn.data, ItemParameters(*np.ones((4, 7))))
