@@ -61,6 +61,8 @@ def fit(
     on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
     """
     facets = (facets,) if isinstance(facets, str) else facets
+    if not isinstance(data, ResponseMatrix):
+        raise ValueError(f"data is a {type(data).__name__}; a ResponseMatrix was wanted (irt.read_responses)")
     if model == "grm":
         return fit_graded(
             data,

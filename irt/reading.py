@@ -51,12 +51,22 @@ def read_responses(
         raise FileNotFoundError(f"{path}: no such file; a response table (.csv or .parquet) was wanted")
     table, source = _read_table(path)
     ratings = _Ratings(graded or top is not None, top)
+    _require_score(table, path)
     if {"item", "score"} <= set(table.columns):
         data = _from_long(table, source, facets, ratings)
     else:
         data = _from_wide(table, source, tuple(facets or ()), ratings)
     _require_answers(data, path)
     return data
+
+
+def _require_score(table: pd.DataFrame, path: Path) -> None:
+    """ValueError for a long table whose columns have other names: read as a wide one it would be nonsense."""
+    missing = [name for name in LONG if name not in table.columns]
+    named = {str(name).strip().lower() for name in table.columns}
+    if missing and {"student", "item"} <= named and len(table.columns) < 12:
+        found = ", ".join(str(name) for name in table.columns)
+        raise ValueError(f"{path}:1: columns {found}; student, item, score were wanted (no '{missing[0]}')")
 
 
 def write_responses(data: ResponseMatrix, path: str | Path) -> None:
@@ -200,7 +210,10 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ra
     students, student_of = _first_appearance(table[columns[0]])
     if len(students) < len(table):
         repeated = int(np.argmax(pd.Series(student_of).duplicated().to_numpy()))
-        raise ValueError(f"{source.at(rows[repeated])}: student '{students[student_of[repeated]]}' appears twice")
+        raise ValueError(
+            f"{source.at(rows[repeated])}: student '{students[student_of[repeated]]}' appears twice (the first column "
+            f"of a wide table, here '{columns[0]}', names the students)"
+        )
     items = [name for name in columns[1:] if name not in facets]
     cells = table[items].to_numpy(dtype=object)
     limits = ratings.limits(items, source)

@@ -159,6 +159,7 @@ class Fit:
     def contrast(self, facet: str, level_a: str, level_b: str) -> Estimate:
         """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level."""
         term = self.design.term(facet)
+        level_a, level_b = str(level_a), str(level_b)
         for level in (level_a, level_b):
             if level not in term.levels:
                 raise ValueError(f"unknown level '{level}' of facet '{facet}'; it has {', '.join(term.levels)}")

@@ -30,6 +30,13 @@ M2_ITEMS = 60
 MOST_SENTENCES = 5
 Tables = dict[str, pd.DataFrame]
 
+FLAGS = {
+    "probable mis-key": "Stronger students choose another answer: read the key.",
+    "negative discrimination": "Stronger students do worse: read question and key.",
+    "all correct": "Nothing in this table tells how hard they are.",
+    "all wrong": "Nothing in this table tells how hard they are.",
+}
+
 
 @dataclass(frozen=True)
 class Report:
@@ -97,7 +104,18 @@ def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> Report:
         said += found[:MOST_SENTENCES]
         if len(found) > MOST_SENTENCES:
             said.append(f"{len(found) - MOST_SENTENCES} more findings of this kind are in the table '{name}'.")
-    return Report(tables, skipped, tuple(said))
+    return Report(tables, skipped, (*said, *_flagged(fit.items)))
+
+
+def _flagged(items: pd.DataFrame) -> list[str]:
+    """A sentence for each flag of the fit's own item table."""
+    flags = {name: items["item"][items["flags"].str.contains(name)] for name in FLAGS}
+    return [
+        f"{len(found)} item{'s' if len(found) > 1 else ''} flagged {name}: {', '.join(found[:MOST_SENTENCES])}"
+        f"{', ...' if len(found) > MOST_SENTENCES else ''}. {FLAGS[name]}"
+        for name, found in flags.items()
+        if len(found)
+    ]
 
 
 def _dif_of(data: ResponseMatrix, items: ItemParameters, facet: str) -> Callable[[], Tables]:

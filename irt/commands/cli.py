@@ -50,6 +50,7 @@ def _fit(given: Namespace, step: Step) -> Said:
         given.options,
         given.interval,
         given.seed,
+        given.facets,
     )
     with step("fit") as progress:
         return production.fitted(data, how, given.out, progress)

@@ -47,6 +47,7 @@ class Estimation:
     options: int = 4
     interval: float = 0.9
     seed: int = 0
+    facets: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
         data,
         how.model,
         how.method,
+        how.facets,
         interactions=how.interactions,
         covariates=how.covariates,
         options=how.options,
@@ -127,6 +129,10 @@ def _fit_lines(result: Fit, out: Path | None) -> str:
     for term in result.design.terms:
         top = result.probability_best(term.name).iloc[0]
         lines.append(f"best {term.name}: {top['level']} (probability {top['probability']:.2f})")
+    lines[0] += f"; log-likelihood {result.log_likelihood:.3f}"
+    if "bic" in result.diagnostics:
+        lines[0] += f", AIC {result.diagnostics['aic']:.1f}, BIC {result.diagnostics['bic']:.1f}"
+        lines.append(text(result.items, None if out is None else SHOWN))
     name = "components" if result.design.terms else "abilities"
     table = getattr(result, name)
     lines.append(text(table, None if out is None else SHOWN))

@@ -68,6 +68,8 @@ def checked(
     chosen option of each item) and `key` (`item,key`) let a wrong key be told with the right one.
     """
     fit = right_or_wrong(folder)
+    if (options is None) != (key is None):
+        raise ValueError("chosen options and the key belong together: --options and --key were wanted, or neither")
     found = report(
         fit,
         None if groups is None else labels(groups, "group"),
@@ -75,6 +77,8 @@ def checked(
         None if key is None else labels(key, "key"),
         seed=seed,
     )
+    if options is not None and "keys" in found.skipped:
+        raise ValueError(f"{options}: {found.skipped['keys']}")
     if out is not None:
         write_tables(out, found.tables)
     record = {

@@ -178,8 +178,11 @@ class _Path:
         size, goal = len(self.data.items), self.rule.goal
         while len(self.current) > goal:
             gone = self._leaving()
+            wrong = [drop for drop in gone if drop.reason.startswith(choosing.WRONG)]
+            if self.rule.stop == "auto" and wrong:
+                # Wrong keys leave whatever the judge says, but take nothing else with them.
+                gone = wrong
             kept = tuple(item for item in self.current if item not in {drop.item for drop in gone})
-            wrong = any(drop.reason.startswith(choosing.WRONG) for drop in gone)
             if self.rule.stop == "auto" and not wrong and self.judge.gain(kept, self.current).low <= 0:
                 return f"round {len(self.rounds)} would show no credible gain on held-out students"
             self.last = self._fit(kept)
