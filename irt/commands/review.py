@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from irt.checks import dif, report
+from irt.checks import Report, dif, report
 from irt.commands.inquiry import right_or_wrong
 from irt.commands.said import Said, doubts, rows, text, write_tables
 from irt.reading import read_responses
@@ -86,7 +86,16 @@ def checked(
         "skipped": dict(found.skipped),
         "tables": {name: rows(table) for name, table in found.tables.items()},
     }
-    return Said(record, str(found))
+    return Said(record, "\n".join([str(found), *_overall_lines(found)]))
+
+
+def _overall_lines(found: Report) -> list[str]:
+    """M2 also when it has nothing to complain of."""
+    if "overall" not in found.tables:
+        return []
+    one = found.tables["overall"].iloc[0]
+    size = f"RMSEA {one['rmsea']:.3f} [{one['rmsea_low']:.3f}, {one['rmsea_high']:.3f}], SRMSR {one['srmsr']:.3f}"
+    return [f"M2 {one['m2']:.2f} on {one['df']} degrees of freedom, p {one['p']:.3g}; {size}"]
 
 
 def labels(path: Path, column: str) -> dict[str, str]:
