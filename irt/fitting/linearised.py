@@ -94,9 +94,9 @@ def known_abilities(problem: Problem, scales: Scales, point: Point) -> Known:
 
 
 def linearise(
-    problem: Problem, scales: Scales, point: Point, integrate: bool = False, flops: float = CHEAP
+    problem: Problem, scales: Scales, point: Point, integrate: bool = False, flops: float | None = None
 ) -> tuple[Point, Curvature]:
-    """Gradient (in w and x) and the curvature from the expected information."""
+    """Gradient (in w and x) and the curvature, whose factorisation may take `flops` operations (`CHEAP`)."""
     items, delta = parameters(problem, scales, point.x)
     chain, ability = chain_rule(problem, scales, items, delta), loadings_of(problem, scales)
     theta = ability.ability(point.w)
@@ -111,7 +111,7 @@ def linearise(
     blocks = chain @ by_items @ chain.transpose(0, 2, 1)
     blocks[:, range(len(by_x)), range(len(by_x))] += prior_information.T
     coupling = _coupling(info.weights, theta, items, chain)
-    found = solver(Joint(known, blocks, coupling), flops)
+    found = solver(Joint(known, blocks, coupling), CHEAP if flops is None else flops)
     return _pulled(slope, ability, chain, point, by_x), _conditioned(problem, found, point)
 
 
