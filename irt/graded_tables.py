@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from irt import graded, tables
 from irt.checks.loo import Loo, smoothed_loo
 from irt.design import Design
+from irt.graded import GradedParameters
 from irt.responses import Floats, ResponseMatrix
 
 CELLS = 4_000_000
@@ -40,9 +41,13 @@ def moments(draws: Mapping[str, Floats], top: Top) -> Moments:
     return Moments(score / count, variance / count)
 
 
-def item_fit(data: ResponseMatrix, expected: Moments) -> pd.DataFrame:
-    """`infit,outfit,point_biserial,flags` per item, as `irt.tables.item_fit` with the variance of graded scores."""
+def item_fit(data: ResponseMatrix, theta: Floats, items: GradedParameters) -> pd.DataFrame:
+    """`infit,outfit,point_biserial,flags` per item at the expected abilities `theta` `[S]` and the point estimates.
+
+    As `irt.tables.item_fit` with the variance of graded scores.
+    """
     asked = data.asked
+    expected = moments({"theta": theta[None], "a": items.a[None], "thresholds": items.thresholds[None]}, items.top)
     variance = np.maximum(expected.variance, 1e-12)
     squares = np.where(asked, (np.nan_to_num(data.scores) - expected.score) ** 2, 0.0)
     correlation = tables.rest_correlation(data)

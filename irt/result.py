@@ -90,6 +90,8 @@ class Fit:
     def items(self) -> pd.DataFrame:
         """One row per item: `item`, `a b c d` each with `_sd _low _high`, infit, outfit, point_biserial, flags.
 
+        Infit and outfit are mean squares of residuals at the expected abilities a posteriori and the items' point
+        estimates, the numbers of `irt.checks.item_residuals`; empty where fewer than 2 students were asked.
         Graded items have `a b b1 ... bK` and `top`, the number of thresholds; cells beyond it are empty.
         """
         columns: dict[str, object] = {"item": list(self.data.items)}
@@ -97,7 +99,7 @@ class Fit:
             return self._graded_items(columns, self.graded)
         for name in "abcd":
             columns |= self._columns(name, self.draws[name], self.point[name])
-        return pd.DataFrame(columns).join(tables.item_fit(self.data, self.expected, self.chance))
+        return pd.DataFrame(columns).join(tables.item_fit(self.data, self.parameters, self.chance))
 
     @cached_property
     def abilities(self) -> pd.DataFrame:
@@ -286,8 +288,7 @@ class Fit:
         for k in range(real.shape[1]):
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
-        moments = graded_tables.moments(self.thinned(BAND_DRAWS), items.top)
-        fit = graded_tables.item_fit(self.data, moments)
+        fit = graded_tables.item_fit(self.data, self.draws["theta"].mean(axis=0), items)
         return pd.DataFrame(columns | {"top": items.top}).join(fit)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:

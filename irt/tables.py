@@ -10,11 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt.design import Design
-from irt.kernels import sigmoid
+from irt.kernels import ItemParameters, sigmoid
+from irt.residuals import blocks, counts, item_mean_squares
 from irt.responses import Floats, ResponseMatrix
-
-CELLS = 4_000_000
-"""Cells in a block of columns."""
 
 
 def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
@@ -24,16 +22,23 @@ def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
     return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
 
 
-def item_fit(data: ResponseMatrix, expected: Floats, chance: Floats) -> pd.DataFrame:
+def item_fit(data: ResponseMatrix, items: ItemParameters, chance: Floats) -> pd.DataFrame:
     """`infit,outfit,point_biserial,flags` per item.
 
-    Infit and outfit are mean squares of residuals, information-weighted and not (Wright & Masters 1982); the point
+    Infit and outfit are `irt.residuals.item_mean_squares`, empty where fewer than 2 students were asked; the point
     biserial is the correlation with the share right on the other items, 0 for a constant item, which is flagged.
     """
-    parts = [_item_fit(block, expected[:, block.columns]) for block in _blocks(data)]
-    infit, outfit, correlation, right, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
-    flags = _flags(right, asked, correlation, chance)
-    return pd.DataFrame({"infit": infit, "outfit": outfit, "point_biserial": correlation, "flags": flags})
+    squares = item_mean_squares(data, items)
+    parts = [_item_fit(block) for block in _blocks(data)]
+    correlation, right, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return pd.DataFrame(
+        {
+            "infit": np.where(squares.known, squares.infit, np.nan),
+            "outfit": np.where(squares.known, squares.outfit, np.nan),
+            "point_biserial": correlation,
+            "flags": _flags(right, asked, correlation, chance),
+        }
+    )
 
 
 def rest_correlation(data: ResponseMatrix) -> Floats:
@@ -44,7 +49,6 @@ def rest_correlation(data: ResponseMatrix) -> Floats:
 class _Block(NamedTuple):
     """Some columns of a table: successes and trials `[S, B]` (0 where not asked), and all items' totals `[S, 1]`."""
 
-    columns: slice
     k: Floats
     n: Floats
     all_k: Floats
@@ -54,33 +58,20 @@ class _Block(NamedTuple):
 def _blocks(data: ResponseMatrix) -> Iterator[_Block]:
     """The table a block of columns at a time, so that large tables are not copied whole."""
     students, items = data.scores.shape
-    size = max(1, CELLS // students)
-    columns = [slice(start, min(start + size, items)) for start in range(0, items, size)]
+    every = slice(None)
+    columns = list(blocks(items, students))
     all_k, all_n = np.zeros((students, 1)), np.zeros((students, 1))
     for block in columns:
-        for total, part in zip((all_k, all_n), _counts(data, block), strict=True):
+        for total, part in zip((all_k, all_n), counts(data, every, block), strict=True):
             total += part.sum(axis=1, keepdims=True)
     for block in columns:
-        yield _Block(block, *_counts(data, block), all_k, all_n)
+        yield _Block(*counts(data, every, block), all_k, all_n)
 
 
-def _counts(data: ResponseMatrix, columns: slice) -> tuple[Floats, Floats]:
-    scores = data.scores[:, columns]
-    asked = ~np.isnan(scores)
-    trials = 1.0 if data.trials is None else np.nan_to_num(data.trials[:, columns])
-    return np.where(asked, scores, 0.0), np.where(asked, trials, 0.0)
-
-
-def _item_fit(block: _Block, expected: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Infit, outfit, rest correlation, share right and number asked of the items of a block."""
-    asked = block.n > 0
-    variance = np.maximum(block.n * expected * (1 - expected), 1e-12)
-    squares = np.where(asked, (block.k - block.n * expected) ** 2, 0.0)
-    infit = squares.sum(axis=0) / np.where(asked, variance, 0.0).sum(axis=0)
-    count = asked.sum(axis=0)
-    outfit = (squares / variance).sum(axis=0) / np.maximum(count, 1)
+def _item_fit(block: _Block) -> tuple[Floats, Floats, Floats]:
+    """Rest correlation, share right and number asked of the items of a block."""
     right = block.k.sum(axis=0) / np.maximum(block.n.sum(axis=0), 1)
-    return infit, outfit, _rest_correlation(block), right, count
+    return _rest_correlation(block), right, (block.n > 0).sum(axis=0)
 
 
 def _rest_correlation(block: _Block) -> Floats:
