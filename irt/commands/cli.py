@@ -90,7 +90,7 @@ def _dif(given: Namespace, _step: Step) -> Said:
 
 
 def _score(given: Namespace, _step: Step) -> Said:
-    return inquiry.scores(given.fit, given.responses, given.method, propagate=not given.known)
+    return inquiry.scores(given.fit, given.responses, given.method, propagate=not given.known, out=given.out)
 
 
 def _adaptive(given: Namespace, _step: Step) -> Said:

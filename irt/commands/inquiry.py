@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from irt.adaptive import AdaptiveExam, Rules, begin, replay
-from irt.commands.said import Said, doubts, finite, interval, rows, text, write_tables
+from irt.commands.said import Said, doubts, excerpt, finite, interval, kept, rows, write_tables
 from irt.comparison import compare
 from irt.linking import link
 from irt.power import detectable_gap, power
@@ -21,12 +21,14 @@ from irt.storage import load_fit
 WITHIN = 0.2
 
 
-def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True) -> Said:
-    """Abilities of new students on the items of a fit."""
+def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True, out: Path | None = None) -> Said:
+    """Abilities of new students on the items of a fit; `out` receives `abilities.csv`."""
     fit = right_or_wrong(folder)
     found = score(fit, read_responses(responses), method, propagate=propagate)
     record = {"method": method, "interval": found.interval, "students": rows(found.table)}
-    return Said(record, text(found.table), doubts(fit))
+    if out is not None:
+        write_tables(out, {"abilities": found.table})
+    return Said(record, excerpt(found.table, kept(out, "abilities.csv")), doubts(fit))
 
 
 def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) -> Said:
@@ -84,7 +86,7 @@ def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Pa
         f"{len(found.anchors)} anchors, scatter {found.scatter:.2f})",
         f"slope {interval(found.slope)}, intercept {interval(found.intercept)}",
         f"left out for drift: {', '.join(found.dropped) or 'none'}",
-        text(found.abilities),
+        excerpt(found.abilities, kept(out, "abilities.csv")),
     ]
     return Said(finite(record), "\n".join(lines))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from irt.commands.review import labels
-from irt.commands.said import Said, text
+from irt.commands.said import Said, excerpt, kept
 from irt.estimation import fit as fit_model
 from irt.fitting.outcome import Progress
 from irt.reading import read_responses
@@ -16,7 +16,6 @@ from irt.result import Fit
 from irt.selecting.selection import Pruned, prune
 from irt.storage import record
 
-SHOWN = 30
 UNSAVED = "Nothing was written: --out DIR keeps the result."
 
 
@@ -132,13 +131,13 @@ def _fit_lines(result: Fit, out: Path | None) -> str:
     lines[0] += f"; log-likelihood {result.log_likelihood:.3f}"
     if "bic" in result.diagnostics:
         lines[0] += f", AIC {result.diagnostics['aic']:.1f}, BIC {result.diagnostics['bic']:.1f}"
-        lines.append(text(result.items, None if out is None else SHOWN))
-    name = "components" if result.design.terms else "abilities"
-    table = getattr(result, name)
-    lines.append(text(table, None if out is None else SHOWN))
-    if out is not None and len(table) > SHOWN:
-        lines.append(f"{len(table) - SHOWN} more rows: {out / name}.csv")
+        lines.append(_excerpt(result, "items", out))
+    lines.append(_excerpt(result, "components" if result.design.terms else "abilities", out))
     return "\n".join(lines)
+
+
+def _excerpt(result: Fit, name: str, out: Path | None) -> str:
+    return excerpt(getattr(result, name), kept(out, f"{name}.csv", "--out DIR keeps all"))
 
 
 def _prune_lines(result: Pruned) -> str:

@@ -10,13 +10,11 @@ import pandas as pd
 
 from irt.checks import Report, dif, report
 from irt.commands.inquiry import right_or_wrong
-from irt.commands.said import Said, doubts, rows, text, write_tables
+from irt.commands.said import Said, doubts, excerpt, kept, rows, table_file, write_tables
 from irt.reading import read_responses
 from irt.responses import facet_names
 from irt.result import Fit, Information
 from irt.storage import load_fit
-
-SHOWN = 15
 
 
 def informed(folder: Path, low: float, high: float, points: int, groups: Path | None = None) -> Said:
@@ -43,13 +41,14 @@ def differing(folder: Path, facet: str, responses: Path | None = None, out: Path
     if facet not in facet_names(data) and responses is None:
         there = ", ".join(facet_names(data)) or "none"
         raise ValueError(f"the fit has no facet '{facet}' (it has {there}); give the table that has it: --responses")
-    table = dif(data, fit.parameters, facet)
+    table, name = dif(data, fit.parameters, facet), f"dif {facet}"
     if out is not None:
-        write_tables(out, {f"dif {facet}": table})
+        write_tables(out, {name: table})
     found = [str(sentence) for sentence in table["sentence"] if sentence]
     tested = int(table["p"].notna().sum())
     head = f"{len(found)} of {tested} comparisons differ by facet {facet} (5 %, adjusted for {tested})"
-    shown = text(table[["item", "level", "against", "effect", "low", "high", "p_adjusted", "class"]], SHOWN)
+    columns = table[["item", "level", "against", "effect", "low", "high", "p_adjusted", "class"]]
+    shown = excerpt(columns, kept(out, table_file(name)))
     record = {"facet": facet, "tested": tested, "flagged": len(found), "sentences": found, "items": rows(table)}
     return Said(record, "\n".join([head, *(f"- {sentence}" for sentence in found), shown]), doubts(fit))
 

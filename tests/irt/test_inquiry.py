@@ -26,6 +26,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fit of thirty students, and their answers."""
+    home = tmp_path_factory.mktemp("many")
+    items = ItemParameters(np.ones(9), np.linspace(-1, 1, 9), np.zeros(9), np.ones(9))
+    fit = calibrated(items, students=30)
+    fit.save(home / "fit")
+    irt.write_responses(fit.data, home / "many.csv")
+    return home
+
+
 CALLS = {
     "score": ["score", "{}/fit", "{}/new.csv"],
     "adaptive": ["adaptive", "{}/fit", "--pipeline", "new1", "--responses", "{}/new.csv"],
@@ -49,6 +60,23 @@ def test_a_command_prints_lines_or_strict_json(call: str, folder: Path, capsys: 
         raise AssertionError(f"{name} is not JSON")
 
     assert json.loads(capsys.readouterr().out, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("command", ["score", "link"])
+def test_many_students_are_all_in_the_file_and_in_json_while_twenty_are_printed(
+    command: str, many: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [command, f"{many}/fit", f"{many}/fit" if command == "link" else f"{many}/many.csv"]
+    assert main([*words, "--out", f"{many}/{command}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len([line for line in lines if line.split()[0] in {f"s{n}" for n in range(30)}]) == 20
+    assert lines[-1] == f"... and 10 more: all in {many}/{command}/abilities.csv"
+    assert len((many / command / "abilities.csv").read_text().splitlines()) == 31
+    assert main(words) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "... and 10 more: --json or --out DIR gives all"
+    assert main([*words, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert len(record["abilities" if command == "link" else "students"]) == 30
 
 
 def test_link_writes_its_tables(folder: Path, tmp_path: Path) -> None:
