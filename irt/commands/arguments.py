@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from irt.adaptive import CHOICES
-from irt.estimation import METHODS
 from irt.linking import METHODS as LINKINGS
+from irt.methods import METHODS
 from irt.model import MODELS, SHARED_GUESSING
 from irt.power import DESIGNS, SCALES
 from irt.scoring import METHODS as SCORINGS

@@ -11,6 +11,7 @@ import pandas as pd
 from irt.checks import Report, dif, report
 from irt.commands.inquiry import right_or_wrong
 from irt.commands.said import Said, doubts, excerpt, kept, rows, table_file, write_tables
+from irt.fitting.outcome import Progress, begun
 from irt.reading import read_responses
 from irt.responses import facet_names
 from irt.result import Fit, Information
@@ -60,6 +61,7 @@ def checked(
     key: Path | None = None,
     seed: int | None = None,
     out: Path | None = None,
+    progress: Progress | None = None,
 ) -> Said:
     """Every check that the fit allows, gravest first; `out` receives one CSV per table.
 
@@ -69,13 +71,13 @@ def checked(
     fit = right_or_wrong(folder)
     if (options is None) != (key is None):
         raise ValueError("chosen options and the key belong together: --options and --key were wanted, or neither")
-    found = report(
-        fit,
+    given = (
         None if groups is None else labels(groups, "group"),
         None if options is None else chosen_options(options),
         None if key is None else labels(key, "key"),
-        seed=seed,
     )
+    begun(progress)
+    found = report(fit, *given, seed=seed)
     if options is not None and "keys" in found.skipped:
         raise ValueError(f"{options}: {found.skipped['keys']}")
     if out is not None:

@@ -49,7 +49,7 @@ def finite(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def excerpt(table: pd.DataFrame, whole: str) -> str:
-    """The first rows of a table for a reader; of a longer one, how many there are besides and what gives the `whole`."""
+    """The first rows of a table for a reader; of a longer one, how many more there are and what gives the `whole`."""
     shown, left = text(table.head(SHOWN)), len(table) - SHOWN
     return shown if left <= 0 else f"{shown}\n... and {left} more: {whole}"
 

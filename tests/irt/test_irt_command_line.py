@@ -143,12 +143,27 @@ def strict_json(text: str) -> dict[str, Any]:
     return read
 
 
+@pytest.mark.parametrize("words", [["fit", "--method", "map"], ["fit", "--method", "laplace"], ["prune"]])
+def test_work_that_begins_is_announced_once(
+    words: list[str], answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([words[0], str(answers), *words[1:]]) == 0
+    assert capsys.readouterr().err.splitlines().count(f"{words[0]} ...") == 1
+    assert main([words[0], str(answers), *words[1:], "--quiet"]) == 0
+    assert f"{words[0]} ..." not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["fit", "none.csv"], "none.csv: no such file"),
         (["fit", "{}", "--method", "em"], "unknown method 'em'"),
         (["fit", "{}", "--facets", "vendor"], "unknown facet 'vendor'"),
+        (["fit", "{}", "--facets", "llm"], "llm"),
+        (["fit", "{}", "--options", "1"], "options 1 is not a number of choices"),
+        (["prune", "{}", "--method", "em"], "unknown method 'em'"),
+        (["prune", "{}", "--keep", "2"], "keep"),
+        (["check", "nowhere"], "no such file"),
         (["information", "nowhere"], "no such file"),
         (["prune", "{}", "--groups", "{}"], "no column 'group'; a table item,group was wanted"),
         (["prune", "{}", "--at", "high"], "argument --at: invalid numbers value: 'high' (see python -m irt prune"),
@@ -162,9 +177,8 @@ def test_bad_input_is_one_line_and_status_two(
 ) -> None:
     assert main([part.format(answers) for part in arguments]) == 2
     printed = capsys.readouterr()
-    lines = [line for line in printed.err.strip().splitlines() if not line.endswith(" ...")]
-    assert len(lines) == 1
-    assert message in lines[0]
+    assert len(printed.err.splitlines()) == 1
+    assert message in printed.err
     assert not printed.out
 
 
