@@ -55,7 +55,7 @@ def fit(
     `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
     `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
     with a smooth effect (`irt.smooth`). `options` is the number of choices per item (one number, a list, or a mapping),
-    on which guessing is centred. `progress` is told 0 of 1 once all that is accepted. Raises ValueError (one line) for a
+    on which guessing is centred. `progress` is told 0 of 1 once all is accepted. Raises ValueError (one line) for a
     table or design that cannot be estimated.
     """
     facets = (facets,) if isinstance(facets, str) else facets

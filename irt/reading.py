@@ -47,8 +47,7 @@ def read_responses(
     """
     path = Path(path)
     facets = (facets,) if isinstance(facets, str) else facets
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; a response table (.csv or .parquet) was wanted")
+    require_file(path, "a response table (.csv or .parquet)")
     table, source = _read_table(path)
     ratings = _Ratings(graded or top is not None, top)
     _require_score(table, path)
@@ -91,6 +90,20 @@ def write_responses(data: ResponseMatrix, path: str | Path) -> None:
             table.to_parquet(temporary, index=False)
         else:
             table.to_csv(temporary, index=False, compression="gzip" if path.suffix == ".gz" else None)
+
+
+def require_file(path: Path, wanted: str) -> None:
+    """FileNotFoundError, or IsADirectoryError, unless `path` is a file; `wanted` says of what kind."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder; {wanted} was wanted")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file; {wanted} was wanted")
+
+
+def require_folder(path: Path, wanted: str) -> None:
+    """NotADirectoryError when `path` is there and is no folder; `wanted` says of what kind."""
+    if path.exists() and not path.is_dir():
+        raise NotADirectoryError(f"{path}: is a file; {wanted} was wanted")
 
 
 @contextlib.contextmanager

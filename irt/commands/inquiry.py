@@ -13,7 +13,7 @@ from irt.commands.said import Said, doubts, excerpt, finite, interval, kept, row
 from irt.comparison import compare
 from irt.linking import link
 from irt.power import detectable_gap, power
-from irt.reading import read_responses, replacing
+from irt.reading import read_responses, replacing, require_file
 from irt.result import Fit
 from irt.scoring import score
 from irt.storage import load_fit
@@ -152,8 +152,9 @@ def right_or_wrong(folder: Path) -> Fit:
 
 def resumed(exam: AdaptiveExam, pipeline: str, state: Path | None) -> AdaptiveExam:
     """The exam with the answers of a state file; ValueError when the file belongs to another pipeline or is broken."""
-    if state is None or not state.is_file():
+    if state is None or not state.exists():
         return exam
+    require_file(state, "the state of an adaptive exam")
     try:
         said = json.loads(state.read_text(encoding="utf-8"))
         owner, answers = said["pipeline"], [(str(item), float(given)) for item, given in said["answers"]]

@@ -10,12 +10,13 @@ from irt.commands.review import labels
 from irt.commands.said import Said, excerpt, kept
 from irt.estimation import fit as fit_model
 from irt.fitting.outcome import Progress
-from irt.reading import read_responses
+from irt.reading import read_responses, require_folder
 from irt.responses import ResponseMatrix, constant_facets, facet_names
 from irt.result import Fit
 from irt.selecting.selection import Pruned, prune
 from irt.storage import record
 
+RESULTS = "a folder for the results"
 UNSAVED = "Nothing was written: --out DIR keeps the result."
 
 
@@ -79,6 +80,8 @@ def varying(data: ResponseMatrix) -> ResponseMatrix:
 
 def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progress: Progress | None = None) -> Said:
     """Fit a table; `out` receives items, abilities, components, draws and `fit.json`."""
+    if out is not None:
+        require_folder(out, RESULTS)
     result = fit_model(
         data,
         how.model,
@@ -92,14 +95,13 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
         interval=how.interval,
         progress=progress,
     )
-    if out is not None:
-        result.save(out)
-    notes = result.warnings if out is not None else (*result.warnings, UNSAVED)
-    return Said(record(result), _fit_lines(result, out), notes)
+    return Said(record(result), _fit_lines(result, out), _saved(result, out))
 
 
 def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progress: Progress | None = None) -> Said:
     """Shorten an exam; `out` receives `prune.json`."""
+    if out is not None:
+        require_folder(out, RESULTS)
     result = prune(
         data,
         keep=how.keep,
@@ -107,7 +109,7 @@ def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progr
         holdout=how.holdout,
         criterion=how.criterion,
         information_at=how.at,
-        groups=None if how.groups is None else labels(how.groups, "group"),
+        groups=None if how.groups is None else labels(how.groups, "group", data.items),
         stop=how.stop,
         model=how.model,
         method=how.method,
@@ -116,10 +118,15 @@ def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progr
         seed=how.seed,
         progress=progress,
     )
-    if out is not None:
-        result.save(out)
-    notes = result.warnings if out is not None else (*result.warnings, UNSAVED)
-    return Said(result.to_json(), _prune_lines(result), (*data.notes, *notes))
+    return Said(result.to_json(), _prune_lines(result), (*data.notes, *_saved(result, out)))
+
+
+def _saved(result: Fit | Pruned, out: Path | None) -> tuple[str, ...]:
+    """Save where a folder was given; the result's warnings, with one when nothing was written."""
+    if out is None:
+        return (*result.warnings, UNSAVED)
+    result.save(out)
+    return result.warnings
 
 
 def _fit_lines(result: Fit, out: Path | None) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from irt.reading import replacing
+from irt.reading import replacing, require_folder
 from irt.result import Estimate, Fit
 
 SHOWN = 20
@@ -68,6 +68,7 @@ def text(table: pd.DataFrame) -> str:
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
     """One CSV per table, each written atomically as `table_file` calls it."""
+    require_folder(folder, "a folder for tables")
     for name, table in tables.items():
         with replacing(folder / table_file(name)) as temporary:
             table.to_csv(temporary, index=False)

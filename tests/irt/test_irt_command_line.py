@@ -20,6 +20,7 @@ from irt.commands.cli import ACTIONS, main
 def answers(tmp_path: Path) -> Path:
     data = irt.simulate(None, 15, facets={"llm": 1, "retriever": 4, "icl": 3}, seed=1).data
     irt.write_responses(data, tmp_path / "responses.csv")
+    (tmp_path / "responses.csv.groups").write_text("item,group\nq0,law\n")
     return tmp_path / "responses.csv"
 
 
@@ -163,6 +164,7 @@ def test_work_that_begins_is_announced_once(
         (["fit", "{}", "--options", "1"], "options 1 is not a number of choices"),
         (["prune", "{}", "--method", "em"], "unknown method 'em'"),
         (["prune", "{}", "--keep", "2"], "keep"),
+        (["prune", "{}", "--groups", "{}.groups"], ".groups: item 'q1' has no group; a row item,group for every item"),
         (["check", "nowhere"], "no such file"),
         (["information", "nowhere"], "no such file"),
         (["prune", "{}", "--groups", "{}"], "no column 'group'; a table item,group was wanted"),
@@ -180,6 +182,45 @@ def test_bad_input_is_one_line_and_status_two(
     assert len(printed.err.splitlines()) == 1
     assert message in printed.err
     assert not printed.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("fit {0}", "a response table (.csv or .parquet)"),
+        ("prune {0}", "a response table (.csv or .parquet)"),
+        ("prune {1}/r.csv --groups {0}", "a CSV table item,group"),
+        ("information {1}/fit --groups {0}", "a CSV table item,group"),
+        ("check {1}/fit --options {0} --key {0}", "a CSV table of students by items"),
+        ("check {1}/fit --options {1}/options.csv --key {0}", "a CSV table item,key"),
+        ("dif {1}/fit --facet llm --responses {0}", "a response table (.csv or .parquet)"),
+        ("score {1}/fit {0}", "a response table (.csv or .parquet)"),
+        ("adaptive {1}/fit --pipeline p --responses {0}", "a response table (.csv or .parquet)"),
+        ("adaptive {1}/fit --pipeline p --live --longest 2 --state {0}", "the state of an adaptive exam"),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_is_called_one(
+    words: str, message: str, checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    irt.write_responses(irt.load_fit(checked / "fit").data, checked / "r.csv")
+    assert main(words.format(tmp_path, checked).split()) == 2
+    assert capsys.readouterr().err == f"irt: {tmp_path}: is a folder; {message} was wanted\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("fit {0} --out {0}", "a folder for the results"),
+        ("prune {0} --out {0}", "a folder for the results"),
+        ("dif {1}/fit --facet llm --out {0}", "a folder for tables"),
+        ("information {0}", "a folder written by Fit.save"),
+    ],
+)
+def test_a_file_in_the_place_of_a_folder_is_called_one(
+    words: str, message: str, checked: Path, answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.format(answers, checked).split()) == 2
+    assert capsys.readouterr().err == f"irt: {answers}: is a file; {message} was wanted\n"
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))
