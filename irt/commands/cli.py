@@ -95,6 +95,10 @@ def _score(given: Namespace, _step: Step) -> Said:
 
 def _adaptive(given: Namespace, _step: Step) -> Said:
     rules = Rules(se=given.se, longest=given.longest, choice=given.choice, seed=given.seed)
+    if given.live and given.responses is not None:
+        raise ValueError("--live reads its answers from standard input; --responses was given too")
+    if given.state is not None and not given.live:
+        raise ValueError("--state keeps the answers of a live exam; --live was wanted with it")
     if given.live:
         return inquiry.live(given.fit, given.pipeline, rules, given.state, inquiry.asked_on_terminal)
     return inquiry.adaptive(given.fit, given.pipeline, given.responses, rules)

@@ -99,7 +99,8 @@ def test_a_live_exam_goes_on_where_it_stopped(
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n0\n"))
     assert main(words) == 2
     printed = capsys.readouterr()
-    assert "the answers ended at item" in printed.err
+    assert "standard input ended at item" in printed.err
+    assert "a line 0 (wrong) or 1 (right) was wanted (with --state FILE the same command" in printed.err
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n1\n0\n"))
     assert main([*words, "--json"]) == 0
     rest = capsys.readouterr().out
@@ -108,20 +109,46 @@ def test_a_live_exam_goes_on_where_it_stopped(
     assert rest.split("{")[0].split() == asked[2:]
     monkeypatch.setattr("sys.stdin", io.StringIO("2\n"))
     assert main([*words[:-2]]) == 2
-    assert "score '2' is not 0 or 1" in capsys.readouterr().err
+    assert "score '2' is not 0 (wrong) or 1 (right)" in capsys.readouterr().err
     words[3] = "someone-else"
     assert main(words) == 2
-    assert "holds the exam of 'p', not of 'someone-else'" in capsys.readouterr().err
+    assert "holds the exam of 'p', not of 'someone-else'; --pipeline 'p' or another" in capsys.readouterr().err
+
+
+def test_a_state_of_another_exam_is_named(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state.json").write_text('{"pipeline": "p", "answers": [["z9", 1]]}')
+    words = ["adaptive", f"{folder}/fit", "--pipeline", "p", "--live", "--longest", "5"]
+    assert main([*words, "--state", f"{tmp_path}/state.json"]) == 2
+    assert f"{tmp_path}/state.json: unknown item 'z9'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"), [(["--gap", "0.999", "--scale", "accuracy"], "questions"), (["--questions", "1"], "gap")]
+)
+def test_a_plan_out_of_reach_is_answered_by_null_and_a_reason(
+    words: list[str], asked: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["power", f"{folder}/fit", *words, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record[asked] is None
+    assert main(["power", f"{folder}/fit", *words]) == 0
+    assert capsys.readouterr().out == f"no answer: {record['reason']}\n"
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["power", "{}/fit"], "either a gap or a number of questions"),
+        (["power", "{}/fit"], "either --gap (between two students) or --questions"),
         (["power", "{}/none", "--gap", "1"], "no such file"),
         (["compare", "{}/fit", "s0", "x"], "unknown 'x'"),
-        (["adaptive", "{}/fit", "--pipeline", "x"], "unknown student 'x'"),
-        (["adaptive", "{}/fit", "--pipeline", "x", "--live"], "needs a rule to stop"),
+        (
+            ["adaptive", "{}/fit", "--pipeline", "x"],
+            "unknown student 'x' (--pipeline); it has s0, s1",
+        ),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--responses", "{}/new.csv"], "new.csv: unknown student 'x'"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--live"], "needs a rule to stop: --longest N"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--state", "s"], "--live was wanted with it"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--live", "--responses", "r"], "from standard input; --responses"),
         (["score", "{}/fit", "{}/new.csv", "--method", "mle"], "unknown method 'mle'"),
     ],
 )
