@@ -16,7 +16,7 @@ from irt.leave_one_out import with_loo
 from irt.methods import RATINGS, require_known
 from irt.model import SHARED_GUESSING, Options, Priors, Problem, build_problem
 from irt.reading import require_estimable
-from irt.responses import ResponseMatrix, facet_names
+from irt.responses import ResponseMatrix, facet_names, require_matrix
 from irt.result import Fit
 
 FEW_STUDENTS = 200
@@ -59,8 +59,7 @@ def fit(
     table or design that cannot be estimated.
     """
     facets = (facets,) if isinstance(facets, str) else facets
-    if not isinstance(data, ResponseMatrix):
-        raise ValueError(f"data is a {type(data).__name__}; a ResponseMatrix was wanted (irt.read_responses)")
+    require_matrix(data)
     backend = require_known(model, method, backend, interval, chains)
     if model == RATINGS:
         return fit_graded(

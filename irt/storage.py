@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from irt.design import build_design
-from irt.reading import replacing, require_folder
+from irt.files import replacing, require_folder
 from irt.responses import ResponseMatrix
 
 if TYPE_CHECKING:

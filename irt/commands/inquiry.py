@@ -13,9 +13,10 @@ from irt.adaptive import AdaptiveExam, Rules, begin, replay
 from irt.checks.inputs import listed
 from irt.commands.said import Said, doubts, excerpt, finite, interval, kept, rows, write_tables
 from irt.comparison import compare
+from irt.files import replacing, require_file
 from irt.linking import link
 from irt.power import OutOfReachError, detectable_gap, power
-from irt.reading import read_responses, replacing, require_file
+from irt.reading import read_responses
 from irt.result import Fit
 from irt.scoring import score
 from irt.storage import load_fit
@@ -26,7 +27,7 @@ WITHIN = 0.2
 def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True, out: Path | None = None) -> Said:
     """Abilities of new students on the items of a fit; `out` receives `abilities.csv`."""
     fit = right_or_wrong(folder)
-    found = score(fit, read_responses(responses), method, propagate=propagate)
+    found = score(fit, read_responses(responses, for_scoring=True), method, propagate=propagate)
     record = {"method": method, "interval": found.interval, "students": rows(found.table)}
     if out is not None:
         write_tables(out, {"abilities": found.table})
@@ -39,7 +40,7 @@ def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) 
     Without a rule to stop, it stops within 20 % of the standard error of the pipeline's full exam.
     """
     fit = right_or_wrong(folder)
-    data = fit.data if responses is None else read_responses(responses)
+    data = fit.data if responses is None else read_responses(responses, for_scoring=True)
     if pipeline not in data.students:
         raise ValueError(
             f"{responses or folder}: unknown student '{pipeline}' (--pipeline); it has {listed(data.students)}"

@@ -9,8 +9,9 @@ from pathlib import Path
 from irt.commands.review import labels
 from irt.commands.said import Said, excerpt, kept
 from irt.estimation import fit as fit_model
+from irt.files import require_folder
 from irt.fitting.outcome import Progress
-from irt.reading import read_responses, require_folder
+from irt.reading import read_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names
 from irt.result import Fit
 from irt.selecting.selection import Pruned, prune

@@ -12,8 +12,9 @@ from irt.broad import read_text
 from irt.checks import Report, dif, report
 from irt.commands.inquiry import right_or_wrong
 from irt.commands.said import Said, doubts, excerpt, kept, rows, table_file, write_tables
+from irt.files import require_file
 from irt.fitting.outcome import Progress, begun
-from irt.reading import read_responses, require_file
+from irt.reading import read_responses
 from irt.responses import facet_names
 from irt.result import Information
 from irt.storage import load_fit

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from irt.reading import replacing, require_folder
+from irt.files import replacing, require_folder
 from irt.result import Estimate, Fit
 
 SHOWN = 20

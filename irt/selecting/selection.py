@@ -20,7 +20,7 @@ from irt.fitting.outcome import Progress, begun
 from irt.methods import RATINGS, require_known
 from irt.model import Options
 from irt.reading import require_estimable
-from irt.responses import Floats, ResponseMatrix, facet_names, levels
+from irt.responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
 from irt.result import Fit
 from irt.selecting import choosing
 from irt.selecting.choosing import Balance, balance_of
@@ -71,6 +71,7 @@ def prune(
     the held-out students. Raises ValueError with fewer than 6 students, for a share outside (0, 1), or for shares of
     groups that cannot be met. `progress` is told 0 of 1 once all is accepted.
     """
+    require_matrix(data)
     _require_shares(keep, quantile, holdout, stop)
     _require_criterion(criterion, information_at)
     require_estimable(data)

@@ -79,6 +79,16 @@ def test_many_students_are_all_in_the_file_and_in_json_while_twenty_are_printed(
     assert len(record["abilities" if command == "link" else "students"]) == 30
 
 
+def test_a_single_new_student_is_scored_and_examined(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.csv").write_text("student,q0,q1,q2\nnew,1,,0\n")
+    assert main(["score", f"{folder}/fit", f"{tmp_path}/one.csv", "--json"]) == 0
+    assert [row["answered"] for row in json.loads(capsys.readouterr().out)["students"]] == [2]
+    assert main(["adaptive", f"{folder}/fit", "--pipeline", "new", "--responses", f"{tmp_path}/one.csv"]) == 0
+    assert "of 2 questions" in capsys.readouterr().out
+
+
 def test_link_writes_its_tables(folder: Path, tmp_path: Path) -> None:
     assert main(["link", f"{folder}/fit", f"{folder}/other", "--out", str(tmp_path / "linked")]) == 0
     assert sorted(path.name for path in (tmp_path / "linked").iterdir()) == ["abilities.csv", "drift.csv", "items.csv"]
