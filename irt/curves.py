@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta
 
-from irt import kernels
+from irt import kernels, tables
 from irt.residuals import item_mean_squares
 from irt.responses import Floats
 from irt.result import BAND_DRAWS, Fit
@@ -121,15 +121,9 @@ def student_scores(fit: Fit) -> pd.DataFrame:
 def score_distribution(fit: Fit, bins: int = 12, seed: int | None = None) -> pd.DataFrame:
     """`start, end, observed, expected, low, high`: students by share right, against replicated tables."""
     fit.require_right_or_wrong("the distribution of scores")
-    draws = fit.thinned(BAND_DRAWS)
-    rng = np.random.default_rng([fit.seed if seed is None else seed, 4])
-    attempts = fit.data.attempts.astype(np.int64)
-    total = np.maximum(attempts.sum(axis=1), 1)
-    replicas = np.empty((len(draws["a"]), len(total)))
-    parameters = zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True)
-    for index, (theta, *items) in enumerate(parameters):
-        p = np.clip(kernels.probability(theta[:, None], *items), 0.0, 1.0)
-        replicas[index] = rng.binomial(attempts, p).sum(axis=1) / total
+    total = np.maximum(fit.data.attempts.sum(axis=1), 1)
+    made = tables.replicas(fit.data, fit.thinned(BAND_DRAWS), fit.seed if seed is None else seed)
+    replicas = np.array([table.sum(axis=1) / total for table in made])
     observed = fit.data.successes.sum(axis=1) / total
     edges = np.linspace(*_span(observed, replicas), bins + 1)
     counts = np.stack([np.histogram(row, edges)[0] for row in replicas])

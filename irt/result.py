@@ -228,10 +228,9 @@ class Fit:
     @cached_property
     def accuracy_by_level(self) -> pd.DataFrame:
         """`facet,level,accuracy,low,high`: expected share right on these items with all else at its average."""
-        if self.graded is not None:
-            thin = self.thinned(BAND_DRAWS)
-            return graded_tables.accuracy_by_level(thin, self.design, self.graded.top, self._tails)
-        return tables.accuracy_by_level(self.thinned(BAND_DRAWS), self.design, self._tails)
+        thin, ratings = self.thinned(BAND_DRAWS), self.graded
+        share = tables.expected_share(thin) if ratings is None else graded_tables.expected_share(thin, ratings.top)
+        return tables.accuracy_by_level(thin, self.design, self._tails, share)
 
     def q3(self) -> pd.DataFrame:
         """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend beyond ability."""
@@ -239,8 +238,9 @@ class Fit:
 
     def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
         """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
-        check = tables.predictive_check if self.graded is None else graded_tables.predictive_check
-        return check(self.data, self.thinned(BAND_DRAWS), self._tails, self.seed if seed is None else seed)
+        made = tables.replicas if self.graded is None else graded_tables.replicas
+        drawn = made(self.data, self.thinned(BAND_DRAWS), self.seed if seed is None else seed)
+        return tables.predictive_check(self.data, drawn, self._tails)
 
     def summary(self, draws: Floats, point: float | None = None) -> Estimate:
         """Estimate, sd, interval and probability of being positive of scalar draws `[D]`."""

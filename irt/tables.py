@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt.design import Design
-from irt.kernels import ItemParameters, sigmoid
+from irt.kernels import ItemParameters, probability
 from irt.residuals import blocks, counts, item_mean_squares
 from irt.responses import Floats, ResponseMatrix
 
@@ -130,15 +130,17 @@ def residual_correlations(residual: Floats, asked: NDArray[np.bool_]) -> tuple[F
     return np.divide(covariance, norm, out=np.zeros_like(norm), where=known), known, count
 
 
-def accuracy_by_level(draws: Mapping[str, Floats], design: Design, tails: tuple[float, float]) -> pd.DataFrame:
-    """Expected share right of a student at each level whose other effects and residual are 0."""
+def accuracy_by_level(
+    draws: Mapping[str, Floats], design: Design, tails: tuple[float, float], share: Callable[[Floats], Floats]
+) -> pd.DataFrame:
+    """Expected share right of a student at each level whose other effects and residual are 0.
+
+    `share` gives that of each item `[D, I]` at an ability per draw `[D, 1]`.
+    """
     frames = []
     for term in design.terms:
         effects = draws[f"effect.{term.name}"]
-        shares = np.empty(effects.shape)
-        for index in range(effects.shape[1]):
-            up = sigmoid(draws["a"] * (effects[:, index, None] - draws["b"]))
-            shares[:, index] = (draws["c"] + (draws["d"] - draws["c"]) * up).mean(axis=1)
+        shares = np.stack([share(effects[:, level, None]).mean(axis=1) for level in range(effects.shape[1])], axis=1)
         low, high = np.quantile(shares, tails, axis=0)
         columns = {"accuracy": shares.mean(axis=0), "low": low, "high": high}
         frames.append(pd.DataFrame({"facet": term.name, "level": list(term.levels)} | columns))
@@ -146,26 +148,33 @@ def accuracy_by_level(draws: Mapping[str, Floats], design: Design, tails: tuple[
     return pd.concat(frames, ignore_index=True) if frames else empty
 
 
+def expected_share(draws: Mapping[str, Floats]) -> Callable[[Floats], Floats]:
+    """P(correct) `[D, I]` at an ability per draw `[D, 1]`."""
+    return lambda theta: np.asarray(probability(theta, *(draws[name] for name in "abcd")))
+
+
+def replicas(data: ResponseMatrix, draws: Mapping[str, Floats], seed: int) -> Iterator[Floats]:
+    """A table of successes `[S, I]` from each draw of abilities and items."""
+    rng = np.random.default_rng([seed, 2])
+    attempts = data.attempts.astype(np.int64)
+    for theta, *items in zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True):
+        p = np.clip(probability(theta[:, None], *items), 0.0, 1.0)
+        yield rng.binomial(attempts, p).astype(np.float64)
+
+
 def predictive_check(
-    data: ResponseMatrix, draws: Mapping[str, Floats], tails: tuple[float, float], seed: int
+    data: ResponseMatrix, made: Iterable[Floats], tails: tuple[float, float]
 ) -> dict[str, pd.DataFrame]:
-    """Replicate the table from the posterior and compare shares right of students and of items.
+    """Shares right (of the points) of students and of items against those of tables `made` by the model.
 
     `p_value` is two-sided with half weight on ties; `surprising` marks p below 0.01.
     """
-    rng = np.random.default_rng([seed, 2])
-    attempts = data.attempts.astype(np.int64)
-    by_student = np.empty((len(draws["a"]), len(data.students)))
-    by_item = np.empty((len(draws["a"]), len(data.items)))
-    for index, (theta, a, b, c, d) in enumerate(
-        zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True)
-    ):
-        p = c + (d - c) * sigmoid(a * (theta[:, None] - b))
-        replica = rng.binomial(attempts, np.clip(p, 0.0, 1.0))
-        by_student[index], by_item[index] = replica.sum(axis=1), replica.sum(axis=0)
+    right, all_of = data.successes, data.attempts
+    sums = [(table.sum(axis=1), table.sum(axis=0)) for table in made]
+    by_student, by_item = (np.array(part, dtype=np.float64) for part in zip(*sums, strict=True))
     return {
-        "students": checked("student", data.students, data.successes.sum(1), attempts.sum(1), by_student, tails),
-        "items": checked("item", data.items, data.successes.sum(0), attempts.sum(0), by_item, tails),
+        "students": checked("student", data.students, right.sum(1), all_of.sum(1), by_student, tails),
+        "items": checked("item", data.items, right.sum(0), all_of.sum(0), by_item, tails),
     }
 
 
