@@ -130,25 +130,15 @@ def detectable_gap(
 def questions_needed(items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: Plan) -> float:
     """Questions per pipeline for abilities `theta`; item `i` of the exam is drawn with probability `weights[i]`."""
     alpha, beta = float(ndtri(1 - plan.level / 2)), float(ndtri(plan.power))
-    if plan.scale == "ability":
-        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
-        return (alpha + beta) ** 2 * error / (theta[0] - theta[1]) ** 2
-    first, second = (kernels.probability(each, *items) for each in theta)
-    p, q = float(weights @ first), float(weights @ second)
-    null, real = _variances(weights, first, second, p, q, plan.design)
-    return (alpha * float(np.sqrt(null)) + beta * float(np.sqrt(real))) ** 2 / (p - q) ** 2
+    gap, null, real = _one_question(items, weights, theta, plan)
+    return (alpha * float(np.sqrt(null)) + beta * float(np.sqrt(real))) ** 2 / gap**2
 
 
 def power_of(items: ItemParameters, weights: Floats, theta: tuple[float, float], questions: float, plan: Plan) -> float:
     """Probability that so many questions tell the abilities `theta` apart: the inverse of `questions_needed`."""
     alpha = float(ndtri(1 - plan.level / 2))
-    if plan.scale == "ability":
-        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
-        return float(ndtr(abs(theta[0] - theta[1]) * np.sqrt(questions / error) - alpha))
-    first, second = (kernels.probability(each, *items) for each in theta)
-    p, q = float(weights @ first), float(weights @ second)
-    null, real = _variances(weights, first, second, p, q, plan.design)
-    return float(ndtr((abs(p - q) * np.sqrt(questions) - alpha * np.sqrt(null)) / np.sqrt(real)))
+    gap, null, real = _one_question(items, weights, theta, plan)
+    return float(ndtr((abs(gap) * np.sqrt(questions) - alpha * np.sqrt(null)) / np.sqrt(real)))
 
 
 def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: float, scale: str) -> tuple[float, float]:
@@ -168,16 +158,24 @@ def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: floa
     return at + width / 2, at - width / 2
 
 
-def _variances(weights: Floats, first: Floats, second: Floats, p: float, q: float, design: str) -> tuple[float, float]:
-    """Variance of one question's difference in score, with no gap and with it.
+def _one_question(
+    items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: Plan
+) -> tuple[float, float, float]:
+    """The gap on the plan's scale, and the variance that one question leaves of it, with no gap and with it.
 
-    Paired: the share of discordant answers, and that less the squared gap (Connor 1987). Independent: two binomials.
+    Ability: two estimates, 1/I each. Share right, paired: the share of discordant answers, and that less the squared
+    gap (Connor 1987). Independent: two binomials.
     """
-    if design == "paired":
+    if plan.scale == "ability":
+        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
+        return theta[0] - theta[1], error, error
+    first, second = (kernels.probability(each, *items) for each in theta)
+    p, q = float(weights @ first), float(weights @ second)
+    if plan.design == "paired":
         discordant = float(weights @ (first * (1 - second) + second * (1 - first)))
-        return discordant, discordant - (p - q) ** 2
+        return p - q, discordant, discordant - (p - q) ** 2
     middle = (p + q) / 2
-    return 2 * middle * (1 - middle), p * (1 - p) + q * (1 - q)
+    return p - q, 2 * middle * (1 - middle), p * (1 - p) + q * (1 - q)
 
 
 def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float, plan: Plan) -> float:
