@@ -26,9 +26,8 @@ from irt.checks.convergence import mixing
 from irt.design import build_design
 from irt.fitting import nuts, pymc_model
 from irt.fitting.outcome import Settings
-from irt.fitting.sampled import Sampled
 from irt.fitting.sampling import gate
-from irt.model import Priors, Problem, build_problem, report_scale
+from irt.model import Priors, Problem, build_problem
 from irt.responses import facet_names
 
 GRIDS = {15: {"retriever": 5, "icl": 3}, 63: {"llm": 3, "retriever": 7, "icl": 3}}
@@ -70,9 +69,8 @@ def measure(tool: str, problem: Problem, truth: irt.Truth, seed: int, draws: int
     if tool == "pymc":
         sampled = pymc_model.sample(problem, Settings(seed, draws, draws, target_accept=0.8), clock)
     else:
-        sampled = nuts.sample(problem, Settings(seed), clock, lambda each: not failures(problem, each))
-    reported = report_scale(sampled.raw, problem.design)
-    bulk, processor = smallest(reported, sampled.chains), clock.seconds()
+        sampled = nuts.sample(problem, Settings(seed), clock, lambda each: not gate(each)[1])
+    bulk, processor = smallest(sampled.values, sampled.chains), clock.seconds()
     return {
         "compile": sampled.compile_seconds,
         "wall": sampled.sample_seconds,
@@ -82,7 +80,7 @@ def measure(tool: str, problem: Problem, truth: irt.Truth, seed: int, draws: int
         "leapfrogs": sampled.leapfrogs,
         "divergences": sampled.divergences,
         "ess_per_second": bulk / processor,
-    } | held(reported, truth)
+    } | held(sampled.values, truth)
 
 
 def by_peer(tool: str, sim: irt.Simulation, options: argparse.Namespace) -> Row:
@@ -121,10 +119,6 @@ class Clock:
     def seconds(self) -> float:
         (first, begin), (last, end) = self.marks[0], self.marks[-1]
         return (end - begin) * last / (last - first)
-
-
-def failures(problem: Problem, sampled: Sampled) -> list[str]:
-    return gate(report_scale(sampled.raw, problem.design), sampled)[1]
 
 
 def smallest(reported: Mapping[str, Any], chains: int) -> float:
