@@ -14,9 +14,6 @@ from irt.kernels import ItemParameters, probability
 from irt.residuals import blocks, counts, item_mean_squares
 from irt.responses import Floats, ResponseMatrix
 
-CELLS = 4_000_000
-"""Numbers in a block of columns."""
-
 
 def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
     """`label,probability` of being the largest, over draws `[D, N]`; most probable first, ties in given order."""
@@ -52,9 +49,7 @@ def rest_correlation(data: ResponseMatrix) -> Floats:
 def spread(draws: Floats, tails: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
     """Standard deviation and quantiles at the `tails` of draws `[D, N, ...]`, some columns at a time."""
     sd, low, high = (np.empty(draws.shape[1:]) for _ in range(3))
-    size = max(1, CELLS * draws.shape[1] // max(draws.size, 1))
-    for start in range(0, draws.shape[1], size):
-        columns = slice(start, start + size)
+    for columns in blocks(draws.shape[1], draws[:, :1].size):
         # A value that is the same in every draw is stored once.
         block = draws[:1, columns] if draws.strides[0] == 0 else draws[:, columns]
         sd[columns] = block.std(axis=0, ddof=1) if len(block) > 1 else 0.0

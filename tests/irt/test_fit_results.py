@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import irt
-from irt import kernels, tables
+from irt import kernels, residuals, tables
 
 THETA = np.linspace(-2, 2, 5)
 
@@ -91,7 +91,7 @@ def test_what_the_model_fixes_is_stored_once(fit: irt.Fit) -> None:
 
 def test_spread_in_portions_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = np.random.default_rng(0).standard_normal((30, 7, 2))
-    monkeypatch.setattr(tables, "CELLS", 130)
+    monkeypatch.setattr(residuals, "CELLS", 130)
     sd, low, high = tables.spread(draws, (0.05, 0.95))
     np.testing.assert_allclose(sd, draws.std(axis=0, ddof=1))
     np.testing.assert_allclose([low, high], np.quantile(draws, (0.05, 0.95), axis=0))
