@@ -19,18 +19,28 @@ from typing import Any
 import numpy as np
 
 
+class Clock:
+    """Wall and processor seconds of estimation, without imports and reading."""
+
+    def __init__(self) -> None:
+        self.begin = time.perf_counter(), time.process_time()
+
+    def read(self) -> dict[str, float]:
+        return {"seconds": time.perf_counter() - self.begin[0], "processor": time.process_time() - self.begin[1]}
+
+
 def girth(scores: Any, model: str, steps: int) -> dict[str, Any]:
     import girth as package
 
     del steps
     right = scores.T.astype(int)
-    begin = time.perf_counter()
+    clock = Clock()
     found = {"1pl": package.onepl_mml, "2pl": package.twopl_mml, "3pl": package.threepl_mml}[model](right)
     b = found["Difficulty"]
     a = np.broadcast_to(found["Discrimination"], b.shape)
     c = found.get("Guessing", np.zeros_like(b))
     theta = package.ability_3pl_eap(right, b, a, c) if model == "3pl" else package.ability_eap(right, b, a)
-    return {"seconds": time.perf_counter() - begin, "a": a, "b": b, "theta": theta}
+    return {**clock.read(), "a": a, "b": b, "theta": theta}
 
 
 def trainer(scores: Any, model: str, steps: int) -> Any:
@@ -56,12 +66,12 @@ def py_irt(scores: Any, model: str, steps: int) -> dict[str, Any]:
 
     pyro.set_rng_seed(0)
     training = trainer(scores, model, steps)
-    begin = time.perf_counter()
+    clock = Clock()
     training.train(device="cpu")
-    seconds, slope = time.perf_counter() - begin, "disc" if model == "3pl" else "slope"
+    seconds, slope = clock.read(), "disc" if model == "3pl" else "slope"
     store = {name: pyro.param(name).detach().numpy() for name in pyro.get_param_store()}
     return {
-        "seconds": seconds,
+        **seconds,
         "a": np.exp(store[f"loc_{slope}"]),
         "b": store["loc_diff"],
         "theta": store["loc_ability"],
@@ -83,21 +93,20 @@ def py_irt_nuts(scores: Any, model: str, steps: int) -> dict[str, Any]:
     given = (torch.tensor(data.observation_subjects), torch.tensor(data.observation_items))
     kernel = NUTS(training.irt_model.model_vague, adapt_step_size=True)
     sampler = MCMC(kernel, num_samples=steps, warmup_steps=100, disable_progbar=True)
-    begin = time.perf_counter()
+    clock = Clock()
     sampler.run(*given, torch.tensor(data.observations))
-    seconds = time.perf_counter() - begin
+    seconds = clock.read()
     draws = {name: values.numpy() for name, values in sampler.get_samples().items()}
-    return {"seconds": seconds, **{name: draws[name] for name in ("a", "b", "theta")}}
+    return {**seconds, **{name: draws[name] for name in ("a", "b", "theta")}}
 
 
 def main() -> None:
     tool, model, given, result, *rest = sys.argv[1:]
     scores = np.load(given)["scores"]
     run = {"girth": girth, "py-irt": py_irt, "py-irt-nuts": py_irt_nuts}[tool]
-    begin = time.process_time()
     with redirect_stdout(io.StringIO()):
         found = run(scores, model, int(rest[0]) if rest else 2000)
-    np.savez(result, processor=time.process_time() - begin, **found)
+    np.savez(result, **found)
 
 
 if __name__ == "__main__":
