@@ -110,22 +110,22 @@ def load_tokenizer(name: str) -> Any:
         return _tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, **options), source)
 
 
-def check(name: str, server: ServerOptions | None = None) -> None:
+def check(name: str, server: ServerOptions | None = None) -> list[str]:
     """Raise in one line for a model that cannot be loaded, without loading it; embedded weights must be here.
 
-    A server is asked whether it is there and takes the key.
+    A server is asked whether it is there and takes the key. Returns remarks that do not stop anything.
     """
     if name.startswith(PYTHON):
         _from_factory(name)
-        return
+        return []
     if is_server(name):
         from rag.servers.model import ServerModel
 
-        ServerModel(name, server).check()
-        return
+        return ServerModel(name, server).check()
     source = _source(name, None)
     if not Path(source.place).is_dir() and offline(source.place) and not _cached(source.place):
         raise OSError(f"model {name}: not in the local hub cache and the hub cannot be reached; wanted a model at hand")
+    return []
 
 
 def _cached(place: str) -> bool:

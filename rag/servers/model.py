@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt, Schema
 from rag.servers.likelihoods import FORMS, Encoded, Form, compare
-from rag.servers.options import Address, ServerOptions, address, key_of
+from rag.servers.options import Address, Price, ServerOptions, address, key_of
 from rag.servers.traffic import Traffic
 from rag.servers.transport import Job, RefusedError, Transport, UnusableError
 
@@ -66,10 +66,9 @@ class ServerModel:
         return self._place.model.rpartition("/")[2]
 
     @property
-    def price(self) -> tuple[float, float]:
+    def price(self) -> Price:
         """The price of a million tokens, read and written."""
-        price = self._options.price_per_million
-        return price.prompt, price.written
+        return self._options.price_per_million
 
     @cached_property
     def context_tokens(self) -> int:
@@ -82,12 +81,12 @@ class ServerModel:
         found = mine.get("max_model_len") or (meta.get("n_ctx_train") if isinstance(meta, dict) else None)
         return found if isinstance(found, int) and found > 0 else NO_LIMIT
 
-    def check(self) -> None:
-        """Raise in one line when the server cannot be reached or refuses the key; note a model it does not list."""
+    def check(self) -> list[str]:
+        """Remarks on a server that is there; raises in one line when it cannot be reached or refuses the key."""
         listed = [str(one.get("id")) for one in self._transport.models()]
-        if listed and not any(_same_model(self._place.model, one) for one in listed):
-            shown = ", ".join(listed[:5])
-            self.traffic.note(f"server {self._place.host} does not list {self._place.model}; it lists {shown}")
+        if not listed or any(_same_model(self._place.model, one) for one in listed):
+            return []
+        return [f"server {self._place.host} does not list {self._place.model}; it lists {', '.join(listed[:5])}"]
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text by the configured tokenizer, else an estimate of four bytes each."""
@@ -156,13 +155,18 @@ class ServerModel:
             if len(parts[place]) == len(set(texts)):
                 yield self._compared(place, [parts[place][one] for one in texts])
 
+    def need_likelihoods(self) -> None:
+        """Find out whether the server gives log-probabilities of a given text; raises `NoLikelihoodsError` if not."""
+        _ = self._form
+
     @property
     def gives_likelihoods(self) -> bool:
-        """Whether the server gives the log-probabilities of a given text; asked once, of the server itself."""
+        """Whether the server gives the log-probabilities of a given text."""
         try:
-            return self._form is not None
+            self.need_likelihoods()
         except NoLikelihoodsError:
             return False
+        return True
 
     @cached_property
     def _form(self) -> Form:
@@ -183,8 +187,8 @@ class ServerModel:
                 return form
         raise NoLikelihoodsError(
             f"server {self._place.host}: model {self._place.model} gives no log-probabilities of a given text "
-            f"({'; '.join(reasons)}); wanted a server that does (vLLM), or questions verified by letters "
-            "(verifier.by=letters) or by another model (verifier.model)"
+            f"({'; '.join(reasons)}); wanted a server that does (vLLM); questions can be verified by letters "
+            "(exam.verification=letters) or by another model (verifier.model)"
         )
 
     def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> Job[Replied]:

@@ -130,20 +130,20 @@ def key_of(place: Address, options: ServerOptions) -> str | None:
 
 def options_of(given: Mapping[str, object], where: str) -> ServerOptions:
     """Options from a mapping of a configuration; raises ValueError naming `where` and the setting."""
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ConfigDict, ValidationError, create_model
 
+    # A dataclass refuses unknown names only inside a model that does.
+    holder = create_model("Holder", __config__=ConfigDict(extra="forbid"), server=(ServerOptions, ...))
     try:
-        unknown = [name for name in given if name not in ServerOptions.__dataclass_fields__]
-        if unknown:
-            raise ValueError(f"unknown setting {unknown[0]!r}; wanted {', '.join(ServerOptions.__dataclass_fields__)}")
-        return TypeAdapter(ServerOptions).validate_python(given)
+        checked: ServerOptions = holder.model_validate({"server": given}).server  # type: ignore[attr-defined]
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        message = f"{name}: {first['msg']}" if name else first["msg"].removeprefix("Value error, ")
-        raise ValueError(f"{where}: {message}") from None
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        name = ".".join(map(str, first["loc"][1:]))
+        # Pydantic's own text would repeat what was given, which may be a key.
+        message = first["msg"].removeprefix("Value error, ").removeprefix("server: ")
+        known = f"; wanted {', '.join(ServerOptions.__dataclass_fields__)}" if "keyword" in first["type"] else ""
+        raise ValueError(f"{where}: {f'{name}: ' if name else ''}{message}{known}") from None
+    return checked
 
 
 def _check_url(url: str) -> None:

@@ -86,8 +86,8 @@ class Transport:
     def stream(self, jobs: Sequence[Job[Answer]]) -> Iterator[tuple[int, Answer | NoReply]]:
         """Answers with the places of their jobs, as they come; `NoReply` where every attempt failed.
 
-        Raises `RefusedError` when the server refuses for good, OSError when it is gone. Whatever is still under way when
-        the iterator is left is given up.
+        Raises `RefusedError` when the server refuses for good, OSError when it is gone. Whatever is still under way
+        when the iterator is left is given up.
         """
         arrived: queue.SimpleQueue[tuple[int, Answer | NoReply] | None] = queue.SimpleQueue()
         task = self._start(self._all(jobs, arrived))
