@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,9 +40,7 @@ class Server:
         self.times: list[float] = []
         self.under_way = self.most_under_way = 0
         self.lock = threading.Lock()
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self.http.daemon_threads = True
-        self.http.block_on_close = False
+        self.http = _Quiet(("127.0.0.1", 0), _handler(self))
 
     @property
     def url(self) -> str:
@@ -63,8 +62,21 @@ def serving(script: Script, pause: float = 0.0) -> Iterator[Server]:
         server.http.server_close()
 
 
+class _Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, *_: Any) -> None:
+        """Clients that are killed leave broken connections behind."""
+
+
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        # One connection for many requests, each reply in one piece: as fast as the client asks.
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1
+        disable_nagle_algorithm = True
+
         def do_GET(self) -> None:
             self._answer({})
 
@@ -97,6 +109,8 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(content)
+            self.wfile.flush()
+            self.close_connection = len(content) != int(dict(said.headers).get("Content-Length", len(content)))
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -121,7 +135,7 @@ def tokens(text: str) -> list[str]:
 def echo(text: str, model: str = "scripted") -> dict[str, Any]:
     """The JSON of an echoed prompt with log-probabilities, and one written token."""
     cut = tokens(text)
-    logs = [None, *(log_probability(text, place) for place in range(1, len(cut)))]
+    logs = [None, *log_probabilities(text)[1:]]
     return {
         "model": model,
         "choices": [{"text": text, "logprobs": {"tokens": [*cut, " and"], "token_logprobs": [*logs, -0.5]}}],
@@ -132,10 +146,8 @@ def echo(text: str, model: str = "scripted") -> dict[str, Any]:
 def prompt_logprobs(text: str) -> dict[str, Any]:
     """The same numbers in vLLM's other form."""
     cut = tokens(text)
-    entries = [
-        {word: {"logprob": log_probability(text, place), "rank": 1, "decoded_token": word}}
-        for place, word in enumerate(cut)
-    ]
+    logs = zip(cut, log_probabilities(text), strict=True)
+    entries = [{word: {"logprob": log, "rank": 1, "decoded_token": word}} for word, log in logs]
     return {
         "model": "scripted",
         "choices": [{"text": " and", "prompt_logprobs": [None, *entries[1:]]}],
@@ -143,13 +155,17 @@ def prompt_logprobs(text: str) -> dict[str, Any]:
     }
 
 
-def log_probability(text: str, place: int) -> float:
-    """The script's log-probability of a token: likely where its word stood before, else by a lottery."""
+def log_probabilities(text: str) -> list[float]:
+    """The script's log-probability of each token: likely where its word stood before, else by a lottery."""
+    seen: set[str] = set()
+    logs = []
     cut = tokens(text)
-    word = cut[place].strip(" .,?\"'\n").lower()
-    earlier = "".join(cut[:place]).lower()
-    luck = int(hashlib.sha256(f"{word}{len(cut)}".encode()).hexdigest()[:6], 16) / 2**24
-    return -0.1 - 0.1 * luck if f" {word}" in earlier else -5.0 - luck
+    for token in cut:
+        word = token.strip(" .,?\"'\n").lower()
+        luck = zlib.crc32(f"{word}{len(cut)}".encode()) / 2**32
+        logs.append(-0.1 - 0.1 * luck if word in seen else -5.0 - luck)
+        seen.add(word)
+    return logs
 
 
 def scripted(server: Server, path: str, body: Body) -> Say:

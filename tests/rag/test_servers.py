@@ -22,7 +22,7 @@ from tests.rag.faulty_server import (
     Server,
     chat,
     echo,
-    log_probability,
+    log_probabilities,
     prompt_logprobs,
     scripted,
     serving,
@@ -364,8 +364,7 @@ def test_likelihoods_are_the_sums_the_server_gives_after_the_prompt(script: Any)
         assert found.prompt_tokens == start
         for text, total in zip(continuations, found.sums, strict=True):
             whole = rendered + text
-            expected = sum(log_probability(whole, place) for place in range(start, len(tokens(whole))))
-            assert total == pytest.approx(expected, abs=1e-9)
+            assert total == pytest.approx(sum(log_probabilities(whole)[start:]), abs=1e-9)
         before = len(server.asked)
         asked.log_likelihoods(prompt, continuations)
         assert len(server.asked) == before + 3
