@@ -143,7 +143,8 @@ class ServerModel:
                 raise ValueError(f"model {self.name}: a continuation has no tokens; wanted some text")
             if not continuations:
                 yield Arrival(place, Likelihoods((), (), self.count_tokens(self._render(prompt))), 0, 0)
-        wanted = [(place, text) for place, texts in enumerate(map(self._texts, asked)) for text in texts]
+        texts_of = [self._texts(one) for one in asked]
+        wanted = [(place, text) for place, texts in enumerate(texts_of) for text in dict.fromkeys(texts)]
         if not wanted:
             return
         form = self._form
@@ -151,9 +152,8 @@ class ServerModel:
         for number, found in self._transport.stream([self._scoring(text, form) for _, text in wanted]):
             place, text = wanted[number]
             parts[place][text] = found
-            texts = self._texts(asked[place])
-            if len(parts[place]) == len(set(texts)):
-                yield self._compared(place, [parts[place][one] for one in texts])
+            if len(parts[place]) == len(set(texts_of[place])):
+                yield self._compared(place, [parts[place][one] for one in texts_of[place]])
 
     def need_likelihoods(self) -> None:
         """Find out whether the server gives log-probabilities of a given text; raises `NoLikelihoodsError` if not."""
@@ -264,9 +264,11 @@ class ServerModel:
         return [rendered, *(rendered + one for one in continuations)] if continuations else []
 
     def _compared(self, place: int, parts: Sequence[Scored | NoReply]) -> Arrival[Likelihoods]:
+        """Likelihoods from the prompt alone (first part) and with each continuation; equal parts are billed once."""
         lost = next((one for one in parts if isinstance(one, NoReply)), None)
         scored = [one for one in parts if isinstance(one, Scored)]
-        read, written = sum(one.prompt_tokens for one in scored), sum(one.written_tokens for one in scored)
+        billed = {id(one): one for one in scored}.values()
+        read, written = sum(one.prompt_tokens for one in billed), sum(one.written_tokens for one in billed)
         if lost is not None:
             return Arrival(place, lost, read, written)
         try:
