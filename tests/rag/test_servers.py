@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from exam_gen.model import LanguageModel, Likelihoods, NoReply, Prompt, Remote
 from exam_gen.replies import CachedModel, ReplyStore
@@ -447,3 +450,15 @@ def test_plain_text_goes_through_the_chat_template_of_the_named_tokenizer(tiny_f
 def test_a_server_model_is_a_language_model_and_a_remote_one() -> None:
     asked: LanguageModel = ServerModel("openai:m@http://localhost:1/v1")
     assert isinstance(asked, Remote)
+
+
+def test_the_manual_shows_every_option_with_its_default() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "models.md").read_text(encoding="utf-8")
+    block = next(one for one in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "concurrency" in one)
+    shown = yaml.safe_load(block)["writer"]["server"]
+    defaults = asdict(ServerOptions())
+    assert list(shown) == list(defaults)
+    chosen = {"base_url", "api_key_env"}
+    assert {name: value for name, value in shown.items() if name not in chosen} == {
+        name: value for name, value in defaults.items() if name not in chosen
+    }
