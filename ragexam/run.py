@@ -130,9 +130,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
         write_chunks(folder.chunks, chunk(documents, corpus.chunks, count, progress=report))
 
     def write(report: Report) -> None:
-        steps.record.content["usage"] = spent = _write_questions(folder, config, writer(), report)
-        for note in spent["notes"]:
-            steps.progress.say(f"note: {note}")
+        _write_questions(steps, config, writer(), report)
 
     source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
     cutting = {**source, "bounds": asdict(corpus.chunks)}
@@ -216,8 +214,9 @@ def contexts(exam: Exam) -> list[Chunk]:
     return list(found.values())
 
 
-def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel, report: Report) -> dict[str, Any]:
-    """Write the exam's files; returns what the models were asked and what it cost."""
+def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: Report) -> None:
+    """Write the exam's files, and into the record what the models were asked and what it cost."""
+    folder = steps.folder
     chunks = read_chunks(folder.chunks)
     second = loaded(config.verifier) if config.verifier else None
     judge = second or model
@@ -236,6 +235,11 @@ def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel
             verifier=second,
             progress=report,
         )
+    # What was paid is told even when nothing has come of it.
+    works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
+    steps.record.content["usage"] = spent = used(works)
+    for note in spent["notes"]:
+        steps.progress.say(f"note: {note}")
     if 0 < len(written.questions) <= config.pool:
         raise ValueError(
             f"{config.corpus.source}: {len(written.questions)} questions survived and the pool takes {config.pool}; "
@@ -249,7 +253,6 @@ def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)
     write_exam(folder.exam, exam)
-    return used([("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])])
 
 
 def _labelled(questions: Sequence[Question]) -> list[Question]:

@@ -21,7 +21,7 @@ LONGEST_TOKEN = 64
 """A server that writes more characters than this for each token it was allowed is not heeding the limit."""
 _OPTIONAL = ("seed", "temperature", "stop")
 """Fields some servers refuse; they are left out then, and that is noted."""
-_SAME_MODEL = re.compile(r"[-@:](?:latest|\d[\d-]*)")
+_SAME_MODEL = re.compile(r"@\S+|[-:](?:latest|\d[\d-]*)")
 
 
 class Replied(NamedTuple):

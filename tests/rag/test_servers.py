@@ -179,7 +179,9 @@ def test_another_model_in_the_replies_is_noted_once() -> None:
         assert "asked for scripted, its replies name some-other-7b" in note
 
 
-@pytest.mark.parametrize("named", ["scripted", "scripted-2024-07-18", "scripted:latest", "org/scripted", ""])
+@pytest.mark.parametrize(
+    "named", ["scripted", "scripted-2024-07-18", "scripted:latest", "scripted@main", "org/scripted", ""]
+)
 def test_a_dated_or_tagged_name_is_the_same_model(named: str) -> None:
     with serving(lambda *_: Say(chat("fine", model=named))) as server:
         asked = model(server)
