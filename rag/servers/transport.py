@@ -35,6 +35,8 @@ _TOO_LONG = re.compile(
     r"|prompt.{0,20}exceed",
     re.IGNORECASE,
 )
+_JITTER = random.Random()
+"""Of its own, so that waits disturb nobody's seeded draws."""
 _ABOUT_THE_BODY = frozenset({400, 422})
 _REPEATED = frozenset({408, 409, 425, 429})
 
@@ -166,7 +168,7 @@ class Transport:
                 if isinstance(error, _FailedError) and error.wait:
                     self._next = max(self._next, time.monotonic() + min(error.wait, LONGEST_WAIT))
                 elif attempt <= self._options.retries:
-                    await asyncio.sleep(min(backoff, LONGEST_WAIT) * random.uniform(0.5, 1))
+                    await asyncio.sleep(min(backoff, LONGEST_WAIT) * _JITTER.uniform(0.5, 1))
                 backoff *= 2
             except RefusedError as error:
                 if error.status in _ABOUT_THE_BODY:

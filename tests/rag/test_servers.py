@@ -375,6 +375,30 @@ def test_likelihoods_are_the_sums_the_server_gives_after_the_prompt(script: Any)
         assert len(server.asked) == before + 3
 
 
+@pytest.mark.parametrize("family", ["llama", "gemma3"])
+def test_likelihoods_agree_with_those_of_the_same_model_on_this_machine(tiny_folder: Any, family: str) -> None:
+    import torch
+
+    local: Any = load_model(str(tiny_folder(family)), dtype="float32")
+
+    def script(server: Server, path: str, body: Body) -> Say:
+        ids = local.tokenizer(body["prompt"])["input_ids"]
+        with server.lock, torch.inference_mode():
+            logs = torch.log_softmax(local._model(torch.tensor([ids])).logits[0], dim=-1)
+        given = [None, *(float(logs[place, one]) for place, one in enumerate(ids[1:]))]
+        named = {"tokens": local.tokenizer.convert_ids_to_tokens(ids), "token_logprobs": given}
+        return Say({"choices": [{"text": "", "logprobs": named}], "usage": {"prompt_tokens": len(ids)}})
+
+    with serving(script) as server:
+        far = model(server, tokenizer=str(tiny_folder(family)), timeout=20)
+        for prompt in (Prompt("What does the keeper count?", reply="Answer:"), Prompt("Bread", system="Be brief.")):
+            choices = [" ships", " ships, lamps and storms", " \u00fcber-salt"]
+            ours, theirs = local.log_likelihoods(prompt, choices), far.log_likelihoods(prompt, choices)
+            assert theirs.tokens == ours.tokens
+            assert theirs.prompt_tokens == ours.prompt_tokens
+            assert theirs.sums == pytest.approx(ours.sums, abs=1e-3)
+
+
 def bent(**changes: Any) -> Say:
     """An echoed prompt whose log-probabilities are not what they should be."""
     reply = echo("The capital of France is Paris")
