@@ -150,8 +150,8 @@ def json_prompt(title: str, passage: str) -> Prompt:
         f"Here is some documentation on {title}:\n\n{passage}\n\n"
         "Write one difficult multiple-choice exam question about it. The question must make sense without the "
         "documentation, have four short candidates, and exactly one right answer.\n"
-        'Reply with JSON alone: {"question": "...", "choices": ["...", "...", "...", "..."], "answer": "the letter A, '
-        'B, C or D of the right choice"}'
+        'Reply with a JSON object alone. Its members are "question", "choices" (a list of the four candidates) and '
+        '"answer" (the letter of the right one, from A for the first to D for the last).'
     )
     return Prompt(user)
 
