@@ -12,7 +12,7 @@ from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt, Schema
 from rag.servers.likelihoods import FORMS, Encoded, Form, compare
 from rag.servers.options import Address, Price, ServerOptions, address, key_of
 from rag.servers.traffic import Traffic
-from rag.servers.transport import Job, RefusedError, Transport, UnusableError
+from rag.servers.transport import Job, RefusedError, Transport, UnusableError, plain
 
 NO_LIMIT = 1 << 24
 """The context of a server that names none."""
@@ -86,7 +86,7 @@ class ServerModel:
         listed = [str(one.get("id")) for one in self._transport.models()]
         if not listed or any(_same_model(self._place.model, one) for one in listed):
             return []
-        return [f"server {self._place.host} does not list {self._place.model}; it lists {', '.join(listed[:5])}"]
+        return [f"server {self._place.host} does not list {self._place.model}; it lists {plain(', '.join(listed))}"]
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text by the configured tokenizer, else an estimate of four bytes each."""
@@ -301,9 +301,8 @@ class ServerModel:
     def _check_name(self, reply: Mapping[str, Any]) -> None:
         named = reply.get("model")
         if isinstance(named, str) and named and not _same_model(self._place.model, named):
-            shown = "".join(mark for mark in named[:80] if mark.isprintable())
             self.traffic.note(
-                f"server {self._place.host}: asked for {self._place.model}, its replies name {shown}; "
+                f"server {self._place.host}: asked for {self._place.model}, its replies name {plain(named, 80)}; "
                 "check that it is the model you mean"
             )
 

@@ -210,7 +210,7 @@ class Transport:
         except (TimeoutError, httpx.TimeoutException):
             raise _FailedError(f"no answer within {self._options.timeout:g} s") from None
         except httpx.TransportError as error:
-            raise _FailedError(f"connection: {_plain(str(error)) or type(error).__name__}") from None
+            raise _FailedError(f"connection: {plain(str(error)) or type(error).__name__}") from None
 
     def _fault(self, response: httpx.Response, content: bytes) -> Exception:
         status, message, code = response.status_code, *_message(content)
@@ -267,18 +267,18 @@ def _message(content: bytes) -> tuple[str, str]:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        return _plain(re.sub(r"<[^>]*>", " ", content[:2000].decode("utf-8", "replace"))), ""
+        return plain(re.sub(r"<[^>]*>", " ", content[:2000].decode("utf-8", "replace"))), ""
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
-        return _plain(str(error)), ""
+        return plain(str(error)), ""
     said = error.get("message") or error.get("detail") or error
-    return _plain(str(said)), str(error.get("code") or "")
+    return plain(str(said)), str(error.get("code") or "")
 
 
-def _plain(text: str) -> str:
+def plain(text: str, longest: int = 300) -> str:
     """Text of a server on one line, short and without control characters."""
-    kept = "".join(mark if mark.isprintable() else " " for mark in text)
-    return " ".join(kept.split())[:300]
+    kept = "".join(mark if mark.isprintable() else " " for mark in text[: 10 * longest])
+    return " ".join(kept.split())[:longest]
 
 
 def _retry_after(value: str | None) -> float:
