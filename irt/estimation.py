@@ -12,7 +12,7 @@ from irt.checks.loo import loo
 from irt.design import Design, design_of
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.graded_estimation import fit_graded, require_right_or_wrong
-from irt.model import MODELS, SHARED_GUESSING, Options, Priors, Problem, build_problem
+from irt.model import MODELS, Options, Priors, Problem, build_problem
 from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
 from irt.result import Fit
@@ -47,8 +47,8 @@ def fit(
 ) -> Fit:
     """Fit `1pl`, `2pl`, `3pl`, `4pl`, `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject), or `grm`.
 
-    `3pl-shared` (by `mml`) has one guessing parameter for all items; `grm` (by `nuts` or `mml`) is the graded response
-    model of ratings (`read_responses(..., graded=True)`).
+    `3pl-shared` has one guessing parameter for all items (`auto` does not try it); `grm` (by `nuts` or `mml`) is the
+    graded response model of ratings (`read_responses(..., graded=True)`).
 
     `method="nuts"` samples the posterior (`backend` numpyro, or pymc as a second implementation) until its convergence
     gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
@@ -222,10 +222,8 @@ def _without_facets(
 
 
 def _require_known(model: str, method: str, backend: str | None, interval: float, chains: int) -> None:
-    if model not in (*MODELS, SHARED_GUESSING, "auto"):
+    if model not in (*MODELS, "auto"):
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted (grm for ratings)")
-    if model == SHARED_GUESSING and method != "mml":
-        raise ValueError(f"model '{model}' is fitted by method 'mml', not '{method}'")
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS[:-1])} or {METHODS[-1]} were wanted")
     if backend is not None and backend not in BACKENDS[method]:
@@ -238,7 +236,7 @@ def _require_known(model: str, method: str, backend: str | None, interval: float
 
 def _advice(problem: Problem, data: ResponseMatrix) -> list[str]:
     students = len(data.students)
-    if problem.guessing and problem.model != SHARED_GUESSING and students < FEW_STUDENTS:
+    if problem.guessing and not problem.shared_guessing and students < FEW_STUDENTS:
         return [
             f"{students} students say little about guessing: {problem.model} rests on its prior "
             f"(chance level); about {FEW_STUDENTS} students are needed to estimate it."

@@ -23,8 +23,9 @@ WITHIN = 0.2
 
 def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True) -> Said:
     """Abilities of new students on the items of a fit."""
-    fit = right_or_wrong(folder)
-    found = score(fit, read_responses(responses), method, propagate=propagate)
+    fit = load_fit(folder)
+    data = read_responses(responses, graded=fit.graded is not None)
+    found = score(fit, data, method, propagate=propagate)
     record = {"method": method, "interval": found.interval, "students": rows(found.table)}
     return Said(record, text(found.table), doubts(fit))
 
