@@ -98,14 +98,14 @@ class Rated:
 
     def slope(self, theta: Floats) -> Floats:
         """Its derivative `[S]` at `theta` `[S]`."""
-        slopes = _slopes(theta[:, None], self.items)
+        slopes = category_slopes(theta[:, None], self.items)
         own = np.take_along_axis(slopes, self._category[..., None], axis=2)[..., 0]
         return np.asarray(np.where(np.isnan(self.scores), 0.0, own).sum(axis=1))
 
     def moments(self, theta: Floats) -> Moments:
         """Moments `[N, I]` of one answer at abilities `[N]`."""
         column = theta[:, None]
-        p, slopes = graded.probability(column, *self.items), _slopes(column, self.items)
+        p, slopes = graded.probability(column, *self.items), category_slopes(column, self.items)
         bends = _bends(column, self.items)
         # P' = P u and P'' = P (u^2 + u'), u the slope of log P; minus the mean of u' is the information.
         return Moments(-np.sum(p * bends, axis=2), np.sum(p * slopes * (slopes**2 + bends), axis=2))
@@ -123,7 +123,7 @@ def nodes_of(likelihood: Likelihood, bound: float) -> Floats:
     return quadrature.spaced(float(total.max()), bound)
 
 
-def _slopes(theta: Floats, items: GradedParameters) -> Floats:
+def category_slopes(theta: Floats, items: GradedParameters) -> Floats:
     """Derivatives `[..., K + 1]` of log P(score = k): `a (1 - F_k - F_{k+1})`, F_k the chance of k or more."""
     reached = graded.cumulative(theta, *items)
     edge = np.zeros_like(reached[..., :1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,9 @@ from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Likelihood, Rated, nodes_of
 from irt.responses import Floats, ResponseMatrix
-from irt.result import Fit
+
+if TYPE_CHECKING:
+    from irt.result import Fit
 
 METHODS = ("eap", "map", "ml", "wle")
 DRAWS = 100

@@ -6,6 +6,7 @@ abilities both lie a little below 1, so an item is judged against tables the mod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,10 +39,15 @@ def mean_squares(found: Residuals, attempts: Floats, axis: int) -> MeanSquares:
     Standardised by the cube root (Wilson & Hilferty 1931; Wright & Masters 1982, p. 100 f.), with the fourth moment of
     a binomial count.
     """
-    used = found.variance > 1e-12
-    variance = np.where(used, found.variance, 1.0)
-    fourth = np.where(used, variance * (1 + 3 * (attempts - 2) * found.p * (1 - found.p)), 0.0)
-    squares = np.where(used, found.residual**2, 0.0)
+    fourth = found.variance * (1 + 3 * (attempts - 2) * found.p * (1 - found.p))
+    return mean_squares_of(found.residual, found.variance, fourth, axis)
+
+
+def mean_squares_of(residual: Floats, variance: Floats, fourth: Floats, axis: int) -> MeanSquares:
+    """The same from residuals `[S, I]` with their variance and fourth central moment, 0 where not asked."""
+    used = variance > 1e-12
+    variance, fourth = np.where(used, variance, 1.0), np.where(used, fourth, 0.0)
+    squares = np.where(used, residual**2, 0.0)
     count = used.sum(axis=axis).astype(np.float64)
     safe = np.maximum(count, 1.0)
     weight = np.where(used, variance, 0.0).sum(axis=axis)
@@ -69,19 +75,24 @@ def item_residuals(
     successes, attempts = data.successes, data.attempts
     own = posterior(successes, attempts, items)
     found = mean_squares(residuals(successes, attempts, items, own.mean), attempts, 0)
-    drawn = np.stack(
-        [
-            _logs(mean_squares(residuals(table, attempts, items), attempts, 0))
-            for table in replicas(own, attempts, items, replicas_count, seed)
-        ]
-    )
+    drawn = [
+        mean_squares(residuals(table, attempts, items), attempts, 0)
+        for table in replicas(own, attempts, items, replicas_count, seed)
+    ]
+    return item_table(data, found, *judged(found, drawn))
+
+
+def judged(found: MeanSquares, replicated: Sequence[MeanSquares]) -> tuple[Floats, Floats]:
+    """Two-sided p `[I]` of the more extreme mean square, and its standardised value, against those of replicas."""
+    drawn = np.stack([_logs(each) for each in replicated])
     z = (_logs(found) - drawn.mean(axis=0)) / np.maximum(drawn.std(axis=0, ddof=1), 1e-9)
     worst = np.abs(z).max(axis=0)
     p = np.minimum(4 * normal_tail(worst), 1.0)
-    return _item_table(data, found, p, np.take_along_axis(z, np.abs(z).argmax(axis=0)[None], axis=0)[0])
+    return p, np.take_along_axis(z, np.abs(z).argmax(axis=0)[None], axis=0)[0]
 
 
-def _item_table(data: ResponseMatrix, found: MeanSquares, p: Floats, signed: Floats) -> pd.DataFrame:
+def item_table(data: ResponseMatrix, found: MeanSquares, p: Floats, signed: Floats) -> pd.DataFrame:
+    """The table of `item_residuals`."""
     known = found.answers >= 2
     corrected = adjusted(p, known, benjamini_hochberg)
     flag = known & (corrected < ALPHA)

@@ -164,7 +164,6 @@ def test_nested_laplace_adds_the_uncertainty_of_the_scales() -> None:
     ("data", "message"),
     [
         (irt.simulate(800, 700, seed=0).data, "method 'laplace' fits up to 500000 cells, found 800 x 700"),
-        (from_patterns(LSAT6), "method 'laplace' needs a joint mode, whose discriminations ran away"),
     ],
 )
 def test_laplace_is_refused_where_it_cannot_be_had(data: irt.ResponseMatrix, message: str) -> None:

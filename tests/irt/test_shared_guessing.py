@@ -80,8 +80,8 @@ def test_difficulties_move_with_c() -> None:
 
 
 def test_other_methods_agree_with_marginal_likelihood() -> None:
-    sim = irt.simulate(300, 40, SHARED, seed=1, mean_a=1.5)
-    fits = {method: irt.fit(sim.data, SHARED, method, seed=1) for method in ("mml", "map", "laplace", "svi")}
+    sim = irt.simulate(200, 30, SHARED, seed=1, mean_a=1.5)
+    fits = {method: irt.fit(sim.data, SHARED, method, seed=1) for method in ("mml", "map", "laplace")}
     reference = fits["mml"].items
     for method, fit in fits.items():
         assert abs(fit.items["c"][0] - reference["c"][0]) < 1.5 * reference["c_sd"][0], method
