@@ -20,7 +20,7 @@ from irt import kernels, quadrature
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Likelihood, Rated, nodes_of
-from irt.responses import Floats, ResponseMatrix
+from irt.responses import Floats, ResponseMatrix, require_matrix
 
 if TYPE_CHECKING:
     from irt.result import Fit
@@ -86,6 +86,7 @@ def score(
     scores are ratings. Raises ValueError for an unknown item or method, a rating above an item's highest score, and
     with `ml` or `wle` for a student who answered nothing.
     """
+    require_matrix(data)
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS)} were wanted")
     places = item_places(fit, data.items)

@@ -13,11 +13,12 @@ import pandas as pd
 from irt import graded, quadrature
 from irt.checks.inputs import require_finite
 from irt.checks.person_fit import Corrected, student_table
-from irt.checks.residual_fit import REPLICAS, MeanSquares, item_table, judged, mean_squares_of
+from irt.checks.residual_fit import REPLICAS, item_table, judged
 from irt.checks.tails import upper_tail
 from irt.graded import GradedParameters
 from irt.likelihoods import Rated, category_slopes, nodes_of
 from irt.quadrature import Posterior
+from irt.residuals import MeanSquares, mean_squares_of
 from irt.responses import Floats, ResponseMatrix
 from irt.scoring import score_likelihoods
 
