@@ -45,7 +45,7 @@ def test_a_peak_is_found_where_calculus_has_it() -> None:
 
 
 def test_c_is_at_the_maximum_of_the_evidence_with_its_prior() -> None:
-    problem = problem_of(irt.simulate(60, 30, SHARED, seed=3).data)
+    problem = problem_of(irt.simulate(40, 60, SHARED, seed=3).data)
     fit = laplace.climb(problem)
 
     def height(shift: float) -> float:
@@ -85,7 +85,7 @@ def test_other_methods_agree_with_marginal_likelihood() -> None:
     reference = fits["mml"].items
     for method, fit in fits.items():
         assert abs(fit.items["c"][0] - reference["c"][0]) < 1.5 * reference["c_sd"][0], method
-        assert np.corrcoef(fit.point["theta"], fits["mml"].point["theta"])[0, 1] > 0.99, method
+        assert np.corrcoef(fit.point["theta"], fits["mml"].point["theta"])[0, 1] > 0.98, method
 
 
 @pytest.mark.slow
@@ -107,9 +107,9 @@ def test_numpyro_and_pymc_have_one_density() -> None:
 
     problem = problem_of(irt.simulate(7, 5, SHARED, seed=0).data, [2, 3, 4, 5, 6])
     model = pymc_model(problem)
-    density = model.compile_logp(jacobian=False)
+    density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
     variables = [*model.free_RVs, *model.deterministics]
-    values_at = model.compile_fn(model.replace_rvs_by_values(variables))
+    values_at = model.compile_fn(model.replace_rvs_by_values(variables), mode="FAST_COMPILE")
     rng, sizes = np.random.default_rng(0), {"residual": 6, "log_a": 4, "b": 4}
     scale_of = {"residual": "residual_scale", "log_a": "spread_a", "b": "spread_b"}
     gaps = []
