@@ -103,6 +103,7 @@ class AuditDesk:
         number, faults = number_of(body, "item"), body.get("faults")
         if not isinstance(faults, list) or not all(isinstance(one, str) and one in FAULTS for one in faults):
             raise ValueError(f"request: faults; wanted a list, empty or of {', '.join(FAULTS)}")
+        self.files.check_unchanged()
         with held(self.log) as pen:
             self.judgments = read_judgments(self.log, self.draw)
             if self.is_over:

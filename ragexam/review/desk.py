@@ -46,6 +46,7 @@ class Desk:
         self.review = Review.of(self.files.exam, self.files.dropped)
         self.torn = False
         self._size = 0
+        self._lowered: dict[str, tuple[int, str]] = {}
         self.refresh()
 
     @property
@@ -83,6 +84,7 @@ class Desk:
         `seen` is the number of edits that the reader's page knew of; raises `ConflictError` when there are others, so
         that nobody decides on what they do not see. An `undo` without a question is of the last edit in force.
         """
+        self.files.check_unchanged()
         with held(self.folder.edits) as pen:
             self.refresh()
             if seen != len(self.review.edits):
@@ -104,6 +106,7 @@ class Desk:
 
     def write(self) -> dict[str, object]:
         """Write `reviewed.jsonl` and `reviewed-dropped.jsonl`, and return their sizes and the exam's hash."""
+        self.files.check_unchanged()
         self.refresh()
         exam, dropped = self.reviewed()
         if not len(exam):
@@ -125,14 +128,13 @@ class Desk:
 
     def progress(self) -> dict[str, int]:
         """How many questions of the exam as written were read, and what was changed."""
-        kept = [name for name, entry in self.review.entries.items() if entry.dropped is None]
-        marks = Counter(mark for name in self.review.entries for mark in self._marks(name))
-        return {
-            "exam": len(kept),
-            "read": sum(bool(self.review.standings[name]["read"]) for name in kept),
-            **{mark: marks[mark] for mark in ("edited", "retired", "restored")},
-            "edits": len(self.review.edits),
-        }
+        touched = {edit.question for edit in self.review.edits}
+        marks = Counter(mark for name in touched for mark in self._marks(name))
+        read = sum(
+            bool(self.review.standings[name]["read"]) for name in touched if self.review.entries[name].dropped is None
+        )
+        changed = {mark: marks[mark] for mark in ("edited", "retired", "restored")}
+        return {"exam": len(self.files.exam), "read": read, **changed, "edits": len(self.review.edits)}
 
     @cached_property
     def _flags(self) -> dict[str, list[str]]:
@@ -175,7 +177,16 @@ class Desk:
     def _search(self, query: Query) -> list[str]:
         """Ids of the questions that hold every word of the query, in stem, choices, passage, reason or raw text."""
         words = query.get("q", "").casefold().split()
-        return [name for name in self.review.entries if all(word in self._text(name) for word in words)]
+        return [name for name in self.review.entries if all(word in self._searched(name) for word in words)]
+
+    def _searched(self, name: str) -> str:
+        """The text of an entry; kept, because lowering a whole exam's text takes seconds, until the entry changes."""
+        stack = self.review.in_force.get(name)
+        version = stack[-1].number if stack else 0
+        found = self._lowered.get(name)
+        if found is None or found[0] != version:
+            found = self._lowered[name] = version, self._text(name)
+        return found[1]
 
     def _text(self, name: str) -> str:
         """All text of an entry in lower case."""

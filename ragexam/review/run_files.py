@@ -20,6 +20,7 @@ class RunFiles:
         if not self.folder.exam.is_file():
             found = "no exam.jsonl" if run.is_dir() else "no such folder"
             raise ValueError(f"{run}: {found}; wanted a run folder, whose exam.jsonl holds the questions")
+        self._stamps = self._stamped()
         self.exam: Exam = read_exam(self.folder.exam)
         dropped = self.folder.dropped
         self.dropped: Sequence[Dropped] = read_dropped(dropped) if dropped.is_file() else ()
@@ -28,6 +29,15 @@ class RunFiles:
     def name(self) -> str:
         """The folder's own name."""
         return self.folder.path.resolve().name
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on when the exam has been written anew: decisions would be about questions that are gone."""
+        if self._stamped() != self._stamps:
+            raise ValueError(f"{self.folder.exam}: written anew since it was read; start ragexam view again")
+
+    def _stamped(self) -> list[tuple[int, int]]:
+        found = [path.stat() for path in (self.folder.exam, self.folder.dropped) if path.exists()]
+        return [(one.st_mtime_ns, one.st_size) for one in found]
 
     @cached_property
     def passages(self) -> dict[str, str]:

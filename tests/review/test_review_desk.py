@@ -66,6 +66,15 @@ def test_search_finds_every_word_anywhere(run: Path) -> None:
     assert search({"q": "nowhere"}) == []
 
 
+def test_search_follows_edits_and_undoing_them(run: Path) -> None:
+    desk = Desk(run)
+    for word in ("zebra", "okapi"):
+        act(desk, "q1", "edit", choices=["answer 0", "answer 1", word])
+        assert desk.reads["search"]({"q": word}) == ["q1"]
+        desk.act("", "undo", seen=len(desk.review.edits), content={})
+        assert desk.reads["search"]({"q": word}) == []
+
+
 def test_flags_and_shares_come_from_the_measurement(run: Path) -> None:
     (run / "fit").mkdir()
     (run / "fit" / "items.csv").write_text("item,a,flags\nq1,1.0,\nq2,-0.4,negative discrimination\n")
@@ -143,6 +152,14 @@ def test_a_log_of_another_exam_is_refused_by_name(run: Path) -> None:
     plain_run(run, questions=1)
     with pytest.raises(ValueError, match=r"edits\.jsonl: edit 1 .*'q1'.*neither in the exam"):
         Desk(run)
+
+
+def test_an_exam_that_was_written_anew_is_noticed(run: Path) -> None:
+    desk = Desk(run)
+    plain_run(run, questions=11)
+    with pytest.raises(ValueError, match=r"exam\.jsonl: written anew since it was read"):
+        act(desk, "q1", "accept")
+    assert not (run / "edits.jsonl").exists()
 
 
 def test_kill_9_loses_no_confirmed_edit(run: Path) -> None:
