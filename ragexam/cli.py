@@ -121,12 +121,14 @@ def generate(
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
     from ragexam.config import of_generate
     from ragexam.run import run_exam
+    from ragexam.usage import in_words
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
     result = run_exam(settings, Progress(quiet=quiet))
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
-    show(result, as_json=as_json, lines=f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}")
+    lines = [f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}", *in_words(result["usage"])]
+    show(result, as_json=as_json, lines="\n".join(lines))
 
 
 @app.command(epilog="Example: ragexam sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine")
