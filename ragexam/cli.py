@@ -121,12 +121,14 @@ def generate(
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
     from ragexam.config import of_generate
     from ragexam.run import run_exam
+    from ragexam.usage import in_words
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
     result = run_exam(settings, Progress(quiet=quiet))
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
-    show(result, as_json=as_json, lines=f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}")
+    lines = [f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}", *in_words(result["usage"])]
+    show(result, as_json=as_json, lines="\n".join(lines))
 
 
 @app.command(epilog="Example: ragexam sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine")
@@ -193,6 +195,38 @@ def report(
 
     page = write_report(run)
     show(summarize(run) if as_json else {}, as_json=as_json, lines=str(page))
+
+
+@app.command(epilog="Example: ragexam view runs/quickstart")
+def view(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    write: Annotated[
+        bool, typer.Option("--write", help="Write reviewed.jsonl from the edits so far; no page.")
+    ] = False,
+    audit: Annotated[
+        int | None, typer.Option("--audit", metavar="N", min=1, help="Judge N survivors and N drops blindly.")
+    ] = None,
+    seed: Seed = 0,
+    sheet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --audit: write the blind items to a file; no page.")
+    ] = None,
+    result: Annotated[bool, typer.Option("--result", help="With --audit: what was judged so far; no page.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Read an exam on a local page: accept, edit, retire, restore its questions; or audit it blindly."""
+    from ragexam.review.session import Audit, audit_session, review_session
+
+    if audit is None and (sheet is not None or result):
+        raise ValueError(f"--{'result' if result else 'sheet'}: wanted --audit N with it")
+    if audit is not None and write:
+        raise ValueError("--write: found with --audit; wanted one of them")
+    progress = Progress()
+    if audit is None:
+        found, lines = review_session(run, port, progress, page=not write)
+    else:
+        found, lines = audit_session(run, Audit(audit, seed, sheet, page=not result and sheet is None), port, progress)
+    show(found, as_json=as_json, lines=lines)
 
 
 @app.command(epilog="Example: ragexam doctor")

@@ -13,7 +13,7 @@ from ragexam.doctor import PACKAGES, version
 from ragexam.folder import Record, RunFolder, file_hash, fingerprint
 from ragexam.progress import Progress, Report
 
-EXAM_SETTINGS = ("seed", "corpus", "writer", "exam", "pool")
+EXAM_SETTINGS = ("seed", "corpus", "writer", "verifier", "exam", "pool")
 """A run folder holds one exam: these settings may not change in it."""
 
 
@@ -75,11 +75,18 @@ def _refuse_other(record: Record, content: Mapping[str, Any], inputs: Mapping[st
         return
     where = f"{record.folder.record}: this folder holds another exam"
     for name in EXAM_SETTINGS:
-        difference = first_difference(before.get(name), content.get(name), name)
+        difference = first_difference(_lasting(before.get(name)), _lasting(content.get(name)), name)
         if difference:
             raise ValueError(f"{where} ({difference}); choose another run folder or remove this one")
     if record.content.get("inputs") != dict(inputs):
         raise ValueError(f"{where} (the corpus has changed since); choose another run folder or remove this one")
+
+
+def _lasting(settings: object) -> object:
+    """Settings without how a server is asked, which may change in a run."""
+    return (
+        {key: value for key, value in settings.items() if key != "server"} if isinstance(settings, dict) else settings
+    )
 
 
 def first_difference(before: object, now: object, name: str) -> str:

@@ -15,18 +15,28 @@ likelihood (Fisher's identity) to the accuracy of that Gaussian.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from irt.fitting import scales as scaling
 from irt.fitting.ability import Known
 from irt.fitting.acceleration import Acceleration, largest
+from irt.fitting.curvature import Curvature
 from irt.fitting.gaussian import Point, log_determinant
 from irt.fitting.item_coordinates import parameters, width
-from irt.fitting.linearised import Curvature, known_abilities, linearise, loadings_of, newton_step, objective, slope_at
+from irt.fitting.linearised import (
+    DOUBLE,
+    known_abilities,
+    linearise,
+    loadings_of,
+    newton_step,
+    objective,
+    slope_at,
+)
+from irt.fitting.profile import STEP, peak
 from irt.fitting.scales import Scales, widest_a
-from irt.kernels import smoothed_logit
+from irt.kernels import sigmoid, smoothed_logit
 from irt.model import Problem, RawDraws
 from irt.responses import Floats
 
@@ -53,7 +63,9 @@ LEAST_KNOWN = 4.0
 class LaplaceFit:
     """Mode, curvature and scales; `log_likelihood` and `log_posterior` at the mode, and whether the climb ended.
 
-    `integrated` says that the items are at the mode of the approximate marginal posterior, not of the joint one.
+    `integrated` says that the items are at the mode of the approximate marginal posterior, not of the joint one. Of a
+    guessing parameter that items share, `guessing_sd` is the error of its logit and `guessing_pull` how the rest moves
+    with it.
     """
 
     point: Point
@@ -64,6 +76,8 @@ class LaplaceFit:
     rounds: int
     converged: bool
     integrated: bool = False
+    guessing_sd: float = 0.0
+    guessing_pull: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +92,47 @@ class _Settled:
 
 
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
-    """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities."""
+    """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities.
+
+    A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting.profile`).
+    """
+    if problem.shared_guessing:
+        return _profiled(problem, progress, joint)
+    return _climbed(problem, progress, joint)
+
+
+def _profiled(problem: Problem, progress: Callable[[int, int], None] | None, joint: bool) -> LaplaceFit:
+    students, items = problem.answers.shape
+    if students * items > DOUBLE:
+        raise ValueError(
+            f"model '{problem.model}' is fitted to up to {DOUBLE} cells this way, found {students} x {items}; use "
+            "method 'mml'"
+        )
+    first = _climbed(problem, None, joint)
+    fits: dict[float, LaplaceFit] = {}
+
+    def fitted(guessing: float) -> LaplaceFit:
+        if guessing not in fits:
+            start = replace(first, scales=replace(first.scales, guessing=guessing))
+            settled = _settle(problem, None, first.integrated, start)
+            fits[guessing] = _finished(problem, settled, first.integrated)
+        return fits[guessing]
+
+    def height(guessing: float) -> float:
+        fit = fitted(guessing)
+        return log_evidence(refit(problem, fit, fit.scales)) + scaling.log_prior(problem, fit.scales.vector())
+
+    found = peak(height, first.scales.guessing, progress)
+    fit = fitted(found.at)
+    above, below = (
+        scaling.recoordinated(problem, end.point, end.scales, fit.scales)
+        for end in (fitted(found.at + side * STEP) for side in (1, -1))
+    )
+    pull = Point((above.w - below.w) / (2 * STEP), (above.x - below.x) / (2 * STEP))
+    return replace(fit, converged=fit.converged and found.settled, guessing_sd=found.sd, guessing_pull=pull)
+
+
+def _climbed(problem: Problem, progress: Callable[[int, int], None] | None, joint: bool) -> LaplaceFit:
     try:
         settled = _settle(problem, progress, False)
         if joint or not _doubtful(problem, settled):
@@ -111,9 +165,11 @@ def _doubtful(problem: Problem, settled: _Settled) -> bool:
     return within / (between + within) * float(np.sqrt(len(known.information))) >= BIASED
 
 
-def _settle(problem: Problem, progress: Callable[[int, int], None] | None, integrate: bool) -> _Settled:
-    scales = scaling.starting(problem)
-    point = _starting_point(problem, scales)
+def _settle(
+    problem: Problem, progress: Callable[[int, int], None] | None, integrate: bool, start: LaplaceFit | None = None
+) -> _Settled:
+    scales = scaling.starting(problem) if start is None else start.scales
+    point = _starting_point(problem, scales) if start is None else start.point
     value, _ = objective(problem, scales, point)
     last = np.zeros_like(scales.vector())
     for rounds in range(1, ROUNDS + 1):
@@ -214,13 +270,18 @@ def draw(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> RawDraws:
         w -= excess[:, None] * curvature.held.w
         for row, held in enumerate(curvature.held.x):
             x[:, row] -= excess[:, None] * held
-    return _to_raw(problem, fit.scales, w, x)
+    if fit.guessing_pull is None:
+        return _to_raw(problem, fit.scales, w, x)
+    logit = fit.guessing_sd * np.random.default_rng([seed, 2]).standard_normal(count)
+    w, x = w + logit[:, None] * fit.guessing_pull.w, x + logit[:, None, None] * fit.guessing_pull.x
+    raw = _to_raw(problem, fit.scales, w, x)
+    return replace(raw, c=np.broadcast_to(sigmoid(fit.scales.guessing + logit)[:, None], raw.c.shape))
 
 
 def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> Floats:
     """Approximate draws of the residual scale: log-normal, with the information of its effective degrees of freedom."""
     tail = problem.answers.shape[0]
-    freedom = max(float(np.sum(1.0 - w_variances(fit.curvature)[-tail:])), 0.5)
+    freedom = max(float(np.sum(1.0 - fit.curvature.variances.w[-tail:])), 0.5)
     rng = np.random.default_rng([seed, 1])
     noise = rng.standard_normal(count) / np.sqrt(2.0 * freedom + 1.0)
     return np.asarray(fit.scales.residual * np.exp(noise))
@@ -235,7 +296,7 @@ def _starting_point(problem: Problem, scales: Scales) -> Point:
     x = np.zeros((width(problem), len(item)))
     x[1 if problem.free_a else 0] = np.clip(-item, -3, 3) / scales.spread_b
     row = 2 if problem.free_a else 1
-    if problem.guessing:
+    if problem.own_guessing:
         x[row] = np.log(problem.chance / (1 - problem.chance))
     if problem.slipping:
         x[row + 1] = np.log(problem.priors.upper / (1 - problem.priors.upper))
@@ -262,16 +323,6 @@ def _longest(problem: Problem, step: Point) -> float:
     """Share of a step that may be taken: logits of asymptotes far out have next to no information, so steps go wild."""
     far = float(np.max(np.abs(step.x[1 + int(problem.free_a) :]), initial=0.0))
     return min(1.0, LEAST_KNOWN / far) if far > 0 else 1.0
-
-
-def w_variances(curvature: Curvature) -> Floats:
-    """Posterior variances of the ability weights `[p + S]`."""
-    return curvature.variances.w
-
-
-def item_variances(curvature: Curvature) -> Floats:
-    """Marginal posterior variances of item coordinates `[K, I]`."""
-    return curvature.variances.x
 
 
 def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:

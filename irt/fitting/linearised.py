@@ -6,14 +6,12 @@ held to sum to zero: conditioning on that sum is a rank-one correction of the Ga
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
 from irt.fitting import fused
 from irt.fitting.ability import Known, Loadings, loadings
-from irt.fitting.gaussian import Coupling, Joint, Point, Solver, StudentsKept, solver
+from irt.fitting.curvature import Curvature, conditioned
+from irt.fitting.gaussian import Coupling, Joint, Point, solver
 from irt.fitting.item_coordinates import chain_rule, log_prior, parameters, prior_terms
 from irt.fitting.scales import Scales
 from irt.kernels import ItemParameters
@@ -26,46 +24,6 @@ NODES = 9
 """Quadrature nodes of integrated abilities."""
 DOUBLE = 1_000_000
 """Cells up to which the climb keeps their weights in double precision."""
-
-
-@dataclass(frozen=True)
-class Curvature:
-    """Gaussian approximation, conditional on the log discriminations summing to zero.
-
-    `held` is the covariance of everything with that sum, `held_size` the variance of the sum, both before conditioning
-    (zeros and 1 when there is nothing to hold).
-    """
-
-    solver: Solver
-    held: Point
-    held_size: float
-
-    @cached_property
-    def variances(self) -> Point:
-        """Marginal variances of w `[p + S]` and x `[K, I]`."""
-        free = self.solver.variances()
-        return Point(free.w - self.held.w**2 / self.held_size, free.x - self.held.x**2 / self.held_size)
-
-    @cached_property
-    def loadings(self) -> Floats:
-        """Weights to abilities, dense `[S, p + S]`."""
-        known = self.solver.joint.known.loadings
-        return known.ability(np.eye(known.size)).T
-
-    @cached_property
-    def theta_cov(self) -> Floats:
-        """Covariance of the abilities `[S, S]` before conditioning."""
-        return StudentsKept(self.solver.joint).theta_covariance
-
-    @property
-    def item_cov(self) -> Floats:
-        """Covariance of each item's coordinates given the abilities `[I, K, K]`, before conditioning."""
-        return self.solver.joint.inverse
-
-    @cached_property
-    def regression(self) -> Floats:
-        """Regression of the items' coordinates on the abilities, with its sign turned `[I, K, S]`."""
-        return StudentsKept(self.solver.joint).regression.transpose(1, 2, 0)
 
 
 def loadings_of(problem: Problem, scales: Scales) -> Loadings:
@@ -112,7 +70,7 @@ def linearise(
     blocks[:, range(len(by_x)), range(len(by_x))] += prior_information.T
     coupling = _coupling(info.weights, theta, items, chain)
     found = solver(Joint(known, blocks, coupling), CHEAP if flops is None else flops)
-    return _pulled(slope, ability, chain, point, by_x), _conditioned(problem, found, point)
+    return _pulled(slope, ability, chain, point, by_x), conditioned(found, point, problem.free_a)
 
 
 def _averaged(
@@ -157,13 +115,3 @@ def _coupling(weights: fused.Weights, theta: Floats, items: ItemParameters, chai
     by_a, by_b, by_c, by_d = chain.transpose(2, 1, 0)
     slope = by_a * items.a
     return Coupling(weights, theta, slope, -slope * items.b - by_b * items.a**2, by_c * items.a, by_d * items.a)
-
-
-def _conditioned(problem: Problem, found: Solver, point: Point) -> Curvature:
-    nothing = Point(np.zeros_like(point.w), np.zeros_like(point.x))
-    if not problem.free_a:
-        return Curvature(found, nothing, 1.0)
-    total = np.zeros_like(point.x)
-    total[0] = 1.0
-    held = found.solve(Point(nothing.w, total))
-    return Curvature(found, held, float(held.x[0].sum()))
