@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from exam_gen.filters import Filter, standard_filters
 from exam_gen.parser import Unparsable, parse
@@ -21,6 +21,7 @@ def write_free(
     batch: int,
     seed: int,
     report: Callable[[int, int], None],
+    filters: Mapping[str, object] | None = None,
 ) -> tuple[list[Question], list[Dropped]]:
     """One question per chunk, in the given order, until `wanted` survive parsing and the standard filters.
 
@@ -28,13 +29,13 @@ def write_free(
     """
     kept: list[Question] = []
     dropped: list[Dropped] = []
-    filters = standard_filters()
+    rules = standard_filters(filters)
     for start in range(0, len(chunks), batch):
         group = chunks[start : start + batch]
         prompts = [paper_prompt(chunk.title, chunk.text) for chunk in group]
         texts = model.generate(prompts, max_tokens=MAX_TOKENS, seed=seed)
         for chunk, raw in zip(group, texts, strict=True):
-            read = _read(chunk, raw, model.name, seed, filters)
+            read = _read(chunk, raw, model.name, seed, rules)
             if isinstance(read, Dropped):
                 dropped.append(read)
             elif len(kept) < wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -101,21 +101,23 @@ def write_questions(
     replies: ReplyStore,
     embed: Embed | None = None,
     progress: Progress | None = None,
+    filters: Mapping[str, object] | None = None,
 ) -> Written:
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
     The same chunks, settings and seed give the same exam; a run that was stopped takes finished batches from `replies`.
     `embed` (texts to vectors `[n, d]`) brings wrong answers near the key in meaning; without it spelling decides.
-    `progress` is called with survivors so far and wanted.
+    `progress` is called with survivors so far and wanted. `filters` changes the rules that single questions must pass
+    (see `catalogue.rules_of`); `screening.write_screened` applies them all.
     """
     cached = CachedModel(model, replies)
     report = progress or _silent
     if settings.mode == "paper":
         order = random.Random(seed).sample(list(chunks), len(chunks))
-        kept, dropped = write_free(order, cached, settings.questions, settings.batch, seed, report)
+        kept, dropped = write_free(order, cached, settings.questions, settings.batch, seed, report, filters)
         return Written(kept, dropped, cached.usage, _stopped(len(kept), settings.questions, len(order), "chunks"))
     todo = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
-    writer = _Writer(cached, pool(chunks, embed), settings, seed)
+    writer = _Writer(cached, pool(chunks, embed), settings, seed, standard_filters(filters))
     for batch in _batches(todo, settings.batch):
         writer.write(batch)
         report(min(len(writer.passed), settings.questions), settings.questions)
@@ -141,9 +143,11 @@ def _stopped(done: int, wanted: int, total: int, what: str) -> str:
 class _Writer:
     """The state of one exam in the making; batches are written in order, so that every run goes the same way."""
 
-    def __init__(self, model: CachedModel, pooled: Pool, settings: WritingSettings, seed: int) -> None:
+    def __init__(
+        self, model: CachedModel, pooled: Pool, settings: WritingSettings, seed: int, filters: Sequence[Filter]
+    ) -> None:
         self._model, self._pool, self._settings, self._seed = model, pooled, settings, seed
-        self._filters: Sequence[Filter] = standard_filters()
+        self._filters = filters
         self.passed: list[Passed] = []
         self.dropped: list[Dropped] = []
 

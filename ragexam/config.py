@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from exam_gen.catalogue import rules_of
 from exam_gen.chunks import ChunkBounds
 from exam_gen.writing import WritingSettings
 from rag.encoders import DEFAULT_ENCODER
@@ -100,7 +101,7 @@ class PruneSettings(Group):
 
 
 class ExamConfig(Group):
-    """What `ragexam generate` needs; `run` is the folder the results go to."""
+    """What `ragexam generate` needs; `run` is the folder the results go to, `filters` changes the usual rules."""
 
     run: Path
     seed: int = Field(default=0, ge=0)
@@ -108,6 +109,13 @@ class ExamConfig(Group):
     writer: WriterSettings = WriterSettings()
     exam: WritingSettings = WritingSettings()
     pool: int = Field(default=4, ge=0)
+    filters: dict[str, Any] = {}
+
+    @field_validator("filters")
+    @classmethod
+    def _names_rules(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        rules_of(settings)
+        return settings
 
 
 class Config(ExamConfig):

@@ -26,7 +26,7 @@ from exam_gen.files import (
 from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk, Exam, Question
 from exam_gen.replies import ReplyStore
-from exam_gen.writing import write_questions
+from exam_gen.screening import write_screened
 from irt.selecting.selection import FEWEST
 from rag.answers import AnswerStore
 from rag.encoders import embed
@@ -122,6 +122,8 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
     cutting = {**source, "bounds": asdict(corpus.chunks)}
     writing = {**cutting, "writer": config.writer.model_dump(), "exam": asdict(config.exam), "pool": config.pool}
+    if config.filters:
+        writing["filters"] = config.filters
     steps.do("corpus", source, [folder.corpus], read)
     steps.do("chunks", cutting, [folder.chunks], cut)
     steps.do("exam", writing, [folder.exam, folder.dropped, folder.shots], write)
@@ -205,12 +207,13 @@ def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
     encoder = config.writer.encoder
     with ReplyStore(folder.replies) as replies:
-        written = write_questions(
+        written = write_screened(
             chunks,
             model,
             settings,
             seed=config.seed,
             replies=replies,
+            filters=config.filters,
             embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
             progress=report,
         )

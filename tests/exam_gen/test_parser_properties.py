@@ -153,10 +153,11 @@ def test_a_key_told_by_text_beginning_with_a_letter_is_no_label() -> None:
 
 
 PIECES = [
-    *("A) ", "(b) ", "C. ", "4) ", "Question: ", "Correct Answer: ", "The correct answer is ", "Answer: B", "**", "_", "#"),
-    *("\n", "\n\n", "\t", " ", "(", "[", "A", "Explanation: ", "(correct) ", "Option A: ", "choices ", "?", '"', "{", "\\"),
-    *("</s>", "### Assistant:", "```", "and ", "B, ", "text: ", "\0", "\ud800", "\u202e", "数", "{\"question\": ", ", ]"),
-]  # fmt: skip
+    *("A) ", "(b) ", "C. ", "4) ", "Question: ", "Correct Answer: ", "The correct answer is ", "Answer: B", "**", "_"),
+    *("\n", "\n\n", "\t", " ", "(", "[", "A", "Explanation: ", "(correct) ", "Option A: ", "choices ", "?", '"', "{"),
+    *("</s>", "### Assistant:", "```", "and ", "B, ", "text: ", "\0", "\ud800", "\u202e", "数", '{"question": ', ", ]"),
+    *("#", "\\"),
+]
 
 
 def check(found: Parsed | Unparsable) -> None:
