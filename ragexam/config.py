@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from exam_gen.catalogue import rules_of
+from exam_gen.catalogue import needs_of, rules_of
 from exam_gen.chunks import ChunkBounds
 from exam_gen.writing import WritingSettings
 from rag.encoders import DEFAULT_ENCODER
@@ -116,6 +116,12 @@ class ExamConfig(Group):
     def _names_rules(cls, settings: dict[str, Any]) -> dict[str, Any]:
         rules_of(settings)
         return settings
+
+    @model_validator(mode="after")
+    def _has_an_encoder(self) -> ExamConfig:
+        if self.writer.encoder is None and "encoder" in needs_of(rules_of(self.filters)):
+            raise ValueError("filters: some compare meanings and writer.encoder is null; wanted an encoder")
+        return self
 
 
 class Config(ExamConfig):

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
+import re
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
 from exam_gen import Chunk, Dropped, Question, read_exam, write_exam
 from exam_gen.files import question_fields, read_dropped, write_chunks, write_dropped, write_lines
+from ragexam.cli import main
 from ragexam.config import Config, ExamConfig
 from ragexam.settings import check
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+Command: TypeAlias = "Callable[..., Done]"
 PASSAGE = "Copies stand in the north hall. The north hall is locked at night."
 
 
@@ -44,19 +46,31 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-def ragexam(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"}
-    words = tuple(map(str, words))
-    return subprocess.run(
-        [sys.executable, "-m", "ragexam", *words], capture_output=True, text=True, check=False, env=environment
-    )
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def ragexam(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line in this process: it loads its libraries once for all tests."""
+    monkeypatch.syspath_prepend(HERE)
+
+    def command(*words: str | Path) -> Done:
+        monkeypatch.setattr(sys, "argv", ["ragexam", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Done(int(ended.value.code or 0), *capsys.readouterr())
+
+    return command
 
 
 def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_a_dry_run_tells_what_each_rule_would_remove_and_changes_nothing(run: Path) -> None:
+def test_a_dry_run_tells_what_each_rule_would_remove_and_changes_nothing(ragexam: Command, run: Path) -> None:
     before = content(run)
     done = ragexam("filter", run, "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
@@ -75,7 +89,9 @@ def test_a_dry_run_tells_what_each_rule_would_remove_and_changes_nothing(run: Pa
     assert in_words.splitlines()[-1] == "2 of 4 questions would be kept"
 
 
-def test_a_new_run_folder_holds_the_kept_and_the_dropped_and_can_be_sat(run: Path, tmp_path: Path) -> None:
+def test_a_new_run_folder_holds_the_kept_and_the_dropped_and_can_be_sat(
+    ragexam: Command, run: Path, tmp_path: Path
+) -> None:
     before, out = content(run), tmp_path / "strict"
     done = ragexam("filter", run, "--out", out)
     assert done.returncode == 0, done.stderr
@@ -91,7 +107,7 @@ def test_a_new_run_folder_holds_the_kept_and_the_dropped_and_can_be_sat(run: Pat
     assert (out / "responses.csv").is_file()
 
 
-def test_an_exam_that_is_there_is_never_overwritten(run: Path, tmp_path: Path) -> None:
+def test_an_exam_that_is_there_is_never_overwritten(ragexam: Command, run: Path, tmp_path: Path) -> None:
     before = content(run)
     done = ragexam("filter", run, "--out", run)
     assert done.returncode == 2
@@ -106,7 +122,7 @@ def test_an_exam_that_is_there_is_never_overwritten(run: Path, tmp_path: Path) -
     assert "this folder holds an exam that ragexam filter made" in done.stderr
 
 
-def test_a_file_is_filtered_into_a_file_with_the_dropped_beside_it(run: Path, tmp_path: Path) -> None:
+def test_a_file_is_filtered_into_a_file_with_the_dropped_beside_it(ragexam: Command, run: Path, tmp_path: Path) -> None:
     out = tmp_path / "kept.jsonl"
     words = ("filter", run / "exam.jsonl", "--out", out, "--rule", "near-duplicate=1", "--rule", "standing-alone=on")
     assert ragexam(*words).returncode == 0
@@ -117,14 +133,14 @@ def test_a_file_is_filtered_into_a_file_with_the_dropped_beside_it(run: Path, tm
     assert "kept.jsonl: already there" in again.stderr
 
 
-def test_only_the_rules_asked_for_are_applied_with_their_limits(run: Path) -> None:
+def test_only_the_rules_asked_for_are_applied_with_their_limits(ragexam: Command, run: Path) -> None:
     done = ragexam("filter", run, "--dry-run", "--json", "--only", "stem-long", "--rule", "stem-long=50%", "-q")
     (rule,) = json.loads(done.stdout)["rules"]
     assert (rule["rule"], rule["limit"], rule["dropped"]) == ("stem-long", "50%", 2)
     assert done.stderr == ""
 
 
-def test_choices_that_a_reader_of_exams_refuses_are_dropped_by_their_rules(tmp_path: Path) -> None:
+def test_choices_that_a_reader_of_exams_refuses_are_dropped_by_their_rules(ragexam: Command, tmp_path: Path) -> None:
     one = next(questions())
     bad = replace(one, id="bad", stem="Which of the walls has no door?", choices=("x", "X", "", "y"), key=0)
     write_lines(tmp_path / "exam.jsonl", map(question_fields, [one, bad]))
@@ -134,7 +150,7 @@ def test_choices_that_a_reader_of_exams_refuses_are_dropped_by_their_rules(tmp_p
     assert [rules[name]["dropped"] for name in ("empty-choice", "duplicate-choices")] == [1, 0]
 
 
-def test_likelihood_rules_use_the_model_that_is_named_and_ask_it_once(run: Path) -> None:
+def test_likelihood_rules_use_the_model_that_is_named_and_ask_it_once(ragexam: Command, run: Path) -> None:
     words = ("filter", run, "--dry-run", "--json", "--only", "needless-passage", "--rule", "needless-passage=50%")
     done = ragexam(*words, "--model", "python:examinees:careful")
     assert done.returncode == 0, done.stderr
@@ -142,6 +158,19 @@ def test_likelihood_rules_use_the_model_that_is_named_and_ask_it_once(run: Path)
     assert (run / "replies.sqlite").is_file()
     again = ragexam(*words, "--model", "python:examinees:careful")
     assert again.stdout == done.stdout
+
+
+def test_the_commands_of_the_manual_run(ragexam: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.rename(run.parent / "quickstart")
+    (run.parent / "runs").symlink_to(run.parent, target_is_directory=True)
+    monkeypatch.chdir(run.parent)
+    manual = (HERE.parents[1] / "docs" / "exam-writing.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^ragexam filter (.*)$", manual, re.MULTILINE)
+    assert len(shown) >= 3
+    for line in shown:
+        done = ragexam("filter", *shlex.split(line.replace("embedded:smollm2-135m", "python:examinees:careful")))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +185,7 @@ def test_likelihood_rules_use_the_model_that_is_named_and_ask_it_once(run: Path)
         (("--out", "none.jsonl", "--rule", "stem-long=1"), "no question is left"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(run: Path, words: tuple[str, ...], message: str) -> None:
+def test_bad_input_is_one_line_and_status_2(ragexam: Command, run: Path, words: tuple[str, ...], message: str) -> None:
     done = ragexam("filter", run, "--quiet", *words)
     assert done.returncode == 2
     assert message in done.stderr
@@ -170,3 +199,6 @@ def test_a_configuration_names_rules_and_wrong_names_are_refused_with_their_line
     with pytest.raises(ValueError, match=r"c\.yaml:7: filters: .*unknown rule 'extra'"):
         check("c.yaml", {**content, "filters": {"extra": 1}}, ExamConfig, (), {("filters",): 7})
     assert "filters" in Config.model_fields
+    blind = {**content, "writer": {"encoder": None}, "filters": {"intra-meaning": True}}
+    with pytest.raises(ValueError, match=r"filters: some compare meanings and writer\.encoder is null"):
+        check("c.yaml", blind, ExamConfig)
