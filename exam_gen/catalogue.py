@@ -100,6 +100,10 @@ KINDS: Mapping[str, Kind] = {
         lambda _: each(standalone.standing_alone),
         on=False,
     ),
+    "neutral-article": Kind(
+        "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart",
+        lambda _: each(cues.neutral_article),
+    ),
     "stem-short": _number("too few characters in the stem", checks.stem_length, 20, "less"),
     "stem-long": _number("too many characters in the stem", checks.stem_length, 1000),
     "no-question": _check("no question mark ends the stem", checks.no_question),
@@ -121,7 +125,7 @@ KINDS: Mapping[str, Kind] = {
     "names-a-text": _check("the source paper's rule: any word for a text", checks.names_a_text, on=False),
     "length-cue": _number("times the key is longer or shorter than every distractor", cues.length_cue, 1.6),
     "odd-one-out": Kind("ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1),
-    "grammar-cue": _check("'a' or 'an' before the gap fits the key only", cues.grammar_cue),
+    "grammar-cue": _check("'a', 'an' or 'a(n)' before the gap fits the key only", cues.grammar_cue),
     "personal-data": _check("e-mail addresses, telephone and payment card numbers", privacy.personal_data, on=False),
     "near-duplicate": Kind(
         "similarity of the stem with an earlier one (Jaccard over words)",

@@ -138,7 +138,7 @@ def quoted_leak(question: Question) -> float:
 
 
 def _quotes(phrase: str, passage: str) -> bool:
-    parts = [_words(part) for part in re.split(r"_{2,}|…|\.{3}", phrase)]
+    parts = [_words(part) for part in re.split(r"(?:\ba\(n\)\s+)?_{2,}|…|\.{3}", phrase)]
     return sum(map(len, parts)) >= 3 and all(f" {' '.join(part)} " in passage for part in parts if part)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from exam_gen.assembly import shuffle_exam
 from exam_gen.records import Question
@@ -60,28 +61,43 @@ def _is_plural(text: str) -> bool:
     return bool(last) and len(last[0]) > 3 and last[0].endswith("s") and not last[0].endswith(("ss", "us", "is"))
 
 
-_ARTICLE = re.compile(r"\b(an?)(?:\s+[\"“'`(]*(?:_{2,}|\.{3}|…)|[\"”'`)]*\s*[?:]\s*$)")
+_BEFORE_GAP = r"(?:\s+[\"“'`(]*(?:_{2,}(?!\w)|\.{3}|…)|[\"”'`)]*\s*[?:]\s*$)"
+_ARTICLE = re.compile(rf"\b(an?){_BEFORE_GAP}")
+_NEUTRAL = re.compile(rf"\ba\(n\){_BEFORE_GAP}")
 _SOUNDS_LIKE_A_CONSONANT = re.compile(r"(?:uni(?!n|m)|use|usu|util|eu|one\b|once\b|u[bcfhjkqrst][aeiou])", re.I)
 _SOUNDS_LIKE_A_VOWEL = re.compile(r"(?:hour|hono|heir|honest|[FHLMNRSX](?:[A-Z\d]|\b))")
+
+
+def neutral_article(question: Question) -> Question | None:
+    """The question with "a(n)" for an article before the gap that only some of the choices could follow; else None."""
+    match = _ARTICLE.search(question.stem)
+    if match is None or len({_opens_with_vowel(choice) for choice in question.choices}) == 1:
+        return None
+    return replace(question, stem=f"{question.stem[: match.start(1)]}a(n){question.stem[match.end(1) :]}")
 
 
 def grammar_cue(question: Question) -> str | None:
     """The article before the gap or at the end of the stem fits a distractor, too."""
     match = _ARTICLE.search(question.stem)
-    if match is None or not _fits(match.group(1), question.answer):
+    article = match.group(1) if match else "a(n)" if _NEUTRAL.search(question.stem) else None
+    if article is None or not _fits(article, question.answer):
         return None
-    if any(_fits(match.group(1), one) for one in distractors(question)):
+    if any(_fits(article, one) for one in distractors(question)):
         return None
-    return f"only the key fits after {match.group(1)!r}"
+    return f"only the key fits after {article!r}"
 
 
 def _fits(article: str, text: str) -> bool:
-    """Whether a singular text may follow the article, judged by its first letters."""
+    """Whether a text may follow the article: a singular, with the right sound after "a" and "an"."""
+    sound = article == "a(n)" or _opens_with_vowel(text) == (article == "an")
+    return sound and not _is_plural(text)
+
+
+def _opens_with_vowel(text: str) -> bool:
+    """Whether a text is spoken with a vowel first, judged by its first letters."""
     start = text.lstrip(" \"'`*([“")
-    vowel = bool(_SOUNDS_LIKE_A_VOWEL.match(start)) or (
-        bool(re.match(r"[aeiou]", start, re.I)) and not _SOUNDS_LIKE_A_CONSONANT.match(start)
-    )
-    return vowel == (article.lower() == "an") and not _is_plural(text)
+    vowel = bool(re.match(r"[aeiou]", start, re.I)) and not _SOUNDS_LIKE_A_CONSONANT.match(start)
+    return vowel or bool(_SOUNDS_LIKE_A_VOWEL.match(start))
 
 
 def balanced_positions(level: float = 0.05) -> Judge:

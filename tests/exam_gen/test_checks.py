@@ -155,6 +155,7 @@ PASSAGE = "Objects of the One Zone class are kept in a single availability zone 
     [
         ('What do "kept in a single availability zone" objects use?', "A single zone", 1.0),
         ("What does “are kept in a single ____ zone” lack?", "single copies", 0.5),
+        ("What does “of the One Zone class are kept in a(n) ____” have?", "a class", 1.0),
         ("What do objects that are kept in a single zone use?", "A single zone", 0.0),
         ('What do "kept in some other place of the world" objects use?', "some place", 0.0),
         ('What do "kept in a single availability zone" objects use?', "Many copies", 0.0),

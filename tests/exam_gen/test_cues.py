@@ -9,7 +9,7 @@ import pytest
 
 from exam_gen import Question
 from exam_gen.catalogue import rules_of
-from exam_gen.cues import length_cue, odd_forms
+from exam_gen.cues import length_cue, neutral_article, odd_forms
 from exam_gen.rules import apply
 from exam_gen.statistics import fixed_answer_baseline
 
@@ -78,6 +78,32 @@ def test_one_odd_form_may_be_chance_and_two_are_a_cue() -> None:
 def test_an_article_that_only_the_key_fits_is_a_cue(stem: str, choices: tuple[str, ...], cue: str | None) -> None:
     expected = None if cue is None else f"grammar-cue: only the key fits after '{cue}'"
     assert reason("grammar-cue", question(*choices, stem=stem)) == expected
+
+
+@pytest.mark.parametrize(
+    ("stem", "choices", "after"),
+    [
+        ('Which answer completes "It returns an ____ at once."?', ("iterator", "list"), "returns a(n) ____ at"),
+        ("The object that holds all values is an?", ("array", "list"), "is a(n)?"),
+        ('Which answer completes "It returns an ____."?', ("iterator", "index"), None),
+        ("What does a class that has a `__hash__()` method need?", ("items", "keys"), None),
+        ('Which answer completes "It returns the ____."?', ("iterator", "list"), None),
+    ],
+)
+def test_an_article_that_tells_choices_apart_becomes_neutral(
+    stem: str, choices: tuple[str, ...], after: str | None
+) -> None:
+    found = neutral_article(question(*choices, stem=stem))
+    assert (found is not None) == (after is not None)
+    if found is not None and after is not None:
+        assert after in found.stem
+        assert neutral_article(found) is None
+        assert reason("grammar-cue", found) is None
+
+
+def test_a_neutral_article_still_tells_a_singular_from_plurals() -> None:
+    one = question("iterator", "lists", "maps", stem='Which answer completes "It returns a(n) ____."?')
+    assert reason("grammar-cue", one) == "grammar-cue: only the key fits after 'a(n)'"
 
 
 def test_positions_beyond_chance_are_balanced_and_others_left_alone() -> None:
