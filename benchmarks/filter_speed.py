@@ -137,6 +137,7 @@ def main() -> None:
             lost = {one.question.id for one in kept.dropped}  # type: ignore[attr-defined]
     took, kept = seconds(lambda: apply(questions, rules_of({"extra-words": "10%"})))
     print(f"| all usual rules and extra-words: 10% | {took:.1f} | {took / len(questions) * 1e6:.0f} |")
+    words_only = gigabytes()
     vectors = np.random.default_rng(0)
     took, _ = seconds(
         lambda: embedding_similarities(
@@ -149,7 +150,8 @@ def main() -> None:
     if asked.embed:
         embedding([one for one in questions if int(one.document_id[1:]) < asked.embed])
     print(f"\nnear copies planted {len(copies):,}, found {len(copies & lost):,}, others dropped {len(lost - copies):,}")
-    print(f"peak memory {gigabytes():.2f} GB, of which {held:.2f} GB were taken to make the exam")
+    print(f"peak memory in GB: {held:.2f} to make the exam, {words_only:.2f} with all rules on words, ", end="")
+    print(f"{gigabytes():.2f} with meanings")
     assert worst <= 1e-9
     assert slow >= 50 * fast
 
