@@ -212,6 +212,12 @@ def arriving(settings: Mapping[str, object] | None = None) -> list[Callable[[Que
     return [reason, NewStems(limit or 0.0)]
 
 
+def objections(question: Question) -> list[str]:
+    """What each usual rule that needs the question alone has against it."""
+    found = [rule.reasons([question], Tools())[0] for rule in rules_of() if _judges_alone(rule.name)]
+    return [one for one in found if isinstance(one, str)]
+
+
 def _judges_alone(name: str) -> bool:
     return name == WORDS or (KINDS[name].alone and KINDS[name].needs == "nothing")
 

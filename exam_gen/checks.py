@@ -86,11 +86,15 @@ def _choice_with(question: Question, pattern: re.Pattern[str]) -> str | None:
     return None if number is None else f"choice {number} is {question.choices[number][:60]!r}"
 
 
+_MOST_WORDS = 400
+"""Words of stem and choices that are compared: more are a runaway reply, which would take its square in time."""
+
+
 def answer_leak(question: Question) -> str | None:
     """The stem does not give the key away: by holding it whole, or a long run of its words that no distractor has."""
-    stem = _words(question.stem)
-    key = _words(question.answer)
-    others = [_words(one) for one in distractors(question)]
+    stem = _words(question.stem)[:_MOST_WORDS]
+    key = _words(question.answer)[:_MOST_WORDS]
+    others = [_words(one)[:_MOST_WORDS] for one in distractors(question)]
     if not key or all(_run(other, stem) == len(other) for other in others):
         return None
     shared = _run(key, stem)

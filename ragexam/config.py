@@ -83,7 +83,7 @@ class FitSettings(Group):
     `mml` is not among the methods: it knows no components, and a run is about them.
     """
 
-    model: Literal["1pl", "2pl", "3pl", "4pl", "auto"] = "2pl"
+    model: Literal["1pl", "2pl", "3pl", "3pl-shared", "4pl", "auto"] = "2pl"
     method: Literal["nuts", "laplace", "map"] = "nuts"
     backend: str | None = None
     interval: float = Field(default=0.9, gt=0, lt=1)

@@ -41,7 +41,7 @@ grid:                      # every combination sits the exam
   normalization: character # sum, token, character or pmi
 
 fit:
-  model: 2pl               # 1pl, 2pl, 3pl, 4pl, auto
+  model: 2pl               # 1pl, 2pl, 3pl, 3pl-shared, 4pl, auto
   method: nuts             # nuts; laplace or map to look at quickly
 
 prune:                     # prune: null leaves the exam as it is

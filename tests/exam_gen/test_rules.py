@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Likelihoods, Prompt, Question, ReplyStore
-from exam_gen.catalogue import KINDS, NAMES, needs_of, rules_of
+from exam_gen.catalogue import KINDS, NAMES, needs_of, objections, rules_of
 from exam_gen.evidence import Read, blind_lead, lift, margin, support
 from exam_gen.filters import rule_of, standard_filters
 from exam_gen.replies import CachedModel
@@ -211,6 +212,13 @@ def test_arriving_questions_meet_the_rules_that_judge_one_alone() -> None:
     assert arrived([GOOD, copy], {"near-duplicate": 0}) == [None, "near-duplicate: 1 with q, wanted at most 0"]
 
 
+def test_objections_are_those_of_every_rule_by_itself() -> None:
+    assert objections(GOOD) == []
+    bad = replace(GOOD, stem="What is it", choices=("North", "north.", "None of the above", "West"))
+    rules = [rule_of(one) for one in objections(bad)]
+    assert rules == ["stem-short", "no-question", "duplicate-choices", "catch-all", "self-contained"]
+
+
 def test_what_would_be_mended_is_not_dropped_as_it_arrives() -> None:
     leaning = replace(GOOD, stem="What does it hold in store?", metadata={"title": "A zone"})
     assert arrived([leaning], {"standing-alone": True}) == [None]
@@ -275,3 +283,29 @@ def test_similarity_rules_drop_near_copies_of_the_key_and_distractors_of_the_pas
     assert [one.question and one.question.id for one in extra.dropped] == ["q2"]
     meaning = apply([copy, near], rules_of({}, only=["intra-meaning"]), TOOLS)
     assert [one.question and one.question.id for one in meaning.dropped] == ["q"]
+
+
+RUNAWAYS = [
+    "a ",
+    "what is it ",
+    '"a b c ',
+    "a@b.",
+    "1-",
+    "____ ",
+    "a(n) ",
+    "is in the ",
+    "according to the ",
+    "“aaaaaaaaaaaa” ",
+]
+
+
+@pytest.mark.parametrize("piece", RUNAWAYS)
+def test_a_runaway_question_takes_no_rule_long(piece: str) -> None:
+    text = piece * (20_000 // len(piece))
+    options = (f"k {text[:5000]}", f"{text[:5000]}b", "c", "d")
+    runaway = Question("q", f"{text}?", options, 0, context=text, metadata={"title": text[:3000]})
+    settings = {name: True for name in NAMES if name not in KINDS or KINDS[name].needs == "nothing"}
+    start = time.process_time()
+    for rule in rules_of(settings | {"blocked-words": ["x y"]}):
+        rule.reasons([runaway], Tools())
+    assert time.process_time() - start < 3
