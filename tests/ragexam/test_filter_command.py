@@ -17,7 +17,10 @@ from exam_gen import Chunk, Dropped, Question, read_exam, write_exam
 from exam_gen.files import question_fields, read_dropped, write_chunks, write_dropped, write_lines
 from ragexam.cli import main
 from ragexam.config import Config, ExamConfig
+from ragexam.folder import RunFolder
+from ragexam.progress import Progress
 from ragexam.settings import check
+from ragexam.steps import Steps
 
 HERE = Path(__file__).parent
 Command: TypeAlias = "Callable[..., Done]"
@@ -202,3 +205,17 @@ def test_a_configuration_names_rules_and_wrong_names_are_refused_with_their_line
     blind = {**content, "writer": {"encoder": None}, "filters": {"intra-meaning": True}}
     with pytest.raises(ValueError, match=r"filters: some compare meanings and writer\.encoder is null"):
         check("c.yaml", blind, ExamConfig)
+
+
+def test_a_run_of_a_release_without_filters_goes_on_and_other_filters_are_refused(tmp_path: Path) -> None:
+    content = {"run": str(tmp_path), "corpus": {"source": "python-docs"}}
+    settings = check("c.yaml", content, ExamConfig)
+    before = Steps.of(RunFolder(tmp_path), settings, Progress(quiet=True)).record
+    before.begin("exam", "f")
+    before.spend("exam", 1.0, done=True)
+    del before.content["configuration"]["filters"]
+    before.save()
+    assert Steps.of(RunFolder(tmp_path), settings, Progress(quiet=True)).record.fingerprint("exam") == "f"
+    other = check("c.yaml", {**content, "filters": {"catch-all": False}}, ExamConfig)
+    with pytest.raises(ValueError, match=r"this folder holds another exam \(filters\.catch-all was None, now False\)"):
+        Steps.of(RunFolder(tmp_path), other, Progress(quiet=True))
