@@ -74,6 +74,17 @@ def read_exam(path: str | Path) -> Exam:
     return Exam(tuple(questions))
 
 
+def read_questions(path: str | Path) -> list[Question]:
+    """Read the questions of an `exam.jsonl` as they are, blank and equal choices too, which filters are for.
+
+    Raises `ValueError` as `read_exam` does for everything else.
+    """
+    questions = _unique((record.place, question_of(record)) for record in read_records(path))
+    if not questions:
+        raise ValueError(f"{path}: the exam is empty; wanted at least one question")
+    return questions
+
+
 def write_dropped(path: str | Path, dropped: Iterable[Dropped]) -> None:
     """Write `dropped.jsonl`: the fields of `exam.jsonl` as far as known, plus `reason` and `raw`."""
     write_lines(path, map(_dropped_fields, dropped))

@@ -26,7 +26,7 @@ from exam_gen.files import (
 from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk, Exam, Question
 from exam_gen.replies import ReplyStore
-from exam_gen.writing import write_questions
+from exam_gen.screening import write_screened
 from irt.selecting.selection import FEWEST
 from rag.answers import AnswerStore
 from rag.encoders import embed
@@ -138,6 +138,8 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     cutting = {**source, "bounds": asdict(corpus.chunks)}
     authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
     writing = {**cutting, **authors, "exam": asdict(config.exam), "pool": config.pool}
+    if config.filters:
+        writing["filters"] = config.filters
     steps.do("corpus", source, [folder.corpus], read)
     steps.do("chunks", cutting, [folder.chunks], cut)
     steps.do("exam", writing, [folder.exam, folder.dropped, folder.shots], write)
@@ -227,12 +229,13 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
     encoder = config.writer.encoder
     with ReplyStore(folder.replies) as replies:
-        written = write_questions(
+        written = write_screened(
             chunks,
             model,
             settings,
             seed=config.seed,
             replies=replies,
+            filters=config.filters,
             embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
             verifier=second,
             progress=report,

@@ -13,7 +13,7 @@ from ragexam.doctor import PACKAGES, version
 from ragexam.folder import Record, RunFolder, file_hash, fingerprint
 from ragexam.progress import Progress, Report
 
-EXAM_SETTINGS = ("seed", "corpus", "writer", "verifier", "exam", "pool")
+EXAM_SETTINGS = ("seed", "corpus", "writer", "verifier", "exam", "pool", "filters")
 """A run folder holds one exam: these settings may not change in it."""
 
 
@@ -70,12 +70,19 @@ def source_hash(source: str) -> str:
 
 
 def _refuse_other(record: Record, content: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
+    if "filtered" in record.content:
+        raise ValueError(
+            f"{record.folder.record}: this folder holds an exam that ragexam filter made; choose another run folder, "
+            "or let a grid sit it with ragexam sit"
+        )
     before = record.content.get("configuration")
     if before is None or record.fingerprint("exam") is None:
         return
     where = f"{record.folder.record}: this folder holds another exam"
     for name in EXAM_SETTINGS:
-        difference = first_difference(_lasting(before.get(name)), _lasting(content.get(name)), name)
+        # Folders of earlier releases know no filters; none set means the usual ones.
+        earlier = before.get(name, {} if name == "filters" else None)
+        difference = first_difference(_lasting(earlier), _lasting(content.get(name)), name)
         if difference:
             raise ValueError(f"{where} ({difference}); choose another run folder or remove this one")
     if record.content.get("inputs") != dict(inputs):

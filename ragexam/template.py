@@ -34,6 +34,11 @@ exam:
   # verification: letters  # for a server that gives no log-probabilities
 pool: 4                    # further questions, shown as examples and never asked
 
+# filters:                 # change the usual rules; ragexam filter RUN --dry-run shows them and what each removes
+#   near-duplicate: 0.7    # a limit
+#   extra-words: 10%       # a share of the questions
+#   catch-all: off
+
 grid:                      # every combination sits the exam
   llms: [embedded:smollm2-135m]        # or {{name: mine, model: org/model, dtype: bfloat16}}
   retrievers: [closed-book, bm25, dense, hybrid, oracle]
