@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ragexam import exam_commands
 from ragexam.errors import is_bad_input, one_line
 from ragexam.progress import Progress
 
@@ -120,13 +121,17 @@ def generate(
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
     from ragexam.config import of_generate
+    from ragexam.contents import statistics_in_words
     from ragexam.run import run_exam
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
     result = run_exam(settings, Progress(quiet=quiet))
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
-    show(result, as_json=as_json, lines=f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}")
+    table = statistics_in_words(result["statistics"])
+    show(
+        result, as_json=as_json, lines=f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}\n{table}"
+    )
 
 
 @app.command(epilog="Example: ragexam sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine")
@@ -219,6 +224,9 @@ def estimate(
 
     foreseen = foresee(read(config, Config, overrides or ()), Progress(quiet=quiet))
     show(foreseen, as_json=as_json, lines=in_words(foreseen))
+
+
+exam_commands.register(app)
 
 
 if __name__ == "__main__":
