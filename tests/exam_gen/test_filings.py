@@ -1,3 +1,4 @@
+import os
 import random
 import time
 from pathlib import Path
@@ -8,7 +9,7 @@ from exam_gen.corpus import gather
 from exam_gen.filings import ITEMS, headings, items_of
 from exam_gen.paragraphs import reflow
 
-SHARED = Path(__file__).parents[3] / "shared" / "corpora" / "sec_filings.jsonl.gz"
+SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora/sec_filings.jsonl.gz"
 
 TITLES = {
     "1": "Business",
@@ -113,7 +114,8 @@ def test_wrapped_lines_are_joined_and_page_furniture_is_left_out() -> None:
     )
     assert reflow(printed).split("\n\n")[:2] == [
         "Our Business",
-        "The company makes engines for ships and for mills, and it sells them in every part of the world that has water.",
+        "The company makes engines for ships and for mills, and it sells them in every part of the world that "
+        "has water.",
     ]
     assert "It was founded in 1901 by two brothers from the coast." in reflow(printed)
     assert "Revenue\n2020\n2021" in reflow(printed)
