@@ -17,7 +17,7 @@ def test_words_are_counted_by_hand() -> None:
     assert found.vocabulary == 10
     assert found.words_per_document == (3.5, 0, 8)
     assert found.words_per_chunk == (2.5, 2, 3)
-    assert found.characters_per_chunk == (10.0, 6, 13)
+    assert found.characters_per_chunk == (9.5, 6, 13)
     assert found.chunks_per_document == 0.5
     assert found.documents_by_topic == {"s3": 2, "ecs": 1}
     assert found.left_out == {"no text": 2}
