@@ -14,6 +14,7 @@ from exam_gen.model import Likelihoods, Prompt
 from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, STEM_VERSION
 from exam_gen.records import Chunk, Exam
 from exam_gen.replies import ReplyStore
+from exam_gen.statistics import exam_statistics
 from exam_gen.writing import BEYOND, WritingSettings, Written, write_questions
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
@@ -276,3 +277,29 @@ def test_paper_mode_keeps_what_parses_and_counts_the_rest():
     assert {question.metadata["prompt"] for question in written.questions} == {PAPER_VERSION}
     assert "verifier" not in written.questions[0].metadata
     assert any(one.reason.startswith("unparsable: ") for one in written.dropped)
+
+
+class Clerk(Scribe):
+    """A scribe that counts the stems it was asked for."""
+
+    def __init__(self, bad: str = "") -> None:
+        super().__init__(bad)
+        self.asked = 0
+
+    def generate(self, prompts, **options):
+        self.asked += len(prompts)
+        return super().generate(prompts, **options)
+
+
+@pytest.mark.parametrize(("bad", "wanted"), [("", 5), ("", 1000), ("pressure", 8), ("company", 1000)])
+def test_every_stem_that_was_asked_for_or_completed_is_accounted_for(bad: str, wanted: int, tmp_path: Path) -> None:
+    clerk = Clerk(bad)
+    settings = WritingSettings(questions=wanted, batch=7)
+    with ReplyStore(tmp_path / "replies.sqlite") as replies:
+        written = write_questions(corpus(), clerk, settings, seed=1, replies=replies)
+    whole = [*written.questions, *(one.question for one in written.dropped if one.question)]
+    completed = sum(one.metadata["prompt"] == COMPLETION_VERSION for one in whole)
+    found = exam_statistics(written.questions, written.dropped, generated=clerk.asked + completed)
+    assert found.generated == clerk.asked + completed
+    assert found.surviving == len(written.questions)
+    assert found.beyond == sum(one.reason == BEYOND for one in written.dropped)
