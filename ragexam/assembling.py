@@ -11,6 +11,7 @@ from exam_gen.assembly import assemble, attribute
 from exam_gen.files import read_exam, write_exam, write_text
 from exam_gen.records import Exam
 from exam_gen.versions import diff_exams
+from ragexam.contents import printable
 from ragexam.folder import RunFolder
 
 FORMAT = 1
@@ -65,7 +66,7 @@ def in_words(version: Mapping[str, Any], out: Path) -> str:
     lines = [f"{out}: {version['questions']} questions, hash {version['hash']}, chosen from {version['from']}"]
     for stratum in version["strata"]:
         short = "" if stratum["taken"] >= stratum["wanted"] else f", {stratum['wanted']} wanted"
-        name = " / ".join(part or "(none)" for part in stratum["name"])
+        name = " / ".join(printable(part) or "(none)" for part in stratum["name"])
         lines.append(f"{name}: {stratum['taken']} of {stratum['available']}{short}")
     return "\n".join(lines)
 
@@ -81,7 +82,7 @@ def diff_files(before: Path, after: Path) -> dict[str, Any]:
 
 def diff_in_words(found: Mapping[str, Any]) -> str:
     """A difference as lines for a reader: + added, - removed, ~ changed, = renamed."""
-    stems = {name: _printable(stem) for name, stem in found["stems"].items()}
+    stems = {name: printable(stem) for name, stem in found["stems"].items()}
     lines = [
         *(f"+ {name}  {stems[name]}" for name in found["added"]),
         *(f"- {name}  {stems[name]}" for name in found["removed"]),
@@ -92,8 +93,3 @@ def diff_in_words(found: Mapping[str, Any]) -> str:
     counts += f", {len(found['changed'])} changed, {len(found['renamed'])} renamed"
     moved = "; the order differs" if found["moved"] else ""
     return "\n".join([*lines, f"{found['before']} -> {found['after']}: {counts}{moved}"])
-
-
-def _printable(text: str) -> str:
-    """Text that cannot steer a terminal."""
-    return "".join(one if one.isprintable() else "\ufffd" for one in text)

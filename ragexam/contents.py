@@ -57,8 +57,10 @@ def inventory(where: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
 def statistics(exam: Path) -> dict[str, Any]:
     """Table 4 of an exam: a run folder with its losses and its pool, or any `exam.jsonl`; NaN becomes null.
 
-    Questions without labels get those of `taxonomy.labels`.
+    Questions without labels get those of `taxonomy.labels`; `uncovered_levels` are Bloom's levels that no question has.
     """
+    from taxonomy import LEVELS
+
     folder = RunFolder(exam if exam.is_dir() else exam.parent)
     path = folder.exam if exam.is_dir() else exam
     if not path.is_file():
@@ -71,7 +73,8 @@ def statistics(exam: Path) -> dict[str, Any]:
         pool=_pool(folder) if own else (),
         topics={one.topic for one in read_documents(folder.corpus)} if own and folder.corpus.is_file() else (),
     )
-    return dict(json.loads(json.dumps(found.as_dict()), parse_constant=lambda _: None))
+    table = dict(json.loads(json.dumps(found.as_dict()), parse_constant=lambda _: None))
+    return {**table, "uncovered_levels": [level for level in LEVELS if level not in found.labels.get("bloom", {})]}
 
 
 def _pool(folder: RunFolder) -> tuple[Question, ...]:
@@ -121,10 +124,16 @@ def statistics_in_words(table: Mapping[str, Any]) -> str:
         *_listed("first words", table["first_words"]),
         *((f"by {kind}", _counts(found)) for kind, found in table["labels"].items() if kind != "words"),
         *_listed("topics", table["topics"]),
-        *([("topics without a question", ", ".join(table["uncovered_topics"]))] if table["uncovered_topics"] else []),
+        *_missing("Bloom levels without a question", table["uncovered_levels"]),
+        *_missing("topics without a question", table["uncovered_topics"]),
         ("asked about", f"{table['documents']} documents, {table['chunks']} passages"),
     ]
     return _aligned(rows)
+
+
+def printable(text: str) -> str:
+    """Text that cannot steer a terminal."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
 _BASELINES = {"best position": "fixed_answer", "longest choice": "longest_answer", "shortest choice": "shortest_answer"}
@@ -147,8 +156,12 @@ def _listed(name: str, counts: Mapping[str, object]) -> list[tuple[str, str]]:
     return [(name, _counts(counts))] if counts else []
 
 
+def _missing(name: str, absent: Sequence[str]) -> list[tuple[str, str]]:
+    return [(name, printable(", ".join(absent)))] if absent else []
+
+
 def _counts(counts: Mapping[str, object]) -> str:
-    shown = [f"{name or '(none)'} {count}" for name, count in list(counts.items())[:_MOST]]
+    shown = [f"{printable(name) or '(none)'} {count}" for name, count in list(counts.items())[:_MOST]]
     return ", ".join([*shown, *([f"and {len(counts) - _MOST} more"] if len(counts) > _MOST else [])])
 
 

@@ -122,7 +122,9 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
             corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed
         )
         write_documents(folder.corpus, found.documents)
-        steps.record.content["corpus"] = {"left_out": dict(found.left_out)}
+        # The rest of the table comes with the chunks, which need not be cut again.
+        table = steps.record.content.get("corpus", {})
+        steps.record.content["corpus"] = {**table, "left_out": dict(found.left_out)}
 
     def cut(report: Report) -> None:
         documents = read_documents(folder.corpus)

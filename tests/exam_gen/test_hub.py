@@ -217,6 +217,18 @@ def test_a_filing_by_items_gives_its_items(tmp_path: Path) -> None:
     assert found.left_out == {"no item 7": 1}
 
 
+def test_passages_with_an_id_and_an_address_are_documents(tmp_path: Path) -> None:
+    """sauravjoshi23/aws-documentation-chunked: passages in one JSON-lines file."""
+    rows = [{"id": f"p{n}", "text": f"# Page {n}\n\nSome text.", "source": f"https://x/{n}.html"} for n in range(30)]
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = gather(f"hf:{tmp_path / 'set'}", selection=Selection(topics=18), sample=9, seed=1)
+    assert len(found.documents) == 9
+    assert found.documents[0].title == f"Page {found.documents[0].id[1:]}"
+    assert found.documents[0].source.startswith("https://x/")
+    assert found.left_out == {"not drawn into the sample": 21}
+
+
 def test_a_missing_split_or_configuration_is_named(tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "train.jsonl").write_text('{"text": "a"}\n')

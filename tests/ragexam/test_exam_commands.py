@@ -15,11 +15,15 @@ from exam_gen.corpus import gather
 from exam_gen.files import read_chunks, read_documents, read_dropped, read_exam, write_exam
 from exam_gen.inventory import take_inventory
 from ragexam.assembling import assemble_exam, diff_files, version_path
-from ragexam.config import Config
+from ragexam.config import Config, ExamConfig
 from ragexam.contents import cut_corpus, inventory, statistics
 from ragexam.exam_commands import assemble, corpus, diff
 from ragexam.exam_commands import statistics as statistics_command
+from ragexam.folder import RunFolder
+from ragexam.progress import Progress
 from ragexam.settings import read
+from ragexam.steps import Steps
+from taxonomy import LEVELS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -73,6 +77,7 @@ def test_what_was_generated_is_unparsable_dropped_beyond_set_aside_or_asked(run:
     assert table["generated"] == parts + table["set_aside"] + table["surviving"]
     assert sum(table["topics"].values()) == 20
     assert set(table["labels"]) == {"bloom", "form", "words"}
+    assert set(table["uncovered_levels"]) == set(LEVELS) - set(table["labels"]["bloom"])
     asked = {one.topic for one in read_exam(run / "exam.jsonl").questions}
     assert set(table["uncovered_topics"]) == {one.topic for one in read_documents(run / "corpus.jsonl")} - asked
 
@@ -130,6 +135,19 @@ def test_an_assembled_exam_tells_where_it_comes_from(
     assert f"{whole.hash} -> {made.hash}: 8 same, 0 added, 12 removed" in capsys.readouterr().out
     diff(out, out, as_json=True)
     assert json.loads(capsys.readouterr().out)["same"] == 8
+
+
+def test_a_run_of_an_earlier_release_goes_on(run: Path, tmp_path: Path) -> None:
+    content = record(run)
+    del content["configuration"]["corpus"]["layout"], content["configuration"]["corpus"]["select"]
+    content["configuration"]["exam"].pop("completions")
+    (tmp_path / "run.json").write_text(json.dumps(content))
+    config = ExamConfig.model_validate({**record(run)["configuration"], "run": str(tmp_path)})
+    progress = Progress(quiet=True)
+    assert Steps.of(RunFolder(tmp_path), config, progress).record.content["statistics"] == content["statistics"]
+    other = ExamConfig.model_validate({**record(run)["configuration"], "run": str(tmp_path), "seed": 4})
+    with pytest.raises(ValueError, match=r"this folder holds another exam \(seed was 3, now 4\)"):
+        Steps.of(RunFolder(tmp_path), other, progress)
 
 
 def test_impossible_assemblies_are_refused(run: Path, tmp_path: Path) -> None:
