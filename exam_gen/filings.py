@@ -62,15 +62,19 @@ _LABEL = re.compile(
 )
 _MENTION = re.compile(r"\b(?:below|above|herein|(?:of|in) (?:this|our))\b|[\"”]|risk factors\s*[–—-]", re.IGNORECASE)
 """What the rest of a line holds when a sentence only speaks of an item."""
+_BARE = re.compile(r"\s*ITEM[^\S\n]+\d{1,2}[ABC]?\.[^\S\n]*\n\s*")
+_UNTITLED = 0.5
+"""What a heading without its title counts, so that one with it is preferred."""
 _PER_ITEM = 60
 """Headings of one item that are weighed: a real filing has two or three, a hostile text any number."""
 
 
 class Heading(NamedTuple):
-    """Where an item's heading stands in a filing."""
+    """Where an item's heading stands in a filing, and whether its title follows the label."""
 
     item: str
     start: int
+    titled: bool = True
 
 
 def filings(records: Iterable[Record]) -> Iterator[Placed]:
@@ -95,17 +99,22 @@ def items_of(text: str, wanted: Iterable[str] = tuple(ITEMS)) -> dict[str, str]:
 
 
 def headings(text: str) -> list[Heading]:
-    """The places that read like the heading of an item: its label at a line's start, then the words of its title."""
+    """The places that read like the heading of an item: its label at a line's start, then the words of its title.
+
+    A label with a full stop that fills its line ("ITEM 7.") counts as a weaker one: extraction from a printed page may
+    have put something else between label and title.
+    """
     counts = dict.fromkeys(_BEGINNINGS, 0)
     found = []
     for match in _LABEL.finditer(text):
         item = match.group(1).upper()
         following = text[match.end() : match.end() + 120].lstrip().split("\n", 1)[0].lower()
-        if item not in counts or not following.startswith(_BEGINNINGS[item]) or _MENTION.search(following):
+        if item not in counts or counts[item] >= _PER_ITEM:
             continue
-        if counts[item] < _PER_ITEM:
+        titled = following.startswith(_BEGINNINGS[item]) and not _MENTION.search(following)
+        if titled or _BARE.fullmatch(match.group()):
             counts[item] += 1
-            found.append(Heading(item, match.start()))
+            found.append(Heading(item, match.start(), titled))
     return found
 
 
@@ -116,7 +125,8 @@ def _chain(found: Sequence[Heading], end: int) -> list[Heading]:
     the true headings wins, and a sentence that begins a line with "Item 7" does not.
     """
     order = {item: number for number, item in enumerate(_BEGINNINGS)}
-    values = [math.log1p(length) for length in _lengths(found, end)]
+    lengths = _lengths(found, end)
+    values = [math.log1p(length) * (1 if one.titled else _UNTITLED) for one, length in zip(found, lengths, strict=True)]
     sums: list[float] = []
     following: list[int | None] = []
     # From the last heading to the first, so that the best chain behind each is known.

@@ -57,11 +57,11 @@ def _paragraphs(lines: list[str], width: int) -> Iterator[_Paragraph]:
             parts.append(line)
         else:
             if parts:
-                yield _paragraph(parts, turned)
+                yield _paragraph(parts)
             parts = [line]
         turned = False
     if parts:
-        yield _paragraph(parts, turned)
+        yield _paragraph(parts)
 
 
 def _goes_on(above: str, line: str, width: int, turned: bool) -> bool:
@@ -69,5 +69,5 @@ def _goes_on(above: str, line: str, width: int, turned: bool) -> bool:
     return unfinished or (not turned and len(above) >= _FULL * width)
 
 
-def _paragraph(parts: list[str], turned: bool) -> _Paragraph:
-    return _Paragraph(" ".join(parts), len(parts) > 1 or parts[-1][-1] in _ENDS or turned)
+def _paragraph(parts: list[str]) -> _Paragraph:
+    return _Paragraph(" ".join(parts), len(parts) > 1 or parts[-1][-1] in _ENDS)
