@@ -26,7 +26,7 @@ from irt.fitting import nuts, pymc_model
 from irt.fitting.outcome import Settings
 from irt.fitting.sampled import Sampled
 from irt.fitting.sampling import gate
-from irt.model import Priors, Problem, build_problem, report_scale
+from irt.model import Priors, Problem, build_problem
 from irt.responses import facet_names
 
 GRIDS = {15: {"retriever": 5, "icl": 3}, 63: {"llm": 3, "retriever": 7, "icl": 3}}
@@ -63,8 +63,8 @@ def measure(tool: str, problem: Problem, data: irt.ResponseMatrix, seed: int) ->
     if tool == "pymc":
         sampled = pymc_model.sample(problem, Settings(seed, 1000, 1000, target_accept=0.8), clock)
     else:
-        sampled = nuts.sample(problem, Settings(seed), clock, lambda each: not failures(problem, each))
-    bulk, processor = smallest(problem, sampled), clock.seconds()
+        sampled = nuts.sample(problem, Settings(seed), clock, lambda each: not gate(each)[1])
+    bulk, processor = smallest(sampled), clock.seconds()
     return {
         "compile": sampled.compile_seconds,
         "wall": sampled.sample_seconds,
@@ -92,15 +92,10 @@ class Clock:
         return (end - begin) * last / (last - first)
 
 
-def failures(problem: Problem, sampled: Sampled) -> list[str]:
-    return gate(report_scale(sampled.raw, problem.design), sampled)[1]
-
-
-def smallest(problem: Problem, sampled: Sampled) -> float:
-    reported = report_scale(sampled.raw, problem.design).values()
+def smallest(sampled: Sampled) -> float:
     return min(
         float(mixing(values.reshape(sampled.chains, sampled.draws // sampled.chains, -1)).ess_bulk.min())
-        for values in reported
+        for values in sampled.values.values()
         if np.ptp(values) > 0
     )
 

@@ -18,7 +18,7 @@ from scipy.interpolate import CubicSpline
 
 from irt import kernels, quadrature
 from irt.kernels import ItemParameters
-from irt.responses import Floats, ResponseMatrix
+from irt.responses import Floats, ResponseMatrix, require_matrix
 from irt.result import Fit
 from irt.scoring import crossing, item_draws, item_places, score
 
@@ -255,6 +255,7 @@ def replay(
     standard error of that student's full exam (in place of `rules.se`); `reached` says whether it did. Judge with
     students who took no part in the fit.
     """
+    require_matrix(data)
     rules = rules or Rules()
     _require_groups(rules, data.items)
     full = score(fit, data, draws=draws)

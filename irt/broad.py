@@ -26,7 +26,7 @@ def read_text(path: Path) -> pd.DataFrame:
     """
     try:
         header = _header(path)
-        _require_columns(header, path)
+        require_columns(header, path)
         return _read_long(path) if set(LONG) <= set(header) else _read_wide(path)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: byte {error.start} is not UTF-8; a UTF-8 CSV was wanted") from error
@@ -45,7 +45,7 @@ def _header(path: Path) -> list[str]:
         return [name.strip() for name in next(csv.reader(lines), [])]
 
 
-def _require_columns(header: list[str], path: Path) -> None:
+def require_columns(header: list[str], path: Path) -> None:
     """ValueError unless all columns but the first have a name, and each its own."""
     if not any(header):
         raise ValueError(f"{path}: not a readable CSV (no header); a line of column names was wanted")

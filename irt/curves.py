@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta
 
-from irt import kernels
+from irt import kernels, tables
+from irt.residuals import item_mean_squares
 from irt.responses import Floats
 from irt.result import BAND_DRAWS, Fit
 from irt.selecting.selection import Pruned
@@ -17,6 +18,7 @@ from irt.selecting.selection import Pruned
 GRID = np.linspace(-3.5, 3.5, 71)
 UNUSUAL = 2.576
 """Standard deviations from its expectation at which a mean square is flagged (two-sided 1 %)."""
+MEAN_SQUARES = ("infit", "outfit", "infit_z", "outfit_z")
 
 
 class ItemCurve(NamedTuple):
@@ -101,22 +103,14 @@ def pruning_gains(pruned: Pruned) -> pd.DataFrame:
 def item_misfit(fit: Fit) -> pd.DataFrame:
     """`item, difficulty, infit, outfit, infit_z, outfit_z, flag`; `flag` says in words what is unusual, else is empty.
 
-    A mean square's deviation from 1 is measured in its model standard deviation (Wright & Masters 1982, ch. 5), at the
-    posterior mean probabilities: above, the item contradicts the order of students, below, it follows it too closely.
+    The numbers of `irt.checks.item_residuals`: mean squares, and standardised by the cube root (Wright & Masters 1982).
+    Above 0, the item contradicts the order of students, below, it follows it too closely.
     """
-    data, p = fit.data, fit.expected
-    n = data.attempts
-    variance = np.maximum(n * p * (1 - p), 1e-12)
-    fourth = n * p * (1 - p) * (1 + 3 * (n - 2) * p * (1 - p))
-    items = fit.items
-    infit_sd = np.sqrt(np.maximum(fourth - variance**2, 0).sum(axis=0)) / variance.sum(axis=0)
-    answered = np.maximum(data.asked.sum(axis=0), 1)
-    ratio = np.where(data.asked, fourth / variance**2 - 1, 0.0)
-    outfit_sd = np.sqrt(np.maximum(ratio, 0).sum(axis=0)) / answered
-    infit, outfit = items["infit"].to_numpy(), items["outfit"].to_numpy()
-    z = {"infit_z": (infit - 1) / np.maximum(infit_sd, 1e-6), "outfit_z": (outfit - 1) / np.maximum(outfit_sd, 1e-6)}
-    table = pd.DataFrame({"item": items["item"], "difficulty": items["b"], "infit": infit, "outfit": outfit} | z)
-    return table.assign(flag=_misfit_words(z["infit_z"], z["outfit_z"]))
+    fit.require_right_or_wrong("the misfit of items")
+    found = item_mean_squares(fit.data, fit.parameters)
+    columns = {name: np.where(found.known, getattr(found, name), np.nan) for name in MEAN_SQUARES}
+    flags = _misfit_words(columns["infit_z"], columns["outfit_z"])
+    return pd.DataFrame({"item": list(fit.data.items), "difficulty": fit.point["b"], **columns, "flag": flags})
 
 
 def student_scores(fit: Fit) -> pd.DataFrame:
@@ -127,15 +121,9 @@ def student_scores(fit: Fit) -> pd.DataFrame:
 def score_distribution(fit: Fit, bins: int = 12, seed: int | None = None) -> pd.DataFrame:
     """`start, end, observed, expected, low, high`: students by share right, against replicated tables."""
     fit.require_right_or_wrong("the distribution of scores")
-    draws = fit.thinned(BAND_DRAWS)
-    rng = np.random.default_rng([fit.seed if seed is None else seed, 4])
-    attempts = fit.data.attempts.astype(np.int64)
-    total = np.maximum(attempts.sum(axis=1), 1)
-    replicas = np.empty((len(draws["a"]), len(total)))
-    parameters = zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True)
-    for index, (theta, *items) in enumerate(parameters):
-        p = np.clip(kernels.probability(theta[:, None], *items), 0.0, 1.0)
-        replicas[index] = rng.binomial(attempts, p).sum(axis=1) / total
+    total = np.maximum(fit.data.attempts.sum(axis=1), 1)
+    made = tables.replicas(fit.data, fit.thinned(BAND_DRAWS), fit.seed if seed is None else seed)
+    replicas = np.array([table.sum(axis=1) / total for table in made])
     observed = fit.data.successes.sum(axis=1) / total
     edges = np.linspace(*_span(observed, replicas), bins + 1)
     counts = np.stack([np.histogram(row, edges)[0] for row in replicas])
@@ -181,7 +169,7 @@ def _misfit_words(infit_z: Floats, outfit_z: Floats) -> list[str]:
     words = []
     for pair in zip(infit_z, outfit_z, strict=True):
         largest = max(pair, key=abs)
-        words.append("" if abs(largest) < UNUSUAL else "erratic" if largest > 0 else "too regular")
+        words.append("erratic" if largest > UNUSUAL else "too regular" if largest < -UNUSUAL else "")
     return words
 
 

@@ -10,18 +10,15 @@ import numpy as np
 from irt.cautions import cautions
 from irt.checks.loo import loo
 from irt.design import Design, design_of
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.outcome import Outcome, Progress, Settings, begun
 from irt.graded_estimation import fit_graded, require_right_or_wrong
-from irt.model import MODELS, SHARED_GUESSING, Options, Priors, Problem, build_problem
+from irt.leave_one_out import with_loo
+from irt.methods import RATINGS, require_known
+from irt.model import SHARED_GUESSING, Options, Priors, Problem, build_problem
 from irt.reading import require_estimable
-from irt.responses import ResponseMatrix, facet_names
+from irt.responses import ResponseMatrix, facet_names, require_matrix
 from irt.result import Fit
 
-METHODS = ("nuts", "map", "laplace", "mml", "svi")
-BACKENDS = {"nuts": ("numpyro", "pymc"), "map": ("numpy",), "laplace": ("numpy",), "mml": ("numpy",), "svi": ("jax",)}
-"""Backends of each method, the default first."""
-SAMPLERS = ("nuts",)
-LOO_CELLS = 400_000
 FEW_STUDENTS = 200
 UNRELIABLE = 0.1
 
@@ -58,12 +55,13 @@ def fit(
     `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
     `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
     with a smooth effect (`irt.smooth`). `options` is the number of choices per item (one number, a list, or a mapping),
-    on which guessing is centred. Raises ValueError (one line) for a table or design that cannot be estimated.
+    on which guessing is centred. `progress` is told 0 of 1 once all is accepted. Raises ValueError (one line) for a
+    table or design that cannot be estimated.
     """
     facets = (facets,) if isinstance(facets, str) else facets
-    if not isinstance(data, ResponseMatrix):
-        raise ValueError(f"data is a {type(data).__name__}; a ResponseMatrix was wanted (irt.read_responses)")
-    if model == "grm":
+    require_matrix(data)
+    backend = require_known(model, method, backend, interval, chains)
+    if model == RATINGS:
         return fit_graded(
             data,
             method,
@@ -76,17 +74,19 @@ def fit(
             priors=priors,
             progress=progress,
         )
-    _require_known(model, method, backend, interval, chains)
     require_right_or_wrong(data, model)
     require_estimable(data)
     if method == "mml":
         data, facets = _without_facets(data, (*(facets or ()), *covariates) or facets, interactions)
     data, design = design_of(data, facets, interactions, covariates)
     settings = Settings(seed, warmup, draws, chains, target_accept, priors is not None)
-    call = _Call(data, design, method, backend or BACKENDS[method][0], interval, settings, progress)
+    call = _Call(data, design, method, backend, interval, settings, progress)
+    compared = ("1pl", "2pl", "3pl") if model == "auto" else (model,)
+    problems = [build_problem(data, design, name, options, priors or Priors()) for name in compared]
+    begun(progress)
+    fits = [call.fit(problem) for problem in problems]
     if model != "auto":
-        return call.fit(build_problem(data, design, model, options, priors or Priors()))
-    fits = [call.fit(build_problem(data, design, name, options, priors or Priors())) for name in ("1pl", "2pl", "3pl")]
+        return fits[0]
     return choose_by_bic(fits) if method == "mml" else choose(fits)
 
 
@@ -173,16 +173,7 @@ class _Call:
         )
         notes = [*self.data.notes, *self.design.notes, *_advice(problem, self.data), *outcome.notes]
         notes += cautions(result)
-        if self.method not in SAMPLERS or self.data.asked.sum() > LOO_CELLS:
-            return replace(result, warnings=tuple(notes))
-        scored = loo(self.data, result.thinned(1000))
-        poor = float(np.mean(scored.k > 0.7))
-        if poor > 0.01:
-            notes.append(f"PSIS-LOO is unreliable for {poor:.1%} of the answers (Pareto k above 0.7).")
-        diagnostics = {**outcome.diagnostics, "pareto_k_above_0.7": poor}
-        return replace(
-            result, elpd_loo=scored.elpd, elpd_loo_se=scored.se, diagnostics=diagnostics, warnings=tuple(notes)
-        )
+        return with_loo(replace(result, warnings=tuple(notes)))
 
 
 def _run(method: str, backend: str, problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
@@ -219,21 +210,6 @@ def _without_facets(
         return data, ()
     note = f"Method mml takes abilities as Normal(0, 1): the facets {', '.join(present)} were left out."
     return replace(data, notes=(*data.notes, note)), ()
-
-
-def _require_known(model: str, method: str, backend: str | None, interval: float, chains: int) -> None:
-    if model not in (*MODELS, SHARED_GUESSING, "auto"):
-        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted (grm for ratings)")
-    if model == SHARED_GUESSING and method != "mml":
-        raise ValueError(f"model '{model}' is fitted by method 'mml', not '{method}'")
-    if method not in METHODS:
-        raise ValueError(f"unknown method '{method}'; {', '.join(METHODS[:-1])} or {METHODS[-1]} were wanted")
-    if backend is not None and backend not in BACKENDS[method]:
-        raise ValueError(f"method '{method}' has no backend '{backend}'; {' or '.join(BACKENDS[method])} was wanted")
-    if not 0 < interval < 1:
-        raise ValueError(f"interval {interval:g} is not a probability between 0 and 1")
-    if method == "nuts" and chains < 2:
-        raise ValueError(f"{chains} chain cannot be checked for convergence; at least 2 were wanted")
 
 
 def _advice(problem: Problem, data: ResponseMatrix) -> list[str]:

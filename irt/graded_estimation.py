@@ -10,28 +10,25 @@ import numpy as np
 from irt import graded_tables
 from irt.cautions import cautions
 from irt.design import Design, build_design, design_of
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.outcome import Outcome, Progress, Settings, begun
+from irt.leave_one_out import with_loo
+from irt.methods import RATINGS
 from irt.model import Priors
 from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
 from irt.result import Fit
 
-MODEL = "grm"
-BACKENDS = {"nuts": "numpyro", "mml": "numpy"}
-LOO_CELLS = 400_000
-LOO_DRAWS = 1000
-
 
 def fit_graded(
     data: ResponseMatrix,
-    method: str = "nuts",
-    facets: Sequence[str] | None = None,
-    interactions: Sequence[Sequence[str]] = (),
-    covariates: Sequence[str] = (),
+    method: str,
+    facets: Sequence[str] | None,
+    interactions: Sequence[Sequence[str]],
+    covariates: Sequence[str],
     *,
     settings: Settings,
-    interval: float = 0.9,
-    backend: str | None = None,
+    interval: float,
+    backend: str,
     priors: Priors | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -40,16 +37,17 @@ def fit_graded(
     A table of right and wrong answers counts as graded with highest score 1, where the model is the 2pl. Raises
     ValueError (one line) for what cannot be estimated.
     """
-    _require_known(data, method, backend, interval, settings, priors)
+    _require_ratings(data, method, priors)
     require_estimable(data)
     if data.top is None:
         data = replace(data, top=np.ones(len(data.items), dtype=np.int64))
     data, design, notes = _designed(data, method, facets, interactions, covariates)
+    begun(progress)
     outcome = _run(data, design, method, settings, priors or Priors(), progress)
     fit = Fit(
-        model=MODEL,
+        model=RATINGS,
         method=method,
-        backend=BACKENDS[method],
+        backend=backend,
         data=data,
         design=design,
         draws=outcome.draws,
@@ -67,8 +65,7 @@ def fit_graded(
         warnings=(*data.notes, *notes, *design.notes, *_advice(data, method), *outcome.notes),
         seconds=outcome.seconds,
     )
-    fit = replace(fit, warnings=(*fit.warnings, *cautions(fit)))
-    return _with_loo(fit) if method == "nuts" and data.asked.sum() <= LOO_CELLS else fit
+    return with_loo(replace(fit, warnings=(*fit.warnings, *cautions(fit))))
 
 
 def require_right_or_wrong(data: ResponseMatrix, model: str) -> None:
@@ -76,7 +73,7 @@ def require_right_or_wrong(data: ResponseMatrix, model: str) -> None:
     if data.top is not None and data.top.max() > 1:
         raise ValueError(
             f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}: "
-            f"model '{MODEL}' was wanted"
+            f"model '{RATINGS}' was wanted"
         )
 
 
@@ -111,19 +108,6 @@ def _run(
     return fit_marginal(data.scores, data.top, data.items, settings, progress)
 
 
-def _with_loo(fit: Fit) -> Fit:
-    scored = graded_tables.loo(fit.data, fit.thinned(LOO_DRAWS))
-    poor = float(np.mean(scored.k > 0.7))
-    note = (f"PSIS-LOO is unreliable for {poor:.1%} of the answers (Pareto k above 0.7).",) if poor > 0.01 else ()
-    return replace(
-        fit,
-        elpd_loo=scored.elpd,
-        elpd_loo_se=scored.se,
-        diagnostics={**fit.diagnostics, "pareto_k_above_0.7": poor},
-        warnings=(*fit.warnings, *note),
-    )
-
-
 def _advice(data: ResponseMatrix, method: str) -> list[str]:
     """What a table says before any fit: scores that nobody got."""
     unused = graded_tables.unused_scores(data)
@@ -138,23 +122,8 @@ def _advice(data: ResponseMatrix, method: str) -> list[str]:
     return notes
 
 
-def _require_known(
-    data: ResponseMatrix,
-    method: str,
-    backend: str | None,
-    interval: float,
-    settings: Settings,
-    priors: Priors | None,
-) -> None:
-    if method not in BACKENDS:
-        raise ValueError(f"model '{MODEL}' has no method '{method}'; {' or '.join(BACKENDS)} were wanted")
-    if backend not in (None, BACKENDS[method]):
-        raise ValueError(f"model '{MODEL}' by '{method}' has no backend '{backend}'; {BACKENDS[method]} was wanted")
+def _require_ratings(data: ResponseMatrix, method: str, priors: Priors | None) -> None:
     if method == "mml" and priors is not None:
-        raise ValueError(f"model '{MODEL}' by 'mml' is maximum likelihood and takes no priors; 'nuts' was wanted")
+        raise ValueError(f"model '{RATINGS}' by 'mml' is maximum likelihood and takes no priors; 'nuts' was wanted")
     if data.trials is not None:
-        raise ValueError(f"model '{MODEL}' is for one rating per answer; the table counts right answers of trials")
-    if not 0 < interval < 1:
-        raise ValueError(f"interval {interval:g} is not a probability between 0 and 1")
-    if method == "nuts" and settings.chains < 2:
-        raise ValueError(f"{settings.chains} chain cannot be checked for convergence; at least 2 were wanted")
+        raise ValueError(f"model '{RATINGS}' is for one rating per answer; the table counts right answers of trials")

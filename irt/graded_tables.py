@@ -1,8 +1,8 @@
-"""Tables read from graded answers and draws: items, fit, expected shares, predictive checks, leave-one-out accuracy."""
+"""Tables read from graded answers and draws: items, fit, expected shares, replicated tables, leave-one-out accuracy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt import graded, tables
-from irt.checks.loo import Loo, smoothed_loo
-from irt.design import Design
+from irt.checks.loo import Indices, Loo, over_cells
+from irt.graded import GradedParameters
 from irt.responses import Floats, ResponseMatrix
-
-CELLS = 4_000_000
 
 Top = NDArray[np.int64]
 
@@ -40,9 +38,13 @@ def moments(draws: Mapping[str, Floats], top: Top) -> Moments:
     return Moments(score / count, variance / count)
 
 
-def item_fit(data: ResponseMatrix, expected: Moments) -> pd.DataFrame:
-    """`infit,outfit,point_biserial,flags` per item, as `irt.tables.item_fit` with the variance of graded scores."""
+def item_fit(data: ResponseMatrix, theta: Floats, items: GradedParameters) -> pd.DataFrame:
+    """`infit,outfit,point_biserial,flags` per item at the expected abilities `theta` `[S]` and the point estimates.
+
+    As `irt.tables.item_fit` with the variance of graded scores.
+    """
     asked = data.asked
+    expected = moments({"theta": theta[None], "a": items.a[None], "thresholds": items.thresholds[None]}, items.top)
     variance = np.maximum(expected.variance, 1e-12)
     squares = np.where(asked, (np.nan_to_num(data.scores) - expected.score) ** 2, 0.0)
     correlation = tables.rest_correlation(data)
@@ -56,58 +58,31 @@ def item_fit(data: ResponseMatrix, expected: Moments) -> pd.DataFrame:
     )
 
 
-def accuracy_by_level(
-    draws: Mapping[str, Floats], design: Design, top: Top, tails: tuple[float, float]
-) -> pd.DataFrame:
-    """Expected share of the highest score of a student at each level whose other effects and residual are 0."""
-    frames = []
-    for term in design.terms:
-        effects = draws[f"effect.{term.name}"]
-        shares = np.empty(effects.shape)
-        for level in range(effects.shape[1]):
-            score = graded.expected_score(effects[:, level, None], draws["a"], draws["thresholds"], top)
-            shares[:, level] = (score / top).mean(axis=1)
-        low, high = np.quantile(shares, tails, axis=0)
-        columns = {"accuracy": shares.mean(axis=0), "low": low, "high": high}
-        frames.append(pd.DataFrame({"facet": term.name, "level": list(term.levels)} | columns))
-    empty = pd.DataFrame(columns=["facet", "level", "accuracy", "low", "high"])
-    return pd.concat(frames, ignore_index=True) if frames else empty
+def expected_share(draws: Mapping[str, Floats], top: Top) -> Callable[[Floats], Floats]:
+    """Expected share of the highest score `[D, I]` at an ability per draw `[D, 1]`."""
+    return lambda theta: np.asarray(graded.expected_score(theta, draws["a"], draws["thresholds"], top) / top)
 
 
-def predictive_check(
-    data: ResponseMatrix, draws: Mapping[str, Floats], tails: tuple[float, float], seed: int
-) -> dict[str, pd.DataFrame]:
-    """Replicate the table from the posterior and compare points of students and of items, as shares."""
+def replicas(data: ResponseMatrix, draws: Mapping[str, Floats], seed: int) -> Iterator[Floats]:
+    """A table of scores `[S, I]`, 0 where not asked, from each draw of abilities and items."""
     assert data.top is not None
     rng = np.random.default_rng([seed, 2])
-    by_student = np.empty((len(draws["a"]), len(data.students)))
-    by_item = np.empty((len(draws["a"]), len(data.items)))
-    for index, (theta, a, thresholds) in enumerate(zip(draws["theta"], draws["a"], draws["thresholds"], strict=True)):
+    for theta, a, thresholds in zip(draws["theta"], draws["a"], draws["thresholds"], strict=True):
         reached = graded.cumulative(theta[:, None], a, thresholds, data.top)
-        replica = np.where(data.asked, (rng.random(data.scores.shape)[:, :, None] < reached).sum(axis=2), 0)
-        by_student[index], by_item[index] = replica.sum(axis=1), replica.sum(axis=0)
-    points, possible = data.successes, data.attempts
-    return {
-        "students": tables.checked("student", data.students, points.sum(1), possible.sum(1), by_student, tails),
-        "items": tables.checked("item", data.items, points.sum(0), possible.sum(0), by_item, tails),
-    }
+        yield np.where(data.asked, (rng.random(data.scores.shape)[:, :, None] < reached).sum(axis=2), 0)
 
 
 def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
     """PSIS-LOO over the answered (student, item) cells."""
-    assert data.top is not None
-    rows, columns = np.nonzero(data.asked)
-    size = max(1, CELLS // (len(draws["a"]) * draws["thresholds"].shape[2]))
-    parts = []
-    for start in range(0, len(rows), size):
-        row, column = rows[start : start + size], columns[start : start + size]
-        logs = graded.log_probability(
-            draws["theta"][:, row], draws["a"][:, column], draws["thresholds"][:, column], data.top[column]
-        )
-        category = data.scores[row, column].astype(np.int64)
-        parts.append(smoothed_loo(logs[:, np.arange(len(row)), category]))
-    pointwise, k = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Loo(float(pointwise.sum()), float(np.sqrt(len(pointwise) * pointwise.var())), pointwise, k)
+    top, scores = data.top, data.scores
+    assert top is not None
+
+    def cells(row: Indices, column: Indices) -> Floats:
+        thresholds = draws["thresholds"][:, column]
+        logs = graded.log_probability(draws["theta"][:, row], draws["a"][:, column], thresholds, top[column])
+        return np.asarray(logs[:, np.arange(len(row)), scores[row, column].astype(np.int64)])
+
+    return over_cells(data.asked, draws["thresholds"].shape[2] * len(draws["a"]), cells)
 
 
 def unused_scores(data: ResponseMatrix) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from scipy.optimize import least_squares
 
 from irt import kernels
 from irt.kernels import ItemParameters
-from irt.responses import Floats, ResponseMatrix, facet_names
+from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 from irt.result import Estimate, Fit
 from irt.scoring import chosen_items, item_places
 
@@ -150,6 +150,7 @@ def join(
     labels, so that a fit estimates how the two groups differ: groups of different ability need it. Facets that only
     one table has are left out, which the notes say. Raises ValueError with fewer than 3 common items.
     """
+    require_matrix(first, second)
     anchors = tuple(item for item in second.items if item in set(first.items))
     _require_enough(len(anchors), "common items")
     if first.top is not None or second.top is not None:

@@ -27,6 +27,10 @@ DRAWS = 200
 WIDEST = 8.0
 
 
+class OutOfReachError(ValueError):
+    """No number of questions like these, or not so many, tells such a gap apart."""
+
+
 @dataclass(frozen=True)
 class Power:
     """Questions each of two pipelines must answer, with interval, and what the gap means on both scales.
@@ -74,24 +78,23 @@ def power(
     `scale="ability"`: the gap is in abilities, tested by ability estimates; `"accuracy"`: in expected share right,
     tested by shares right. `design`: both answer the same questions (`paired`) or each its own (`independent`). The
     interval carries the uncertainty of the items, and that these items are a sample (Bayesian bootstrap). Raises
-    ValueError for a gap of 0, or one that no two abilities have.
+    ValueError for a gap of 0, and its kind OutOfReachError for one that no two abilities have.
     """
     plan = _checked(Plan(scale, design, power, level))
     if not gap > 0:
         raise ValueError(f"gap {gap:g} needs no finite exam; a gap above 0 was wanted")
-    even = np.full(len(fit.data.items), 1.0 / len(fit.data.items))
-    theta = abilities_apart(fit.parameters, even, gap, at, scale)
-    needed = questions_needed(fit.parameters, even, theta, plan)
-    drawn = _over_draws(
-        fit, seed, lambda items, w: questions_needed(items, w, abilities_apart(items, w, gap, at, scale), plan)
-    )
-    low, high = np.quantile(drawn, [(1 - fit.interval) / 2, (1 + fit.interval) / 2])
+
+    def questions(items: ItemParameters, weights: Floats) -> float:
+        return questions_needed(items, weights, abilities_apart(items, weights, gap, at, scale), plan)
+
+    needed = _with_interval(fit, seed, questions)
+    theta = abilities_apart(fit.parameters, _even(fit), gap, at, scale)
     shares = tuple(float(kernels.probability(each, *fit.parameters).mean()) for each in theta)
     return Power(
-        questions=int(np.ceil(needed)),
-        low=int(np.ceil(low)),
-        high=int(np.ceil(high)),
-        exams=needed / len(fit.data.items),
+        questions=int(np.ceil(needed.estimate)),
+        low=int(np.ceil(needed.low)),
+        high=int(np.ceil(needed.high)),
+        exams=needed.estimate / len(fit.data.items),
         gap=gap,
         scale=scale,
         design=design,
@@ -116,39 +119,26 @@ def detectable_gap(
 ) -> Estimate:
     """The gap that so many questions tell apart with the wanted power: the inverse of `power`, with its interval.
 
-    ValueError when even the widest gap would need more questions.
+    OutOfReachError (a ValueError) when even the widest gap would need more questions.
     """
     plan = _checked(Plan(scale, design, power, level))
     if questions < 1:
         raise ValueError(f"{questions} questions tell nothing apart; at least 1 was wanted")
-    even = np.full(len(fit.data.items), 1.0 / len(fit.data.items))
-    point = _gap_shown(fit.parameters, even, questions, at, plan)
-    drawn = _over_draws(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
-    return fit.summary(drawn, point)._replace(estimate=point)
+    return _with_interval(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
 
 
 def questions_needed(items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: Plan) -> float:
     """Questions per pipeline for abilities `theta`; item `i` of the exam is drawn with probability `weights[i]`."""
     alpha, beta = float(ndtri(1 - plan.level / 2)), float(ndtri(plan.power))
-    if plan.scale == "ability":
-        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
-        return (alpha + beta) ** 2 * error / (theta[0] - theta[1]) ** 2
-    first, second = (kernels.probability(each, *items) for each in theta)
-    p, q = float(weights @ first), float(weights @ second)
-    null, real = _variances(weights, first, second, p, q, plan.design)
-    return (alpha * float(np.sqrt(null)) + beta * float(np.sqrt(real))) ** 2 / (p - q) ** 2
+    gap, null, real = _one_question(items, weights, theta, plan)
+    return (alpha * float(np.sqrt(null)) + beta * float(np.sqrt(real))) ** 2 / gap**2
 
 
 def power_of(items: ItemParameters, weights: Floats, theta: tuple[float, float], questions: float, plan: Plan) -> float:
     """Probability that so many questions tell the abilities `theta` apart: the inverse of `questions_needed`."""
     alpha = float(ndtri(1 - plan.level / 2))
-    if plan.scale == "ability":
-        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
-        return float(ndtr(abs(theta[0] - theta[1]) * np.sqrt(questions / error) - alpha))
-    first, second = (kernels.probability(each, *items) for each in theta)
-    p, q = float(weights @ first), float(weights @ second)
-    null, real = _variances(weights, first, second, p, q, plan.design)
-    return float(ndtr((abs(p - q) * np.sqrt(questions) - alpha * np.sqrt(null)) / np.sqrt(real)))
+    gap, null, real = _one_question(items, weights, theta, plan)
+    return float(ndtr((abs(gap) * np.sqrt(questions) - alpha * np.sqrt(null)) / np.sqrt(real)))
 
 
 def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: float, scale: str) -> tuple[float, float]:
@@ -161,23 +151,31 @@ def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: floa
         return up - down - gap
 
     if short(2 * WIDEST) <= 0:
-        raise ValueError(
+        raise OutOfReachError(
             f"gap {gap:g} in share right is more than any two abilities around {at:g} have on these questions"
         )
     width = float(brentq(short, 0.0, 2 * WIDEST, xtol=1e-10))
     return at + width / 2, at - width / 2
 
 
-def _variances(weights: Floats, first: Floats, second: Floats, p: float, q: float, design: str) -> tuple[float, float]:
-    """Variance of one question's difference in score, with no gap and with it.
+def _one_question(
+    items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: Plan
+) -> tuple[float, float, float]:
+    """The gap on the plan's scale, and the variance that one question leaves of it, with no gap and with it.
 
-    Paired: the share of discordant answers, and that less the squared gap (Connor 1987). Independent: two binomials.
+    Ability: two estimates, 1/I each. Share right, paired: the share of discordant answers, and that less the squared
+    gap (Connor 1987). Independent: two binomials.
     """
-    if design == "paired":
+    if plan.scale == "ability":
+        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
+        return theta[0] - theta[1], error, error
+    first, second = (kernels.probability(each, *items) for each in theta)
+    p, q = float(weights @ first), float(weights @ second)
+    if plan.design == "paired":
         discordant = float(weights @ (first * (1 - second) + second * (1 - first)))
-        return discordant, discordant - (p - q) ** 2
+        return p - q, discordant, discordant - (p - q) ** 2
     middle = (p + q) / 2
-    return 2 * middle * (1 - middle), p * (1 - p) + q * (1 - q)
+    return p - q, 2 * middle * (1 - middle), p * (1 - p) + q * (1 - q)
 
 
 def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float, plan: Plan) -> float:
@@ -190,7 +188,7 @@ def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float
     widths = np.geomspace(0.01, WIDEST, 40)
     over = next((width for width in widths if excess(width) > 0), None)
     if over is None:
-        raise ValueError(f"{questions} questions like these do not show any gap around ability {at:g}; ask more")
+        raise OutOfReachError(f"{questions} questions like these do not show any gap around ability {at:g}; ask more")
     width = float(brentq(excess, 1e-6, over, xtol=1e-9))
     if plan.scale == "ability":
         return width
@@ -198,10 +196,21 @@ def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float
     return up - down
 
 
+def _even(fit: Fit) -> Floats:
+    """Every item of the exam is as likely to be drawn."""
+    return np.full(len(fit.data.items), 1.0 / len(fit.data.items))
+
+
+def _with_interval(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats], float]) -> Estimate:
+    """A quantity at the point estimates with its interval, both of which must exist."""
+    point = quantity(fit.parameters, _even(fit))
+    return fit.summary(_over_draws(fit, seed, quantity), point)._replace(estimate=point)
+
+
 def _over_draws(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats], float]) -> Floats:
     """A quantity over draws of the items, each with Dirichlet weights over them (Rubin 1981).
 
-    A draw in which it does not exist is left out; ValueError when these are too many for an interval.
+    A draw in which it does not exist is left out; OutOfReachError when these are too many for an interval.
     """
     rng = np.random.default_rng(seed)
     count = len(fit.data.items)
@@ -209,10 +218,10 @@ def _over_draws(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats]
     for items in item_draws(fit, range(count), DRAWS):
         try:
             values.append(quantity(items, rng.dirichlet(np.ones(count))))
-        except ValueError as error:
+        except OutOfReachError as error:
             failures.append(str(error))
     if len(failures) > (1 - fit.interval) / 2 * (len(values) + len(failures)):
-        raise ValueError(f"no interval can be given: within the uncertainty of the items, {failures[0]}")
+        raise OutOfReachError(f"no interval can be given: within the uncertainty of the items, {failures[0]}")
     return np.array(values)
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from irt.broad import one_line, read_text
-from irt.responses import LARGEST_TOP, MOST_TRIALS, Floats, ResponseMatrix
+from irt.broad import one_line, read_text, require_columns
+from irt.files import replacing, require_file
+from irt.responses import LARGEST_TOP, MOST_TRIALS, Floats, ResponseMatrix, require_matrix
 
 LONG = ("student", "item", "score")
 Top = int | Mapping[str, int]
@@ -32,9 +30,14 @@ class _Source:
 
 
 def read_responses(
-    path: str | Path, facets: Sequence[str] | None = None, *, graded: bool = False, top: Top | None = None
+    table: str | Path | pd.DataFrame,
+    facets: Sequence[str] | None = None,
+    *,
+    graded: bool = False,
+    top: Top | None = None,
+    for_scoring: bool = False,
 ) -> ResponseMatrix:
-    """Read `.csv` (`.csv.gz`) or `.parquet` answers.
+    """Read answers from a `.csv` (`.csv.gz`) or `.parquet` file, or from a DataFrame.
 
     Long tables have the columns `student,item,score`, optionally `trials`, and facet columns; any other table is wide:
     the first column holds the student, every further one an item. In a long table `facets=None` takes every further
@@ -42,21 +45,20 @@ def read_responses(
     repeat a (student, item) pair with the same score are counted once and noted; rows that disagree are an error.
     Spaces around names and ids do not count.
     `graded=True` reads ratings, whole numbers from 0 to `top`: one number or one per item, by default the column `top`
-    of a long table, else the largest score in the table. Raises FileNotFoundError or a one-line ValueError
-    `file:line: found; wanted`.
+    of a long table, else the largest score in the table. `for_scoring` takes a table from which nothing is to be
+    estimated: a single student, and items that nobody was asked. Raises FileNotFoundError or a one-line ValueError
+    `file:line: found; wanted` (of a DataFrame, the row counted from 1).
     """
-    path = Path(path)
     facets = (facets,) if isinstance(facets, str) else facets
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; a response table (.csv or .parquet) was wanted")
-    table, source = _read_table(path)
+    text, source = _read_frame(table) if isinstance(table, pd.DataFrame) else _read_table(Path(table))
     ratings = _Ratings(graded or top is not None, top)
-    _require_score(table, path)
-    if {"item", "score"} <= set(table.columns):
-        data = _from_long(table, source, facets, ratings)
+    _require_score(text, source.path)
+    if {"item", "score"} <= set(text.columns):
+        data = _from_long(text, source, facets, ratings)
     else:
-        data = _from_wide(table, source, tuple(facets or ()), ratings)
-    _require_answers(data, path)
+        data = _from_wide(text, source, tuple(facets or ()), ratings)
+    if not for_scoring:
+        _require_answers(data, source.path)
     return data
 
 
@@ -71,6 +73,7 @@ def _require_score(table: pd.DataFrame, path: Path) -> None:
 
 def write_responses(data: ResponseMatrix, path: str | Path) -> None:
     """Write a long table (`student,item,score[,facets][,trials][,top]`) atomically; CSV or Parquet by its suffix."""
+    require_matrix(data)
     path = Path(path)
     table = pd.DataFrame(
         {
@@ -93,22 +96,16 @@ def write_responses(data: ResponseMatrix, path: str | Path) -> None:
             table.to_csv(temporary, index=False, compression="gzip" if path.suffix == ".gz" else None)
 
 
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _read_frame(table: pd.DataFrame) -> tuple[pd.DataFrame, _Source]:
+    """The text of a DataFrame, whose index, if it has a name, is a column as well."""
+    source = _Source(Path("DataFrame"), 1)
+    table = table.reset_index(drop=not any(table.index.names))
+    require_columns([str(name).strip() for name in table.columns], source.path)
+    return _as_text(table), source
 
 
 def _read_table(path: Path) -> tuple[pd.DataFrame, _Source]:
+    require_file(path, "a response table (.csv or .parquet)")
     if path.suffix == ".parquet":
         try:
             table = pd.read_parquet(path)
@@ -123,7 +120,7 @@ def _as_text(table: pd.DataFrame) -> pd.DataFrame:
     columns = {}
     for name in table.columns:
         column = table[name].to_numpy(dtype=object)
-        columns[str(name)] = ["" if pd.isna(value) else _plain(value) for value in column]
+        columns[str(name).strip()] = ["" if pd.isna(value) else _plain(value) for value in column]
     return pd.concat([text, pd.DataFrame(columns, dtype=object)], axis=1)
 
 

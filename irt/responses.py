@@ -100,6 +100,16 @@ class ResponseMatrix:
         return replace(self, facets=kept)
 
 
+def require_matrix(*tables: object) -> None:
+    """ValueError for anything but response tables."""
+    for table in tables:
+        if not isinstance(table, ResponseMatrix):
+            raise ValueError(
+                f"data is a {type(table).__name__}; a ResponseMatrix was wanted "
+                "(irt.read_responses makes one of a file or a DataFrame)"
+            )
+
+
 def levels(data: ResponseMatrix, facet: str) -> tuple[str, ...]:
     """Levels of a facet in order of first appearance."""
     if data.facets is None or facet not in data.facets.columns:

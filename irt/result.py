@@ -90,6 +90,8 @@ class Fit:
     def items(self) -> pd.DataFrame:
         """One row per item: `item`, `a b c d` each with `_sd _low _high`, infit, outfit, point_biserial, flags.
 
+        Infit and outfit are mean squares of residuals at the expected abilities a posteriori and the items' point
+        estimates, the numbers of `irt.checks.item_residuals`; empty where fewer than 2 students were asked.
         Graded items have `a b b1 ... bK` and `top`, the number of thresholds; cells beyond it are empty.
         """
         columns: dict[str, object] = {"item": list(self.data.items)}
@@ -97,7 +99,7 @@ class Fit:
             return self._graded_items(columns, self.graded)
         for name in "abcd":
             columns |= self._columns(name, self.draws[name], self.point[name])
-        return pd.DataFrame(columns).join(tables.item_fit(self.data, self.expected, self.chance))
+        return pd.DataFrame(columns).join(tables.item_fit(self.data, self.parameters, self.chance))
 
     @cached_property
     def abilities(self) -> pd.DataFrame:
@@ -226,10 +228,9 @@ class Fit:
     @cached_property
     def accuracy_by_level(self) -> pd.DataFrame:
         """`facet,level,accuracy,low,high`: expected share right on these items with all else at its average."""
-        if self.graded is not None:
-            thin = self.thinned(BAND_DRAWS)
-            return graded_tables.accuracy_by_level(thin, self.design, self.graded.top, self._tails)
-        return tables.accuracy_by_level(self.thinned(BAND_DRAWS), self.design, self._tails)
+        thin, ratings = self.thinned(BAND_DRAWS), self.graded
+        share = tables.expected_share(thin) if ratings is None else graded_tables.expected_share(thin, ratings.top)
+        return tables.accuracy_by_level(thin, self.design, self._tails, share)
 
     def q3(self) -> pd.DataFrame:
         """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend beyond ability."""
@@ -237,8 +238,9 @@ class Fit:
 
     def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
         """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
-        check = tables.predictive_check if self.graded is None else graded_tables.predictive_check
-        return check(self.data, self.thinned(BAND_DRAWS), self._tails, self.seed if seed is None else seed)
+        made = tables.replicas if self.graded is None else graded_tables.replicas
+        drawn = made(self.data, self.thinned(BAND_DRAWS), self.seed if seed is None else seed)
+        return tables.predictive_check(self.data, drawn, self._tails)
 
     def summary(self, draws: Floats, point: float | None = None) -> Estimate:
         """Estimate, sd, interval and probability of being positive of scalar draws `[D]`."""
@@ -286,8 +288,7 @@ class Fit:
         for k in range(real.shape[1]):
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
-        moments = graded_tables.moments(self.thinned(BAND_DRAWS), items.top)
-        fit = graded_tables.item_fit(self.data, moments)
+        fit = graded_tables.item_fit(self.data, self.draws["theta"].mean(axis=0), items)
         return pd.DataFrame(columns | {"top": items.top}).join(fit)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:

@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 
 from irt import kernels, quadrature
 from irt.kernels import ItemParameters
-from irt.responses import Floats, ResponseMatrix
+from irt.responses import Floats, ResponseMatrix, require_matrix
 from irt.result import Fit
 
 METHODS = ("eap", "map", "ml", "wle")
@@ -81,6 +81,7 @@ def score(
     `propagate` carries the uncertainty of the items through `draws` draws of the fit. Raises ValueError for an
     unknown item or method, and with `ml` or `wle` for a student who answered nothing.
     """
+    require_matrix(data)
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS)} were wanted")
     fit.require_right_or_wrong("scoring")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from irt.design import build_design
-from irt.reading import replacing
+from irt.files import replacing, require_folder
 from irt.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -68,10 +68,11 @@ def record(fit: Fit) -> dict[str, Any]:
 
 
 def load_fit(folder: str | Path) -> Fit:
-    """Restore a saved fit; FileNotFoundError when a file is missing, ValueError for a newer format."""
+    """Restore a saved fit; OSError when a file is missing or the folder is none, ValueError for a newer format."""
     from irt.result import Fit
 
     folder = Path(folder)
+    require_folder(folder, "a folder written by Fit.save")
     for name in ("fit.json", "posterior.nc"):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"{folder / name}: no such file; a folder written by Fit.save was wanted")

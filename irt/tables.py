@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt.design import Design
-from irt.kernels import sigmoid
+from irt.kernels import ItemParameters, probability
+from irt.residuals import blocks, counts, item_mean_squares
 from irt.responses import Floats, ResponseMatrix
-
-CELLS = 4_000_000
-"""Cells in a block of columns."""
 
 
 def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
@@ -24,16 +22,23 @@ def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
     return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
 
 
-def item_fit(data: ResponseMatrix, expected: Floats, chance: Floats) -> pd.DataFrame:
+def item_fit(data: ResponseMatrix, items: ItemParameters, chance: Floats) -> pd.DataFrame:
     """`infit,outfit,point_biserial,flags` per item.
 
-    Infit and outfit are mean squares of residuals, information-weighted and not (Wright & Masters 1982); the point
+    Infit and outfit are `irt.residuals.item_mean_squares`, empty where fewer than 2 students were asked; the point
     biserial is the correlation with the share right on the other items, 0 for a constant item, which is flagged.
     """
-    parts = [_item_fit(block, expected[:, block.columns]) for block in _blocks(data)]
-    infit, outfit, correlation, right, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
-    flags = _flags(right, asked, correlation, chance)
-    return pd.DataFrame({"infit": infit, "outfit": outfit, "point_biserial": correlation, "flags": flags})
+    squares = item_mean_squares(data, items)
+    parts = [_item_fit(block) for block in _blocks(data)]
+    correlation, right, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return pd.DataFrame(
+        {
+            "infit": np.where(squares.known, squares.infit, np.nan),
+            "outfit": np.where(squares.known, squares.outfit, np.nan),
+            "point_biserial": correlation,
+            "flags": _flags(right, asked, correlation, chance),
+        }
+    )
 
 
 def rest_correlation(data: ResponseMatrix) -> Floats:
@@ -44,7 +49,6 @@ def rest_correlation(data: ResponseMatrix) -> Floats:
 class _Block(NamedTuple):
     """Some columns of a table: successes and trials `[S, B]` (0 where not asked), and all items' totals `[S, 1]`."""
 
-    columns: slice
     k: Floats
     n: Floats
     all_k: Floats
@@ -54,33 +58,20 @@ class _Block(NamedTuple):
 def _blocks(data: ResponseMatrix) -> Iterator[_Block]:
     """The table a block of columns at a time, so that large tables are not copied whole."""
     students, items = data.scores.shape
-    size = max(1, CELLS // students)
-    columns = [slice(start, min(start + size, items)) for start in range(0, items, size)]
+    every = slice(None)
+    columns = list(blocks(items, students))
     all_k, all_n = np.zeros((students, 1)), np.zeros((students, 1))
     for block in columns:
-        for total, part in zip((all_k, all_n), _counts(data, block), strict=True):
+        for total, part in zip((all_k, all_n), counts(data, every, block), strict=True):
             total += part.sum(axis=1, keepdims=True)
     for block in columns:
-        yield _Block(block, *_counts(data, block), all_k, all_n)
+        yield _Block(*counts(data, every, block), all_k, all_n)
 
 
-def _counts(data: ResponseMatrix, columns: slice) -> tuple[Floats, Floats]:
-    scores = data.scores[:, columns]
-    asked = ~np.isnan(scores)
-    trials = 1.0 if data.trials is None else np.nan_to_num(data.trials[:, columns])
-    return np.where(asked, scores, 0.0), np.where(asked, trials, 0.0)
-
-
-def _item_fit(block: _Block, expected: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Infit, outfit, rest correlation, share right and number asked of the items of a block."""
-    asked = block.n > 0
-    variance = np.maximum(block.n * expected * (1 - expected), 1e-12)
-    squares = np.where(asked, (block.k - block.n * expected) ** 2, 0.0)
-    infit = squares.sum(axis=0) / np.where(asked, variance, 0.0).sum(axis=0)
-    count = asked.sum(axis=0)
-    outfit = (squares / variance).sum(axis=0) / np.maximum(count, 1)
+def _item_fit(block: _Block) -> tuple[Floats, Floats, Floats]:
+    """Rest correlation, share right and number asked of the items of a block."""
     right = block.k.sum(axis=0) / np.maximum(block.n.sum(axis=0), 1)
-    return infit, outfit, _rest_correlation(block), right, count
+    return _rest_correlation(block), right, (block.n > 0).sum(axis=0)
 
 
 def _rest_correlation(block: _Block) -> Floats:
@@ -139,15 +130,17 @@ def residual_correlations(residual: Floats, asked: NDArray[np.bool_]) -> tuple[F
     return np.divide(covariance, norm, out=np.zeros_like(norm), where=known), known, count
 
 
-def accuracy_by_level(draws: Mapping[str, Floats], design: Design, tails: tuple[float, float]) -> pd.DataFrame:
-    """Expected share right of a student at each level whose other effects and residual are 0."""
+def accuracy_by_level(
+    draws: Mapping[str, Floats], design: Design, tails: tuple[float, float], share: Callable[[Floats], Floats]
+) -> pd.DataFrame:
+    """Expected share right of a student at each level whose other effects and residual are 0.
+
+    `share` gives that of each item `[D, I]` at an ability per draw `[D, 1]`.
+    """
     frames = []
     for term in design.terms:
         effects = draws[f"effect.{term.name}"]
-        shares = np.empty(effects.shape)
-        for index in range(effects.shape[1]):
-            up = sigmoid(draws["a"] * (effects[:, index, None] - draws["b"]))
-            shares[:, index] = (draws["c"] + (draws["d"] - draws["c"]) * up).mean(axis=1)
+        shares = np.stack([share(effects[:, level, None]).mean(axis=1) for level in range(effects.shape[1])], axis=1)
         low, high = np.quantile(shares, tails, axis=0)
         columns = {"accuracy": shares.mean(axis=0), "low": low, "high": high}
         frames.append(pd.DataFrame({"facet": term.name, "level": list(term.levels)} | columns))
@@ -155,26 +148,33 @@ def accuracy_by_level(draws: Mapping[str, Floats], design: Design, tails: tuple[
     return pd.concat(frames, ignore_index=True) if frames else empty
 
 
+def expected_share(draws: Mapping[str, Floats]) -> Callable[[Floats], Floats]:
+    """P(correct) `[D, I]` at an ability per draw `[D, 1]`."""
+    return lambda theta: np.asarray(probability(theta, *(draws[name] for name in "abcd")))
+
+
+def replicas(data: ResponseMatrix, draws: Mapping[str, Floats], seed: int) -> Iterator[Floats]:
+    """A table of successes `[S, I]` from each draw of abilities and items."""
+    rng = np.random.default_rng([seed, 2])
+    attempts = data.attempts.astype(np.int64)
+    for theta, *items in zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True):
+        p = np.clip(probability(theta[:, None], *items), 0.0, 1.0)
+        yield rng.binomial(attempts, p).astype(np.float64)
+
+
 def predictive_check(
-    data: ResponseMatrix, draws: Mapping[str, Floats], tails: tuple[float, float], seed: int
+    data: ResponseMatrix, made: Iterable[Floats], tails: tuple[float, float]
 ) -> dict[str, pd.DataFrame]:
-    """Replicate the table from the posterior and compare shares right of students and of items.
+    """Shares right (of the points) of students and of items against those of tables `made` by the model.
 
     `p_value` is two-sided with half weight on ties; `surprising` marks p below 0.01.
     """
-    rng = np.random.default_rng([seed, 2])
-    attempts = data.attempts.astype(np.int64)
-    by_student = np.empty((len(draws["a"]), len(data.students)))
-    by_item = np.empty((len(draws["a"]), len(data.items)))
-    for index, (theta, a, b, c, d) in enumerate(
-        zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True)
-    ):
-        p = c + (d - c) * sigmoid(a * (theta[:, None] - b))
-        replica = rng.binomial(attempts, np.clip(p, 0.0, 1.0))
-        by_student[index], by_item[index] = replica.sum(axis=1), replica.sum(axis=0)
+    right, all_of = data.successes, data.attempts
+    sums = [(table.sum(axis=1), table.sum(axis=0)) for table in made]
+    by_student, by_item = (np.array(part, dtype=np.float64) for part in zip(*sums, strict=True))
     return {
-        "students": checked("student", data.students, data.successes.sum(1), attempts.sum(1), by_student, tails),
-        "items": checked("item", data.items, data.successes.sum(0), attempts.sum(0), by_item, tails),
+        "students": checked("student", data.students, right.sum(1), all_of.sum(1), by_student, tails),
+        "items": checked("item", data.items, right.sum(0), all_of.sum(0), by_item, tails),
     }
 
 

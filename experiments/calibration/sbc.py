@@ -67,7 +67,7 @@ def replicate(given: Specification, replications: int, seed: int, out: Path) -> 
             successes = draw_answers(truth, index, attempts, seed)
             problem = Problem(counted(successes, attempts), given.design, given.model, given.chance, given.priors)
             sampled = nuts.sample(problem, Settings(seed=index, warmup=400, draws=1000, chains=1))
-            posterior = quantities(report_scale(sampled.raw, given.design), problem)
+            posterior = quantities(sampled.values, problem)
             wanted = {name: values[index : index + 1] for name, values in report_scale(truth, given.design).items()}
             ranks = {
                 name: rank_of(value[0], posterior[name], KEPT) for name, value in quantities(wanted, problem).items()

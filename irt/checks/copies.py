@@ -14,9 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt.checks.inputs import ALPHA, listed, optional, require_matching
-from irt.checks.replicas import Residuals, residuals
 from irt.checks.tails import holm, normal_tail, upper_tail
 from irt.kernels import ItemParameters
+from irt.residuals import Residuals, residuals
 from irt.responses import Floats, ResponseMatrix
 
 FEWEST_ITEMS = 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from irt.kernels import ItemParameters, probability
 from irt.quadrature import posterior
-from irt.responses import Floats, ResponseMatrix
+from irt.responses import Floats, ResponseMatrix, require_matrix
 
 FREE = {"1pl": 1, "2pl": 2, "3pl": 3, "3pl-shared": 2, "4pl": 4}
 """Parameters that a model estimates per item (what all items share belongs to none)."""
@@ -63,7 +64,8 @@ def require_at_most(check: str, count: int, most: int) -> None:
 
 
 def require_matching(data: ResponseMatrix, items: ItemParameters) -> None:
-    """ValueError unless there is one finite set of parameters per item."""
+    """ValueError unless there is a table, and one finite set of parameters per item."""
+    require_matrix(data)
     shape = np.shape(items.b)
     if shape != (len(data.items),):
         raise ValueError(f"parameters of {shape} items for {len(data.items)} items of the table")
@@ -89,7 +91,7 @@ def sentences(table: pd.DataFrame) -> list[str]:
     return [str(text) for text in table["sentence"] if text]
 
 
-def listed(names: list[str], most: int = 5) -> str:
+def listed(names: Sequence[str], most: int = 5) -> str:
     """Names for a sentence: at most `most`, then how many more."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -15,10 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt.checks.inputs import ALPHA, optional, require_at_most, require_matching
-from irt.checks.replicas import replicas, residuals
+from irt.checks.replicas import replicas
 from irt.checks.tails import holm, normal_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
+from irt.residuals import residuals
 from irt.responses import Floats, ResponseMatrix
 from irt.tables import residual_correlations
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from irt.checks.inputs import ALPHA, adjusted, optional
 from irt.checks.tails import REACH, benjamini_hochberg, holm, normal_tail
 from irt.kernels import ItemParameters
-from irt.responses import Floats, ResponseMatrix
+from irt.responses import Floats, ResponseMatrix, require_matrix
 from irt.tables import rest_correlation
 
 FEWEST_TAKERS = 5
@@ -55,6 +55,7 @@ def miskeys(
     correlation, a negative discrimination in `items`, or a suggestion. Raises ValueError when only one of `options` and
     `key` is given, or when they do not cover the table.
     """
+    require_matrix(data)
     if (options is None) != (key is None):
         raise ValueError("chosen options and key belong together; both or neither were wanted")
     rho, count = rest_correlation(data), data.asked.sum(axis=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +26,19 @@ class Loo(NamedTuple):
 
 def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
     """PSIS-LOO over the answered (student, item) cells, row by row of the table."""
-    rows, columns = (np.asarray(axis, dtype=np.intp) for axis in np.nonzero(data.asked))
-    size = max(1, CHUNK // len(draws["a"]))
+    return over_cells(data.asked, len(draws["a"]), lambda rows, columns: _cells(data, draws, rows, columns))
+
+
+def over_cells(asked: NDArray[np.bool_], size: int, cells: Callable[[Indices, Indices], Floats]) -> Loo:
+    """PSIS-LOO of log-likelihoods that `cells` gives `[D, N]`, of some rows and columns at a time.
+
+    `size` is what one cell takes.
+    """
+    rows, columns = (np.asarray(axis, dtype=np.intp) for axis in np.nonzero(asked))
+    many = max(1, CHUNK // size)
     parts = [
-        smoothed_loo(_cells(data, draws, rows[start : start + size], columns[start : start + size]))
-        for start in range(0, len(rows), size)
+        smoothed_loo(cells(rows[start : start + many], columns[start : start + many]))
+        for start in range(0, len(rows), many)
     ]
     pointwise, k = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Loo(float(pointwise.sum()), float(np.sqrt(len(pointwise) * pointwise.var())), pointwise, k)

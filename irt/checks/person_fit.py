@@ -14,11 +14,11 @@ import pandas as pd
 
 from irt import kernels
 from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
-from irt.checks.replicas import residuals
-from irt.checks.residual_fit import mean_square_columns, mean_squares
+from irt.checks.residual_fit import mean_square_columns
 from irt.checks.tails import benjamini_hochberg, normal_tail, upper_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import Posterior, posterior
+from irt.residuals import mean_squares, residuals
 from irt.responses import Floats, ResponseMatrix
 
 FEWEST = 5

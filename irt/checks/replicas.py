@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from irt.kernels import ItemParameters, probability
-from irt.quadrature import Posterior, posterior
+from irt.quadrature import Posterior
 from irt.responses import Floats
-
-
-class Residuals(NamedTuple):
-    """Counts minus expectation, and its variance, `[S, I]`, at each student's expected ability `theta` `[S]`; 0 where
-    not asked."""
-
-    residual: Floats
-    variance: Floats
-    p: Floats
-    theta: Floats
-
-
-def residuals(successes: Floats, attempts: Floats, items: ItemParameters, theta: Floats | None = None) -> Residuals:
-    """Residuals at `theta`, by default the expected ability a posteriori."""
-    if theta is None:
-        theta = posterior(successes, attempts, items).mean
-    p = np.asarray(probability(theta[:, None], *items))
-    return Residuals(successes - attempts * p, attempts * p * (1 - p), p, theta)
 
 
 def replicas(found: Posterior, attempts: Floats, items: ItemParameters, count: int, seed: int) -> Iterator[Floats]:

@@ -1,56 +1,23 @@
-"""Mean squares of residuals of items and of students: infit weighs by information, outfit does not.
+"""Whether an item's mean squares (`irt.residuals`) are larger or smaller than the model makes them.
 
-Wright & Masters (1982). 1 is expected; above, answers are noisier than the model says, below, too regular. At estimated
-abilities both lie a little below 1, so an item is judged against tables the model itself produced.
+At estimated abilities both lie a little below 1, so an item is judged against tables the model itself produced.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
-from irt.checks.replicas import Residuals, replicas, residuals
+from irt.checks.replicas import replicas
 from irt.checks.tails import benjamini_hochberg, normal_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
+from irt.residuals import MeanSquares, item_mean_squares, mean_squares, residuals
 from irt.responses import Floats, ResponseMatrix
 
 REPLICAS = 100
-
-
-class MeanSquares(NamedTuple):
-    """Infit and outfit with their standardised values; `answers` counts the cells, 0 where nothing is defined."""
-
-    infit: Floats
-    infit_z: Floats
-    outfit: Floats
-    outfit_z: Floats
-    answers: Floats
-
-
-def mean_squares(found: Residuals, attempts: Floats, axis: int) -> MeanSquares:
-    """Mean squares over students (`axis=0`, per item) or over items (`axis=1`, per student).
-
-    Standardised by the cube root (Wilson & Hilferty 1931; Wright & Masters 1982, p. 100 f.), with the fourth moment of
-    a binomial count.
-    """
-    used = found.variance > 1e-12
-    variance = np.where(used, found.variance, 1.0)
-    fourth = np.where(used, variance * (1 + 3 * (attempts - 2) * found.p * (1 - found.p)), 0.0)
-    squares = np.where(used, found.residual**2, 0.0)
-    count = used.sum(axis=axis).astype(np.float64)
-    safe = np.maximum(count, 1.0)
-    weight = np.where(used, variance, 0.0).sum(axis=axis)
-    heavy = np.where(weight > 0, weight, 1.0)
-    outfit = (squares / variance).sum(axis=axis) / safe
-    infit = squares.sum(axis=axis) / heavy
-    outfit_sd = np.sqrt(np.maximum((fourth / variance**2).sum(axis=axis) / safe**2 - 1 / safe, 1e-12))
-    infit_sd = np.sqrt(np.maximum((fourth - np.where(used, variance**2, 0.0)).sum(axis=axis), 1e-12)) / heavy
-    return MeanSquares(infit, _cube_root(infit, infit_sd), outfit, _cube_root(outfit, outfit_sd), count)
 
 
 def item_residuals(
@@ -61,14 +28,14 @@ def item_residuals(
 ) -> pd.DataFrame:
     """`item,answers,infit,infit_z,outfit,outfit_z,p,p_adjusted,flag,note,sentence`.
 
-    Residuals at the expected abilities a posteriori, as mirt has it. `p` is two-sided and takes the more
-    extreme of the two, doubled; each is compared, on the log scale, with its mean and spread over `replicas_count`
-    tables that the model produced. `p_adjusted` is Benjamini and Hochberg's.
+    Infit and outfit are those of `Fit.items`: at the expected abilities a posteriori, as mirt has it. `p` is two-sided
+    and takes the more extreme of the two, doubled; each is compared, on the log scale, with its mean and spread over
+    `replicas_count` tables that the model produced. `p_adjusted` is Benjamini and Hochberg's.
     """
     require_matching(data, items)
     successes, attempts = data.successes, data.attempts
     own = posterior(successes, attempts, items)
-    found = mean_squares(residuals(successes, attempts, items, own.mean), attempts, 0)
+    found = item_mean_squares(data, items)
     drawn = np.stack(
         [
             _logs(mean_squares(residuals(table, attempts, items), attempts, 0))
@@ -82,7 +49,7 @@ def item_residuals(
 
 
 def _item_table(data: ResponseMatrix, found: MeanSquares, p: Floats, signed: Floats) -> pd.DataFrame:
-    known = found.answers >= 2
+    known = found.known
     corrected = adjusted(p, known, benjamini_hochberg)
     flag = known & (corrected < ALPHA)
     said = [
@@ -115,7 +82,3 @@ def _item_sentence(item: str, infit: float, outfit: float, signed: float) -> str
 
 def _logs(found: MeanSquares) -> Floats:
     return np.log(np.maximum(np.stack([found.infit, found.outfit]), 1e-12))
-
-
-def _cube_root(value: Floats, sd: Floats) -> Floats:
-    return np.asarray((np.cbrt(value) - 1) * 3 / sd + sd / 3)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from irt.adaptive import CHOICES
-from irt.estimation import METHODS
 from irt.linking import METHODS as LINKINGS
+from irt.methods import METHODS
 from irt.model import MODELS, SHARED_GUESSING
 from irt.power import DESIGNS, SCALES
 from irt.scoring import METHODS as SCORINGS
@@ -146,6 +146,7 @@ def _score(one: argparse.ArgumentParser) -> None:
     one.add_argument("responses", type=Path, metavar="RESPONSES", help="their answers")
     one.add_argument("--method", default="eap", help=f"{', '.join(SCORINGS)} (default eap)")
     one.add_argument("--known", action="store_true", help="take the items as known exactly")
+    one.add_argument("--out", type=Path, metavar="DIR", help="folder for abilities.csv")
 
 
 def _adaptive(one: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from irt.adaptive import Rules
 from irt.commands import inquiry, production, review
@@ -52,7 +52,7 @@ def _fit(given: Namespace, step: Step) -> Said:
         given.seed,
         given.facets,
     )
-    with step("fit") as progress:
+    with _once_begun(step, "fit") as progress:
         return production.fitted(data, how, given.out, progress)
 
 
@@ -72,7 +72,7 @@ def _prune(given: Namespace, step: Step) -> Said:
         seed=given.seed,
     )
     data = production.Table(given.responses, given.facets).read()
-    with step("prune") as progress:
+    with _once_begun(step, "prune") as progress:
         return production.pruned(data, how, given.out, progress)
 
 
@@ -81,8 +81,8 @@ def _information(given: Namespace, _step: Step) -> Said:
 
 
 def _check(given: Namespace, step: Step) -> Said:
-    with step("check"):
-        return review.checked(given.fit, given.groups, given.options, given.key, given.seed, given.out)
+    with _once_begun(step, "check") as progress:
+        return review.checked(given.fit, given.groups, given.options, given.key, given.seed, given.out, progress)
 
 
 def _dif(given: Namespace, _step: Step) -> Said:
@@ -90,11 +90,15 @@ def _dif(given: Namespace, _step: Step) -> Said:
 
 
 def _score(given: Namespace, _step: Step) -> Said:
-    return inquiry.scores(given.fit, given.responses, given.method, propagate=not given.known)
+    return inquiry.scores(given.fit, given.responses, given.method, propagate=not given.known, out=given.out)
 
 
 def _adaptive(given: Namespace, _step: Step) -> Said:
     rules = Rules(se=given.se, longest=given.longest, choice=given.choice, seed=given.seed)
+    if given.live and given.responses is not None:
+        raise ValueError("--live reads its answers from standard input; --responses was given too")
+    if given.state is not None and not given.live:
+        raise ValueError("--state keeps the answers of a live exam; --live was wanted with it")
     if given.live:
         return inquiry.live(given.fit, given.pipeline, rules, given.state, inquiry.asked_on_terminal)
     return inquiry.adaptive(given.fit, given.pipeline, given.responses, rules)
@@ -133,6 +137,21 @@ def _show(text: str) -> None:
         print(text, flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _once_begun(step: Step, name: str) -> Iterator[Progress]:
+    """The step, opened when the work is first heard of: bad input is refused before anything is announced."""
+    with ExitStack() as stack:
+        shown: list[Progress] = []
+
+        def tell(done: int, total: int) -> None:
+            if not shown:
+                shown.append(stack.enter_context(step(name)))
+            if done:
+                shown[0](done, total)
+
+        yield tell
 
 
 @contextmanager

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from irt.adaptive import AdaptiveExam, Rules, begin, replay
-from irt.commands.said import Said, doubts, finite, interval, rows, text, write_tables
+from irt.checks.inputs import listed
+from irt.commands.said import Said, doubts, excerpt, finite, interval, kept, rows, write_tables
 from irt.comparison import compare
+from irt.files import replacing, require_file
 from irt.linking import link
-from irt.power import detectable_gap, power
-from irt.reading import read_responses, replacing
+from irt.power import OutOfReachError, detectable_gap, power
+from irt.reading import read_responses
 from irt.result import Fit
 from irt.scoring import score
 from irt.storage import load_fit
@@ -21,12 +24,14 @@ from irt.storage import load_fit
 WITHIN = 0.2
 
 
-def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True) -> Said:
-    """Abilities of new students on the items of a fit."""
+def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True, out: Path | None = None) -> Said:
+    """Abilities of new students on the items of a fit; `out` receives `abilities.csv`."""
     fit = right_or_wrong(folder)
-    found = score(fit, read_responses(responses), method, propagate=propagate)
+    found = score(fit, read_responses(responses, for_scoring=True), method, propagate=propagate)
     record = {"method": method, "interval": found.interval, "students": rows(found.table)}
-    return Said(record, text(found.table), doubts(fit))
+    if out is not None:
+        write_tables(out, {"abilities": found.table})
+    return Said(record, excerpt(found.table, kept(out, "abilities.csv")), doubts(fit))
 
 
 def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) -> Said:
@@ -35,7 +40,13 @@ def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) 
     Without a rule to stop, it stops within 20 % of the standard error of the pipeline's full exam.
     """
     fit = right_or_wrong(folder)
-    data = (fit.data if responses is None else read_responses(responses)).select_students([pipeline])
+    data = fit.data if responses is None else read_responses(responses, for_scoring=True)
+    if pipeline not in data.students:
+        raise ValueError(
+            f"{responses or folder}: unknown student '{pipeline}' (--pipeline); it has {listed(data.students)}"
+            + ("; --responses FILE takes other students' answers, --live asks for them" if responses is None else "")
+        )
+    data = data.select_students([pipeline])
     within = WITHIN if rules.se is None and rules.longest is None else None
     (row,) = rows(replay(fit, data, rules, within=within))
     own = (f"The answers of {pipeline} took part in calibrating these items, which flatters.",)
@@ -53,7 +64,9 @@ def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) 
 def live(folder: Path, pipeline: str, rules: Rules, state: Path | None, answer: Callable[[str], float]) -> Said:
     """Give an adaptive exam; `state` keeps every answer, so that the same call goes on where it stopped."""
     if rules.se is None and rules.longest is None:
-        raise ValueError("a live exam needs a rule to stop: a standard error or a greatest length")
+        raise ValueError(
+            "a live exam needs a rule to stop: --longest N (so many items) or --se E (a standard error) was wanted"
+        )
     fit = right_or_wrong(folder)
     exam = resumed(begin(fit, rules), pipeline, state)
 
@@ -84,7 +97,7 @@ def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Pa
         f"{len(found.anchors)} anchors, scatter {found.scatter:.2f})",
         f"slope {interval(found.slope)}, intercept {interval(found.intercept)}",
         f"left out for drift: {', '.join(found.dropped) or 'none'}",
-        text(found.abilities),
+        excerpt(found.abilities, kept(out, "abilities.csv")),
     ]
     return Said(finite(record), "\n".join(lines))
 
@@ -118,26 +131,42 @@ def planned(
     scale: str = "ability",
     design: str = "paired",
 ) -> Said:
-    """Questions that a gap needs, or the gap that so many questions show; exactly one of them is given."""
+    """Questions that a gap needs, or the gap that so many questions show; exactly one of them is given.
+
+    What is asked for is null in the record, with the `reason`, where these questions cannot tell it.
+    """
     if (gap is None) == (questions is None):
-        raise ValueError("either a gap or a number of questions was wanted, and not both")
+        raise ValueError("either --gap (between two students) or --questions (a number of them) was wanted")
     fit = right_or_wrong(folder)
+    plan: dict[str, Any] = {"power": wanted, "level": level, "scale": scale, "design": design}
     test = f"with power {wanted:.0%} at level {level:g}, {design}, around ability {at:g}"
-    if gap is not None:
-        found = power(fit, gap, at, power=wanted, level=level, scale=scale, design=design)
-        shares = " and ".join(f"{share:.1%}" for share in found.accuracy)
-        lines = (
-            f"{found.questions} questions [{found.low}, {found.high}] tell a gap of {gap:g} in {scale} apart {test}\n"
-            f"that is {found.exams:.1f} times this exam; such pipelines answer {shares} right"
-        )
-        return Said(finite(asdict(found)), lines, doubts(fit))
+    try:
+        record, lines = _gap_shown(fit, questions, at, plan, test) if gap is None else _needed(fit, gap, at, plan, test)
+    except OutOfReachError as reason:
+        record = {"questions": questions, "gap": gap, "at": at, **plan, "reason": str(reason)}
+        lines = f"no answer: {reason}"
+    return Said(finite(record), lines, doubts(fit))
+
+
+def _needed(fit: Fit, gap: float, at: float, plan: Mapping[str, Any], test: str) -> tuple[dict[str, Any], str]:
+    found = power(fit, gap, at, **plan)
+    shares = " and ".join(f"{share:.1%}" for share in found.accuracy)
+    return asdict(found), (
+        f"{found.questions} questions [{found.low}, {found.high}] tell a gap of {gap:g} in {found.scale} apart {test}\n"
+        f"that is {found.exams:.1f} times this exam; such pipelines answer {shares} right"
+    )
+
+
+def _gap_shown(
+    fit: Fit, questions: int | None, at: float, plan: Mapping[str, Any], test: str
+) -> tuple[dict[str, Any], str]:
     assert questions is not None
-    shown = detectable_gap(fit, questions, at, power=wanted, level=level, scale=scale, design=design)
-    record: dict[str, Any] = {"questions": questions, "gap": shown.estimate, "low": shown.low, "high": shown.high}
-    record |= {"scale": scale, "design": design, "power": wanted, "level": level, "at": at, "interval": fit.interval}
+    shown = detectable_gap(fit, questions, at, **plan)
+    record = {"questions": questions, "gap": shown.estimate, "low": shown.low, "high": shown.high}
     size = f"{shown.estimate:.3f} [{shown.low:.3f}, {shown.high:.3f}]"
-    lines = f"{questions} questions show a gap of {size} in {scale} {test}"
-    return Said(record, lines, doubts(fit))
+    return record | {**plan, "at": at, "interval": fit.interval}, (
+        f"{questions} questions show a gap of {size} in {plan['scale']} {test}"
+    )
 
 
 def right_or_wrong(folder: Path) -> Fit:
@@ -150,17 +179,24 @@ def right_or_wrong(folder: Path) -> Fit:
 
 def resumed(exam: AdaptiveExam, pipeline: str, state: Path | None) -> AdaptiveExam:
     """The exam with the answers of a state file; ValueError when the file belongs to another pipeline or is broken."""
-    if state is None or not state.is_file():
+    if state is None or not state.exists():
         return exam
+    require_file(state, "the state of an adaptive exam")
     try:
         said = json.loads(state.read_text(encoding="utf-8"))
         owner, answers = said["pipeline"], [(str(item), float(given)) for item, given in said["answers"]]
     except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{state}: not the state of an adaptive exam") from error
     if owner != pipeline:
-        raise ValueError(f"{state}: holds the exam of '{owner}', not of '{pipeline}'")
+        raise ValueError(
+            f"{state}: holds the exam of '{owner}', not of '{pipeline}'; "
+            f"--pipeline '{owner}' or another --state was wanted"
+        )
     for item, given in answers:
-        exam = exam.record(item, given)
+        try:
+            exam = exam.record(item, given)
+        except ValueError as error:
+            raise ValueError(f"{state}: {error}; the state of an exam on this fit was wanted") from error
     return exam
 
 
@@ -172,12 +208,16 @@ def keep(exam: AdaptiveExam, pipeline: str, state: Path) -> None:
 
 
 def asked_on_terminal(item: str) -> float:
-    """Print an item's id on a line of its own and read its score, 0 or 1."""
+    """Print an item's id on a line of its own and read its score, 0 or 1, for which somebody at a terminal is asked."""
     print(item, flush=True)
-    try:
-        line = input().strip()
-    except EOFError as error:
-        raise ValueError(f"the answers ended at item '{item}'; 0 or 1 was wanted") from error
-    if line not in ("0", "1"):
-        raise ValueError(f"item '{item}': score '{line}' is not 0 or 1")
+    if sys.stdin.isatty():
+        print("1 (right) or 0 (wrong)? ", end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        raise ValueError(
+            f"standard input ended at item '{item}'; a line 0 (wrong) or 1 (right) was wanted "
+            "(with --state FILE the same command goes on from here)"
+        )
+    if line.strip() not in ("0", "1"):
+        raise ValueError(f"item '{item}': score '{line.strip()}' is not 0 (wrong) or 1 (right)")
     return float(line)

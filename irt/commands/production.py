@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from irt.commands.review import labels
-from irt.commands.said import Said, text
+from irt.commands.said import Said, excerpt, kept
 from irt.estimation import fit as fit_model
+from irt.files import require_folder
 from irt.fitting.outcome import Progress
 from irt.reading import read_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names
@@ -16,7 +17,7 @@ from irt.result import Fit
 from irt.selecting.selection import Pruned, prune
 from irt.storage import record
 
-SHOWN = 30
+RESULTS = "a folder for the results"
 UNSAVED = "Nothing was written: --out DIR keeps the result."
 
 
@@ -80,6 +81,8 @@ def varying(data: ResponseMatrix) -> ResponseMatrix:
 
 def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progress: Progress | None = None) -> Said:
     """Fit a table; `out` receives items, abilities, components, draws and `fit.json`."""
+    if out is not None:
+        require_folder(out, RESULTS)
     result = fit_model(
         data,
         how.model,
@@ -93,14 +96,13 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
         interval=how.interval,
         progress=progress,
     )
-    if out is not None:
-        result.save(out)
-    notes = result.warnings if out is not None else (*result.warnings, UNSAVED)
-    return Said(record(result), _fit_lines(result, out), notes)
+    return Said(record(result), _fit_lines(result, out), _saved(result, out))
 
 
 def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progress: Progress | None = None) -> Said:
     """Shorten an exam; `out` receives `prune.json`."""
+    if out is not None:
+        require_folder(out, RESULTS)
     result = prune(
         data,
         keep=how.keep,
@@ -108,7 +110,7 @@ def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progr
         holdout=how.holdout,
         criterion=how.criterion,
         information_at=how.at,
-        groups=None if how.groups is None else labels(how.groups, "group"),
+        groups=None if how.groups is None else labels(how.groups, "group", data.items),
         stop=how.stop,
         model=how.model,
         method=how.method,
@@ -117,10 +119,15 @@ def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progr
         seed=how.seed,
         progress=progress,
     )
-    if out is not None:
-        result.save(out)
-    notes = result.warnings if out is not None else (*result.warnings, UNSAVED)
-    return Said(result.to_json(), _prune_lines(result), (*data.notes, *notes))
+    return Said(result.to_json(), _prune_lines(result), (*data.notes, *_saved(result, out)))
+
+
+def _saved(result: Fit | Pruned, out: Path | None) -> tuple[str, ...]:
+    """Save where a folder was given; the result's warnings, with one when nothing was written."""
+    if out is None:
+        return (*result.warnings, UNSAVED)
+    result.save(out)
+    return result.warnings
 
 
 def _fit_lines(result: Fit, out: Path | None) -> str:
@@ -132,13 +139,13 @@ def _fit_lines(result: Fit, out: Path | None) -> str:
     lines[0] += f"; log-likelihood {result.log_likelihood:.3f}"
     if "bic" in result.diagnostics:
         lines[0] += f", AIC {result.diagnostics['aic']:.1f}, BIC {result.diagnostics['bic']:.1f}"
-        lines.append(text(result.items, None if out is None else SHOWN))
-    name = "components" if result.design.terms else "abilities"
-    table = getattr(result, name)
-    lines.append(text(table, None if out is None else SHOWN))
-    if out is not None and len(table) > SHOWN:
-        lines.append(f"{len(table) - SHOWN} more rows: {out / name}.csv")
+        lines.append(_excerpt(result, "items", out))
+    lines.append(_excerpt(result, "components" if result.design.terms else "abilities", out))
     return "\n".join(lines)
+
+
+def _excerpt(result: Fit, name: str, out: Path | None) -> str:
+    return excerpt(getattr(result, name), kept(out, f"{name}.csv", "--out DIR keeps all"))
 
 
 def _prune_lines(result: Pruned) -> str:

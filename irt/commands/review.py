@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from irt.broad import read_text
 from irt.checks import Report, dif, report
 from irt.commands.inquiry import right_or_wrong
-from irt.commands.said import Said, doubts, rows, text, write_tables
+from irt.commands.said import Said, doubts, excerpt, kept, rows, table_file, write_tables
+from irt.files import require_file
+from irt.fitting.outcome import Progress, begun
 from irt.reading import read_responses
 from irt.responses import facet_names
-from irt.result import Fit, Information
+from irt.result import Information
 from irt.storage import load_fit
-
-SHOWN = 15
 
 
 def informed(folder: Path, low: float, high: float, points: int, groups: Path | None = None) -> Said:
@@ -26,7 +27,8 @@ def informed(folder: Path, low: float, high: float, points: int, groups: Path | 
     fit = load_fit(folder)
     grid = np.linspace(low, high, points)
     if groups is not None:
-        table = fit.information_by(_members(labels(groups, "group"), fit), grid)
+        items = fit.data.items
+        table = fit.information_by(_members(labels(groups, "group", items), items), grid)
         return Said({"groups": rows(table)}, table.to_csv(index=False).strip(), doubts(fit))
     found = fit.information(grid)
     curves = {item: row.tolist() for item, row in zip(found.items, found.mean, strict=True)}
@@ -43,13 +45,14 @@ def differing(folder: Path, facet: str, responses: Path | None = None, out: Path
     if facet not in facet_names(data) and responses is None:
         there = ", ".join(facet_names(data)) or "none"
         raise ValueError(f"the fit has no facet '{facet}' (it has {there}); give the table that has it: --responses")
-    table = dif(data, fit.parameters, facet)
+    table, name = dif(data, fit.parameters, facet), f"dif {facet}"
     if out is not None:
-        write_tables(out, {f"dif {facet}": table})
+        write_tables(out, {name: table})
     found = [str(sentence) for sentence in table["sentence"] if sentence]
     tested = int(table["p"].notna().sum())
     head = f"{len(found)} of {tested} comparisons differ by facet {facet} (5 %, adjusted for {tested})"
-    shown = text(table[["item", "level", "against", "effect", "low", "high", "p_adjusted", "class"]], SHOWN)
+    columns = table[["item", "level", "against", "effect", "low", "high", "p_adjusted", "class"]]
+    shown = excerpt(columns, kept(out, table_file(name)))
     record = {"facet": facet, "tested": tested, "flagged": len(found), "sentences": found, "items": rows(table)}
     return Said(record, "\n".join([head, *(f"- {sentence}" for sentence in found), shown]), doubts(fit))
 
@@ -61,6 +64,7 @@ def checked(
     key: Path | None = None,
     seed: int | None = None,
     out: Path | None = None,
+    progress: Progress | None = None,
 ) -> Said:
     """Every check that the fit allows, gravest first; `out` receives one CSV per table.
 
@@ -70,13 +74,13 @@ def checked(
     fit = right_or_wrong(folder)
     if (options is None) != (key is None):
         raise ValueError("chosen options and the key belong together: --options and --key were wanted, or neither")
-    found = report(
-        fit,
+    given = (
         None if groups is None else labels(groups, "group"),
         None if options is None else chosen_options(options),
-        None if key is None else labels(key, "key"),
-        seed=seed,
+        None if key is None else labels(key, "key", fit.data.items),
     )
+    begun(progress)
+    found = report(fit, *given, seed=seed)
     if options is not None and "keys" in found.skipped:
         raise ValueError(f"{options}: {found.skipped['keys']}")
     if out is not None:
@@ -98,40 +102,43 @@ def _overall_lines(found: Report) -> list[str]:
     return [f"M2 {one['m2']:.2f} on {one['df']} degrees of freedom, p {one['p']:.3g}; {size}"]
 
 
-def labels(path: Path, column: str) -> dict[str, str]:
-    """What a CSV file with the columns `item` and `column` says of each item; ValueError for another file."""
-    table = _texts(path)
+def labels(path: Path, column: str, items: Sequence[str] = ()) -> dict[str, str]:
+    """What a CSV file with the columns `item` and `column` says of each item; ValueError for another file.
+
+    All of `items` must be in it, and none of its cells be empty.
+    """
+    require_file(path, f"a CSV table item,{column}")
+    table = read_text(path)
     for name in ("item", column):
         if name not in table.columns:
             raise ValueError(f"{path}:1: no column '{name}'; a table item,{column} was wanted")
     found: dict[str, str] = {}
-    for line, (item, label) in enumerate(zip(table["item"], table[column], strict=True), start=2):
+    for row, item, label in zip(table.index, table["item"].str.strip(), table[column].str.strip(), strict=True):
+        if not item and not label:
+            continue
+        for name, cell in (("item", item), (column, label)):
+            if not cell:
+                raise ValueError(
+                    f"{path}:{row + 2}: {name} is empty ('{item},{label}'); a row item,{column} was wanted"
+                )
         if found.setdefault(item, label) != label:
-            raise ValueError(f"{path}:{line}: item '{item}' is '{label}' here and '{found[item]}' above")
+            raise ValueError(f"{path}:{row + 2}: item '{item}' is '{label}' here and '{found[item]}' above")
+    for item in items:
+        if item not in found:
+            raise ValueError(f"{path}: item '{item}' has no {column}; a row item,{column} for every item was wanted")
     return found
 
 
 def chosen_options(path: Path) -> pd.DataFrame:
     """Chosen options, one row per student (the first column) and one column per item; empty where none was chosen."""
-    table = _texts(path)
+    require_file(path, "a CSV table of students by items")
+    table = read_text(path)
     return table.set_index(table.columns[0])
 
 
-def _texts(path: Path) -> pd.DataFrame:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; a CSV table was wanted")
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not a readable CSV ({' '.join(str(error).split())[:120]})") from error
-    return table.rename(columns=str.strip)
-
-
-def _members(label: Mapping[str, str], fit: Fit) -> dict[str, list[str]]:
+def _members(label: Mapping[str, str], items: Sequence[str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
-    for item in fit.data.items:
-        if item not in label:
-            raise ValueError(f"item '{item}' has no group; a label for every item was wanted")
+    for item in items:
         groups.setdefault(label[item], []).append(item)
     return groups
 

@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from irt.reading import replacing
+from irt.files import replacing, require_folder
 from irt.result import Estimate, Fit
+
+SHOWN = 20
+"""Rows of a table that are printed; files and JSON hold all."""
 
 
 class Said(NamedTuple):
@@ -45,19 +48,35 @@ def finite(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _plain(value) for name, value in record.items()}
 
 
-def text(table: pd.DataFrame, most: int | None = None) -> str:
-    """A table for a reader, its first `most` rows; empty cells are blank."""
-    shown = table if most is None else table.head(most)
-    optional = [name for name, kind in shown.dtypes.items() if str(kind) == "Float64"]
-    shown = shown.astype(dict.fromkeys(optional, "float64"))
-    return str(shown.round(3).to_string(index=False, na_rep=""))
+def excerpt(table: pd.DataFrame, whole: str) -> str:
+    """The first rows of a table for a reader; of a longer one, how many more there are and what gives the `whole`."""
+    shown, left = text(table.head(SHOWN)), len(table) - SHOWN
+    return shown if left <= 0 else f"{shown}\n... and {left} more: {whole}"
+
+
+def kept(out: Path | None, name: str, otherwise: str = "--json or --out DIR gives all") -> str:
+    """Where the whole of a table is that `out`, if given, received as `name`."""
+    return otherwise if out is None else f"all in {out / name}"
+
+
+def text(table: pd.DataFrame) -> str:
+    """A table for a reader; empty cells are blank."""
+    optional = [name for name, kind in table.dtypes.items() if str(kind) == "Float64"]
+    table = table.astype(dict.fromkeys(optional, "float64"))
+    return str(table.round(3).to_string(index=False, na_rep=""))
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
-    """One CSV per table, each written atomically; a name such as `item fit` becomes `item-fit.csv`."""
+    """One CSV per table, each written atomically as `table_file` calls it."""
+    require_folder(folder, "a folder for tables")
     for name, table in tables.items():
-        with replacing(folder / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', name)}.csv") as temporary:
+        with replacing(folder / table_file(name)) as temporary:
             table.to_csv(temporary, index=False)
+
+
+def table_file(name: str) -> str:
+    """The file of a table; `item fit` is in `item-fit.csv`."""
+    return f"{re.sub(r'[^A-Za-z0-9_.]+', '-', name)}.csv"
 
 
 def _plain(value: Any) -> Any:

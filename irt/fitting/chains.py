@@ -1,91 +1,109 @@
-"""Chains of the No-U-Turn sampler (numpyro's) for any log density: compiled once, a thread per chain, ending early."""
+"""Chains of the No-U-Turn sampler (numpyro's) for any log density: compiled once, a thread per chain, ending early.
+
+Threads run truly in parallel, since compiled code holds no lock, and each chain's draws depend on its own seed alone.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from irt.fitting.outcome import Progress, Settings
+from irt.fitting.programs import compiled
+from irt.fitting.sampled import Enough, Sampled
 from irt.responses import Floats
 
 MAX_DEPTH = 10
 BLOCK = 50
 CHECK = 250
-FIRST_STEP = 0.1
+"""Draws per chain between two times that `enough` is asked."""
 
 Values = dict[str, Floats]
 
 
 class Density(NamedTuple):
-    """What is sampled: data to minus the log density of a position, the values of a position that are wanted, and the
-    quantities whose mass matrix is a full one."""
+    """What is sampled: data to minus the log density of a position, the values of a position that are wanted, the
+    quantities whose mass matrix is a full one, and the step size to start with."""
 
     potential: Callable[[Any], Callable[[Any], Any]]
     values: Callable[[Any, Any], Any]
     dense: tuple[str, ...] = ()
+    first_step: float = 0.1
 
 
-@dataclass(frozen=True)
-class Chains:
-    """Values by name `[C D, ...]`, chains in order, what the sampler said, and seconds compiling and sampling."""
+class Program(NamedTuple):
+    """Compiled: to start a chain, and to advance it by a block of iterations."""
 
-    values: Values
-    chains: int
-    divergences: int
-    saturated: int
-    leapfrogs: float
-    compile_seconds: float
-    sample_seconds: float
+    start: Callable[..., Any]
+    block: Callable[..., Any]
 
-    @property
-    def draws(self) -> int:
-        """Draws of all chains together."""
-        return len(next(iter(self.values.values())))
+
+def compile_chains(density: Density, start: Values, data: Any, settings: Settings) -> Program:
+    """The programs of a density, for data and positions of these shapes and for this warm-up and acceptance.
+
+    To be called in double precision (`jax.enable_x64`).
+    """
+    import jax
+    from numpyro.infer.hmc import hmc
+
+    initialise, step = hmc(potential_fn_gen=density.potential, algo="NUTS")
+
+    def first(position: Any, given: Any, seed: Any) -> Any:
+        return initialise(
+            position,
+            _blocks(settings.warmup) * BLOCK,
+            step_size=density.first_step,
+            dense_mass=[density.dense] if density.dense else False,
+            target_accept_prob=settings.target_accept,
+            max_tree_depth=MAX_DEPTH,
+            model_args=(given,),
+            rng_key=seed,
+        )
+
+    def block(state: Any, given: Any) -> Any:
+        def advance(state: Any, _: None) -> Any:
+            state = step(state, (given,))
+            return state, (density.values(state.z, given), state.diverging, state.num_steps)
+
+        return jax.lax.scan(advance, state, length=BLOCK)
+
+    begun = compiled(first, start, data, jax.random.PRNGKey(0))
+    state = begun(start, data, jax.random.PRNGKey(0))
+    return Program(begun, compiled(block, state, data))
 
 
 def run_chains(
-    density: Density,
+    program: Program,
     starts: Sequence[Values],
     data: Any,
     settings: Settings,
-    enough: Callable[[Chains], bool] | None = None,
+    enough: Enough | None = None,
     progress: Progress | None = None,
-) -> Chains:
+) -> Sampled:
     """One chain from each start, in double precision, until `enough` (asked every `CHECK` draws) or all are drawn."""
-    import jax
-
     begin = time.perf_counter()
-    with jax.enable_x64(True):
-        program = _compiled(density, starts[0], data, settings)
-        compiled = time.perf_counter()
-        told = _Told(progress, len(starts) * (_blocks(settings.warmup) + _blocks(settings.draws)))
-        runs = [_Run(program, start, data, settings, chain, told) for chain, start in enumerate(starts)]
-        with ThreadPoolExecutor(len(runs)) as pool:
-            list(pool.map(_Run.warm_up, runs))
-            done = 0
-            while True:
-                done = min(done + CHECK, settings.draws)
-                parts = list(pool.map(_Run.draw, runs, [done] * len(runs)))
-                chains = _joined(parts, compiled - begin, time.perf_counter() - compiled)
-                if done >= settings.draws or (enough is not None and enough(chains)):
-                    return chains
+    told = _Told(progress, len(starts) * (_blocks(settings.warmup) + _blocks(settings.draws)))
+    runs = [_Run(program, start, data, settings, chain, told) for chain, start in enumerate(starts)]
+    with ThreadPoolExecutor(len(runs)) as pool:
+        list(pool.map(_Run.warm_up, runs))
+        done = 0
+        while True:
+            done = min(done + CHECK, settings.draws)
+            parts = list(pool.map(_Run.draw, runs, [done] * len(runs)))
+            sampled = _joined(parts, time.perf_counter() - begin)
+            if done >= settings.draws or (enough is not None and enough(sampled)):
+                return sampled
 
 
 class _Part(NamedTuple):
     values: Values
     diverging: Any
     steps: Any
-
-
-class _Program(NamedTuple):
-    start: Callable[..., Any]
-    block: Callable[..., Any]
 
 
 class _Told:
@@ -105,9 +123,7 @@ class _Told:
 class _Run:
     """One chain: where it is, and what it has drawn."""
 
-    def __init__(
-        self, program: _Program, start: Values, data: Any, settings: Settings, chain: int, told: _Told
-    ) -> None:
+    def __init__(self, program: Program, start: Values, data: Any, settings: Settings, chain: int, told: _Told) -> None:
         self.program, self.start, self.data, self.told = program, start, data, told
         self.settings, self.chain = settings, chain
         self.kept: list[Any] = []
@@ -145,45 +161,13 @@ def _blocks(iterations: int) -> int:
     return -(-iterations // BLOCK)
 
 
-def _compiled(density: Density, start: Values, data: Any, settings: Settings) -> _Program:
-    """Programs that start a chain and that advance it by a block of iterations."""
-    import jax
-    from numpyro.infer.hmc import hmc
-
-    initialise, step = hmc(potential_fn_gen=density.potential, algo="NUTS")
-
-    def first(position: Any, given: Any, seed: Any) -> Any:
-        return initialise(
-            position,
-            _blocks(settings.warmup) * BLOCK,
-            step_size=FIRST_STEP,
-            dense_mass=[density.dense] if density.dense else False,
-            target_accept_prob=settings.target_accept,
-            max_tree_depth=MAX_DEPTH,
-            model_args=(given,),
-            rng_key=seed,
-        )
-
-    def block(state: Any, given: Any) -> Any:
-        def advance(state: Any, _: None) -> Any:
-            state = step(state, (given,))
-            return state, (density.values(state.z, given), state.diverging, state.num_steps)
-
-        return jax.lax.scan(advance, state, length=BLOCK)
-
-    compiled = jax.jit(first).lower(start, data, jax.random.PRNGKey(0)).compile()
-    state = compiled(start, data, jax.random.PRNGKey(0))
-    return _Program(compiled, jax.jit(block).lower(state, data).compile())
-
-
-def _joined(parts: Sequence[_Part], compile_seconds: float, sample_seconds: float) -> Chains:
+def _joined(parts: Sequence[_Part], seconds: float) -> Sampled:
     steps = np.concatenate([part.steps for part in parts])
-    return Chains(
+    return Sampled(
         values={name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
         chains=len(parts),
         divergences=int(sum(part.diverging.sum() for part in parts)),
         saturated=int(np.sum(steps >= 2**MAX_DEPTH - 1)),
         leapfrogs=float(steps.mean()),
-        compile_seconds=compile_seconds,
-        sample_seconds=sample_seconds,
+        sample_seconds=seconds,
     )

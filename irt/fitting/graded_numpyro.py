@@ -14,6 +14,7 @@ its place: where answers leave the overall steepness uncertain, only that slope 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -22,9 +23,10 @@ import numpy as np
 
 from irt import graded
 from irt.design import Design
-from irt.fitting.chains import Chains, Density, run_chains
+from irt.fitting.chains import Density, compile_chains, run_chains
 from irt.fitting.outcome import Outcome, Progress, Settings
-from irt.fitting.sampling import DIVERGENT_SHARE, gate
+from irt.fitting.sampled import Enough, Sampled
+from irt.fitting.sampling import behind_gate
 from irt.model import Priors, RawDraws, report_scale
 from irt.responses import Floats, ResponseMatrix
 
@@ -33,7 +35,6 @@ STEP_SPREAD = 1.0
 SPREAD_GAP = 0.5
 ACCEPT = 0.95
 """Least acceptance aimed at: thresholds around a rare score have a curved posterior, where longer steps diverge."""
-LIKELIHOOD_DRAWS = 400
 UNREPORTED = {"residual", "log_a", "b", "gamma", "step"}
 SCALES = ("slope", "spread_b", "spread_a", "spread_gap", "residual_scale")
 
@@ -78,39 +79,14 @@ class Inputs(NamedTuple):
 def sample_graded(
     data: ResponseMatrix, design: Design, priors: Priors, settings: Settings, progress: Progress | None
 ) -> Outcome:
-    """Sample until the gate of `irt.fitting.sampling` passes, and once more with smaller steps when it never does."""
+    """The posterior of a table of ratings, behind the gate of `irt.fitting.sampling`."""
     settings = replace(settings, target_accept=max(settings.target_accept, ACCEPT))
+
+    def log_likelihood(draw: Mapping[str, Floats]) -> float:
+        return float(graded.log_likelihood(data.scores, draw["theta"], draw["a"], draw["thresholds"], data.top).sum())
+
     sampler = _Sampler(structure_of(data, design, priors), inputs_of(data, design), design)
-    notes: list[str] = []
-    chains = sampler.run(settings, progress)
-    seconds = {"compile": chains.compile_seconds, "fit": chains.sample_seconds}
-    reported = sampler.reported(chains)
-    diagnostics, failures = _gate(reported, chains)
-    if failures:
-        again = _longer(settings)
-        notes.append(
-            f"The first run did not pass the convergence gate ({'; '.join(failures)}); it was repeated with up to "
-            f"{again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
-        )
-        chains = sampler.run(again, progress)
-        seconds["compile"] += chains.compile_seconds
-        seconds["fit"] += chains.sample_seconds
-        reported = sampler.reported(chains)
-        diagnostics, failures = _gate(reported, chains, DIVERGENT_SHARE)
-    if chains.divergences and not failures:
-        notes.append(f"{chains.divergences} of {chains.draws} transitions diverged in the repeated run.")
-    if failures:
-        notes.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
-    return Outcome(
-        draws=reported,
-        point={name: values.mean(axis=0) for name, values in reported.items()},
-        log_likelihood=float(np.mean(_log_likelihoods(data, reported))),
-        converged=not failures,
-        diagnostics=diagnostics,
-        notes=tuple(notes),
-        seconds=seconds,
-        chains=settings.chains,
-    )
+    return behind_gate(sampler, log_likelihood, settings, progress)
 
 
 def structure_of(data: ResponseMatrix, design: Design, priors: Priors) -> Structure:
@@ -231,8 +207,8 @@ class _Sampler:
     inputs: Inputs
     design: Design
 
-    def run(self, settings: Settings, progress: Progress | None) -> Chains:
-        """Chains from scattered starts, ending when the gate passes."""
+    def __call__(self, settings: Settings, progress: Progress | None = None, enough: Enough | None = None) -> Sampled:
+        """Chains from scattered starts."""
         import jax
         from numpyro.infer.util import constrain_fn, initialize_model, potential_energy
 
@@ -252,11 +228,17 @@ class _Sampler:
         scales = (*SCALES, *(f"scale_{term}" for term in range(len(self.structure.shapes))))
         density = Density(potential, values, tuple(name for name in scales if name in shapes))
         starts = [_scattered(shapes, np.random.default_rng([settings.seed, chain])) for chain in range(settings.chains)]
-        return run_chains(density, starts, self.inputs, settings, self._passes, progress)
+        begin = time.perf_counter()
+        with jax.enable_x64(True):
+            program = compile_chains(density, starts[0], self.inputs, settings)
+        compile_seconds = time.perf_counter() - begin
+        ends = None if enough is None else lambda sampled: enough(self._reported(sampled))
+        sampled = run_chains(program, starts, self.inputs, settings, ends, progress)
+        return replace(self._reported(sampled), compile_seconds=compile_seconds)
 
-    def reported(self, chains: Chains) -> dict[str, Floats]:
+    def _reported(self, sampled: Sampled) -> Sampled:
         """Draws on the reported scale: those of `irt.model.report_scale`, and `thresholds` `[D, I, K]`."""
-        values, terms, top = chains.values, range(len(self.design.terms)), self.structure.top
+        values, terms, top = sampled.values, range(len(self.design.terms)), self.structure.top
         count, items = values["a"].shape
         slope = values.get("slope", np.ones(count))
         raw = RawDraws(
@@ -277,37 +259,9 @@ class _Sampler:
         reported |= {"b": graded.mean_threshold(thresholds, top), "thresholds": thresholds}
         if "spread_gap" in values:
             reported["spread_gap"] = values["spread_gap"]
-        return {name: draws for name, draws in reported.items() if name not in ("c", "d")}
-
-    def _passes(self, chains: Chains) -> bool:
-        return not _gate(self.reported(chains), chains)[1]
+        return replace(sampled, values={name: draws for name, draws in reported.items() if name not in ("c", "d")})
 
 
 def _scattered(shapes: Mapping[str, tuple[int, ...]], rng: np.random.Generator) -> dict[str, Floats]:
     """A start of its own for each chain, in unconstrained coordinates."""
     return {name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()}
-
-
-def _longer(settings: Settings) -> Settings:
-    return replace(
-        settings,
-        warmup=2 * settings.warmup,
-        draws=2 * settings.draws,
-        target_accept=max(settings.target_accept, 0.98),
-        seed=settings.seed + 1000,
-    )
-
-
-def _gate(
-    reported: Mapping[str, Floats], chains: Chains, divergent_share: float = 0.0
-) -> tuple[dict[str, float | int | str], list[str]]:
-    """The gate of right and wrong answers, which asks of its sampler only the statistics that `Chains` has too."""
-    said: Any = chains
-    return gate(reported, said, divergent_share)
-
-
-def _log_likelihoods(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Floats:
-    """Joint log-likelihood of each of some hundred draws."""
-    keep = np.unique(np.linspace(0, len(draws["a"]) - 1, min(LIKELIHOOD_DRAWS, len(draws["a"]))).astype(int))
-    parts = ((draws["theta"][d], draws["a"][d], draws["thresholds"][d]) for d in keep)
-    return np.array([graded.log_likelihood(data.scores, *part, data.top).sum() for part in parts])

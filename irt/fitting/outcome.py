@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from irt.responses import Floats
 
 Progress = Callable[[int, int], None]
+"""Told how much is done and of how much; 0 of 1 as soon as the input is accepted."""
 
 
 @dataclass(frozen=True)
@@ -42,3 +43,9 @@ class Outcome:
     seconds: Mapping[str, float]
     chains: int = 1
     errors: Mapping[str, Floats] = field(default_factory=dict)
+
+
+def begun(progress: Progress | None) -> None:
+    """Tell that the input is accepted and the work begins."""
+    if progress is not None:
+        progress(0, 1)

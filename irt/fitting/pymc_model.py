@@ -18,7 +18,7 @@ import numpy as np
 from irt.fitting.numpyro_model import raw_draws
 from irt.fitting.outcome import Progress, Settings
 from irt.fitting.sampled import Enough, Sampled
-from irt.model import Problem
+from irt.model import Problem, report_scale
 
 MAX_DEPTH = 10
 
@@ -53,7 +53,7 @@ def sample(
     values = {name: np.asarray(trace.get_values(name), dtype=np.float64) for name in names}
     steps = np.asarray(trace.get_sampler_stats("tree_size"))
     return Sampled(
-        raw=raw_draws(problem, values),
+        values=report_scale(raw_draws(problem, values), problem.design),
         chains=settings.chains,
         divergences=int(np.sum(trace.get_sampler_stats("diverging"))),
         saturated=int(np.sum(trace.get_sampler_stats("reached_max_treedepth"))),

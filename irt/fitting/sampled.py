@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from irt.fitting.outcome import Progress, Settings
-from irt.model import Problem, RawDraws
+from irt.responses import Floats
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """Draws (chains in order along the first axis), sampler statistics, and seconds compiling and sampling.
+    """Draws by name `[C D, ...]`, chains in order, sampler statistics, and seconds compiling and sampling.
 
     `saturated` counts transitions at the greatest tree depth, `leapfrogs` is their mean number per transition.
     """
 
-    raw: RawDraws
+    values: dict[str, Floats]
     chains: int
     divergences: int
     saturated: int
     leapfrogs: float
-    compile_seconds: float
     sample_seconds: float
+    compile_seconds: float = 0.0
 
     @property
     def draws(self) -> int:
         """Draws of all chains together."""
-        return len(self.raw.spread_b)
+        return len(next(iter(self.values.values())))
 
 
 Enough = Callable[[Sampled], bool]
@@ -36,10 +36,8 @@ Enough = Callable[[Sampled], bool]
 
 
 class Sampler(Protocol):
-    """Samples the posterior of a problem, at most `settings.draws` per chain, fewer where `enough` says so."""
+    """Samples one posterior on its reported scale: `settings.draws` per chain, fewer where `enough` says so."""
 
-    def __call__(
-        self, problem: Problem, settings: Settings, progress: Progress | None = None, enough: Enough | None = None
-    ) -> Sampled:
+    def __call__(self, settings: Settings, progress: Progress | None = None, enough: Enough | None = None) -> Sampled:
         """See the class."""
         ...

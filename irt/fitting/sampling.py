@@ -7,8 +7,9 @@ known, not what it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from irt import kernels
 from irt.checks.convergence import mixing
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.fitting.sampled import Enough, Sampled, Sampler
-from irt.model import Problem, report_scale
+from irt.model import Problem
 from irt.responses import Floats
 
 DIVERGENT_SHARE = 0.001
@@ -31,69 +32,91 @@ FEW = 50
 def sample_posterior(
     problem: Problem, settings: Settings, progress: Progress | None, backend: str = "numpyro"
 ) -> Outcome:
-    """Sample, and once more with more draws and smaller steps when the gate refuses the first run."""
-    sample = _sampler(backend)
+    """The posterior of a table of right and wrong answers."""
+    k, n = problem.successes, problem.attempts
+
+    def log_likelihood(draw: Mapping[str, Floats]) -> float:
+        return float(kernels.log_likelihood(k, n, *(draw[name] for name in ("theta", "a", "b", "c", "d"))).sum())
+
+    return behind_gate(partial(_sampler(backend), problem), log_likelihood, settings, progress)
+
+
+def behind_gate(
+    sample: Sampler,
+    log_likelihood: Callable[[Mapping[str, Floats]], float],
+    settings: Settings,
+    progress: Progress | None,
+) -> Outcome:
+    """Sample, and once more with more draws and smaller steps when the gate refuses the first run.
+
+    `log_likelihood` is that of all answers given the values of one draw.
+    """
     notes = []
-
-    def enough(divergent_share: float, most: int) -> Enough:
-        def decided(sampled: Sampled) -> bool:
-            if sampled.divergences > divergent_share * most:
-                return True
-            return _passes(report_scale(sampled.raw, problem.design), sampled, divergent_share)
-
-        return decided
-
-    sampled = sample(problem, settings, progress, enough(0.0, settings.draws * settings.chains))
-    compile_seconds, fit_seconds = sampled.compile_seconds, sampled.sample_seconds
-    reported = report_scale(sampled.raw, problem.design)
-    diagnostics, failures = gate(reported, sampled)
+    sampled = sample(settings, progress, _enough(settings, 0.0))
+    seconds = {"compile": sampled.compile_seconds, "fit": sampled.sample_seconds}
+    diagnostics, failures = gate(sampled)
     if failures:
-        again = replace(
-            settings,
-            warmup=2 * settings.warmup,
-            draws=2 * settings.draws,
-            target_accept=max(settings.target_accept, CAREFUL),
-            seed=settings.seed + 1000,
-        )
+        again = _careful(settings)
         # A divergence ends the run, so that the rest of the gate would judge a stump.
         reason = failures if not sampled.divergences else [f"{sampled.divergences} divergent transitions"]
         notes.append(
             f"The first run did not pass the convergence gate ({'; '.join(reason)}); it was repeated with "
             f"up to {again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
         )
-        sampled = sample(problem, again, progress, enough(DIVERGENT_SHARE, again.draws * again.chains))
-        compile_seconds += sampled.compile_seconds
-        fit_seconds += sampled.sample_seconds
-        reported = report_scale(sampled.raw, problem.design)
-        diagnostics, failures = gate(reported, sampled, DIVERGENT_SHARE)
+        sampled = sample(again, progress, _enough(again, DIVERGENT_SHARE))
+        seconds["compile"] += sampled.compile_seconds
+        seconds["fit"] += sampled.sample_seconds
+        diagnostics, failures = gate(sampled, DIVERGENT_SHARE)
     if sampled.divergences and not failures:
         notes.append(
-            f"{sampled.divergences} of {len(reported['a'])} transitions diverged in the repeated run, no more than 1 "
+            f"{sampled.divergences} of {sampled.draws} transitions diverged in the repeated run, no more than 1 "
             "in 1000: the tails of the steepest items may be cut a little short."
         )
     if failures:
         notes.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
+    some = np.unique(np.linspace(0, sampled.draws - 1, min(LIKELIHOOD_DRAWS, sampled.draws)).astype(int))
+    likelihoods = [log_likelihood({name: values[draw] for name, values in sampled.values.items()}) for draw in some]
     return Outcome(
-        draws=reported,
-        point={name: values.mean(axis=0) for name, values in reported.items()},
-        log_likelihood=float(np.mean(_log_likelihoods(problem, reported))),
+        draws=sampled.values,
+        point={name: values.mean(axis=0) for name, values in sampled.values.items()},
+        log_likelihood=float(np.mean(likelihoods)),
         converged=not failures,
         diagnostics=diagnostics,
         notes=tuple(notes),
-        seconds={"compile": compile_seconds, "fit": fit_seconds},
+        seconds=seconds,
         chains=sampled.chains,
     )
 
 
-def gate(
-    reported: Mapping[str, Floats], sampled: Sampled, divergent_share: float = 0.0
-) -> tuple[dict[str, float | int | str], list[str]]:
+def _careful(settings: Settings) -> Settings:
+    return replace(
+        settings,
+        warmup=2 * settings.warmup,
+        draws=2 * settings.draws,
+        target_accept=max(settings.target_accept, CAREFUL),
+        seed=settings.seed + 1000,
+    )
+
+
+def _enough(settings: Settings, divergent_share: float) -> Enough:
+    """Whether a run may end: the gate passes, or more transitions have diverged than it lets pass."""
+
+    def decided(sampled: Sampled) -> bool:
+        if sampled.divergences > divergent_share * settings.draws * settings.chains:
+            return True
+        few = {name: values for name, values in sampled.values.items() if values.ndim == 1 or values.shape[1] < FEW}
+        return not any(gate(each, divergent_share)[1] for each in (replace(sampled, values=few), sampled))
+
+    return decided
+
+
+def gate(sampled: Sampled, divergent_share: float = 0.0) -> tuple[dict[str, float | int | str], list[str]]:
     """Diagnostics, and what failed of: R-hat <= 1.01, bulk and tail ESS >= 400, depth not saturated, divergences.
 
     At most `divergent_share` of the transitions may diverge.
     """
     r_hat, bulk, tail, worst = 1.0, np.inf, np.inf, ""
-    for name, values in reported.items():
+    for name, values in sampled.values.items():
         if np.ptp(values) == 0:
             continue
         result = mixing(values.reshape(sampled.chains, len(values) // sampled.chains, -1))
@@ -123,7 +146,7 @@ def gate(
     return diagnostics, failures
 
 
-def _sampler(backend: str) -> Sampler:
+def _sampler(backend: str) -> Callable[..., Sampled]:
     if backend == "pymc":
         from irt.fitting import pymc_model
 
@@ -131,20 +154,3 @@ def _sampler(backend: str) -> Sampler:
     from irt.fitting import nuts
 
     return nuts.sample
-
-
-def _passes(reported: Mapping[str, Floats], sampled: Sampled, divergent_share: float) -> bool:
-    few = {name: values for name, values in reported.items() if values.ndim == 1 or values.shape[1] < FEW}
-    return not any(gate(each, sampled, divergent_share)[1] for each in (few, reported))
-
-
-def _log_likelihoods(problem: Problem, draws: Mapping[str, Floats]) -> Floats:
-    """Joint log-likelihood of each of some hundred draws."""
-    keep = np.unique(np.linspace(0, len(draws["a"]) - 1, min(LIKELIHOOD_DRAWS, len(draws["a"]))).astype(int))
-    k, n = problem.successes, problem.attempts
-    return np.array(
-        [
-            kernels.log_likelihood(k, n, *(draws[name][index] for name in ("theta", "a", "b", "c", "d"))).sum()
-            for index in keep
-        ]
-    )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from irt.reading import replacing
+from irt.files import replacing
 from irt.responses import Floats
 from irt.selecting.judging import Gain, RandomPruning
 from irt.selecting.ranking import Agreement

@@ -8,7 +8,7 @@ gain is estimated from held-out students' own answers, against random pruning to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,9 +16,11 @@ import numpy as np
 
 from irt import kernels
 from irt.estimation import fit as fit_model
+from irt.fitting.outcome import Progress, begun
+from irt.methods import RATINGS, require_known
 from irt.model import Options
 from irt.reading import require_estimable
-from irt.responses import Floats, ResponseMatrix, facet_names, levels
+from irt.responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
 from irt.result import Fit
 from irt.selecting import choosing
 from irt.selecting.choosing import Balance, balance_of
@@ -33,7 +35,6 @@ FEWEST = 6
 MINIMUM_ITEMS = 2
 GRID = tuple(np.linspace(-3, 3, 25).round(2).tolist())
 TARGETS = (-1.0, 0.0, 1.0)
-Progress = Callable[[int, int], None]
 
 
 def prune(
@@ -68,8 +69,9 @@ def prune(
     choosing. Refits use free abilities, Normal(0, 1), so that they need no estimable design. `fit` supplies model,
     facets and interval when they are not given. `stop="auto"` ends as soon as a further round shows no credible gain on
     the held-out students. Raises ValueError with fewer than 6 students, for a share outside (0, 1), or for shares of
-    groups that cannot be met.
+    groups that cannot be met. `progress` is told 0 of 1 once all is accepted.
     """
+    require_matrix(data)
     _require_shares(keep, quantile, holdout, stop)
     _require_criterion(criterion, information_at)
     require_estimable(data)
@@ -80,16 +82,18 @@ def prune(
             f"{students} students are too few to hold any out; at least {FEWEST} were wanted to judge pruning"
         )
     model = model or ("2pl" if fit is None or fit.model == "1pl" else fit.model)
-    if model == "grm" or data.top is not None:
+    if model == RATINGS or data.top is not None:
         raise ValueError("ratings (model 'grm') cannot be pruned yet: the judge reads right and wrong answers")
     if model == "1pl":
         raise ValueError("model '1pl' gives every item the same discrimination; '2pl', '3pl' or '4pl' were wanted")
     band = interval or (fit.interval if fit is not None else 0.9)
+    require_known(model, method, None, band, 2)
     calibration, heldout = split_students(data, holdout, seed, _stratifiers(data, fit, facets))
     refit = _Refit(model, method, options, band, seed)
     part = data.select_students(heldout)
     judge = Judge(part, model, refit.options_of(part), band, data)
     rule = _Rule(criterion, information_at, balance, quantile, goal, stop)
+    begun(progress)
     path = _Path(data.select_students(calibration), refit, judge, rule, tuple(float(value) for value in targets))
     stopped = path.walk(progress)
     ranks = agreement(scored(part, path.first), scored(part, path.last), band, seed)

@@ -18,6 +18,8 @@ from hypothesis.extra import numpy as arrays
 import irt
 import irt.checks
 from irt.cautions import joined_students
+from irt.kernels import ItemParameters
+from tests.irt.calibrated_fit import calibrated
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))
 MATH = SHARED / "data" / "irt_llm_by_shots" / "accuracy_math500.csv"
@@ -296,3 +298,24 @@ def test_negative_discriminations_of_maximum_likelihood_break_no_link_and_no_rep
     assert irt.link(fit, fit).slope.estimate == pytest.approx(1, abs=0.01)
     with pytest.raises(ValueError, match="a fit by 'mml' draws no scales of priors"):
         irt.checks.prior_sensitivity(fit)
+
+
+DOORS: dict[str, Callable[[irt.Fit, pd.DataFrame], object]] = {
+    "fit": lambda _fit, frame: irt.fit(frame),
+    "score": lambda fit, frame: irt.score(fit, frame),
+    "prune": lambda _fit, frame: irt.prune(frame),
+    "replay": lambda fit, frame: irt.replay(fit, frame),
+    "join": lambda fit, frame: irt.join(fit.data, frame),
+    "write": lambda _fit, frame: irt.write_responses(frame, "never.csv"),
+    "m2": lambda fit, frame: irt.checks.m2(frame, fit.parameters),
+    "dif": lambda fit, frame: irt.checks.dif(frame, fit.parameters, "llm"),
+    "miskeys": lambda _fit, frame: irt.checks.miskeys(frame),
+    "student_fit": lambda fit, frame: irt.checks.student_fit(frame, fit.parameters),
+}
+
+
+@pytest.mark.parametrize("door", list(DOORS))
+def test_a_data_frame_is_sent_to_the_reader(door: str) -> None:
+    items = ItemParameters(np.ones(4), np.linspace(-1, 1, 4), np.zeros(4), np.ones(4))
+    with pytest.raises(ValueError, match=r"data is a DataFrame; a ResponseMatrix was wanted \(irt.read_resp"):
+        DOORS[door](calibrated(items), pd.DataFrame({"student": ["s"], "item": ["q0"], "score": [1]}))

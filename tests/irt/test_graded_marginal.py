@@ -11,50 +11,7 @@ from irt.fitting.graded_marginal import fit_marginal
 from irt.fitting.outcome import Settings
 from irt.graded_simulation import GradedSimulation, simulate_graded
 from irt.kernels import ItemParameters
-
-# Response patterns 00000, 00001, ..., 11111 of 1,000 students to sections of the Law School Admission Test
-# (Bock & Lieberman 1970).
-LSAT6 = [
-    3,
-    6,
-    2,
-    11,
-    1,
-    1,
-    3,
-    4,
-    1,
-    8,
-    0,
-    16,
-    0,
-    3,
-    2,
-    15,
-    10,
-    29,
-    14,
-    81,
-    3,
-    28,
-    15,
-    80,
-    16,
-    56,
-    21,
-    173,
-    11,
-    61,
-    28,
-    298,
-]
-LSAT7 = [12, 19, 1, 7, 3, 19, 3, 17, 10, 5, 3, 7, 7, 23, 8, 28, 7, 39, 11, 34, 14, 51, 15, 90, 6, 25, 7, 35, 18, 136, 32, 308]  # fmt: skip # noqa: E501
-
-
-def patterns(counts: list[int]) -> irt.ResponseMatrix:
-    rows = [[int(bit) for bit in f"{index:05b}"] for index, count in enumerate(counts) for _ in range(count)]
-    students = tuple(f"s{index}" for index in range(len(rows)))
-    return irt.ResponseMatrix(np.array(rows, dtype=float), students, tuple(f"q{index}" for index in range(5)))
+from tests.irt.lsat import lsat6, lsat7
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +129,7 @@ def test_two_categories_have_the_likelihood_of_the_two_parameter_model() -> None
 
 def test_lsat7_has_the_published_slopes_intercepts_and_likelihood() -> None:
     """R's mirt documents these of its 2PL fit to LSAT7."""
-    data = patterns(LSAT7)
+    data = lsat7()
     assert len(data.students) == 1000
     fit = irt.fit(data, "grm", "mml")
     assert fit.converged
@@ -184,7 +141,7 @@ def test_lsat7_has_the_published_slopes_intercepts_and_likelihood() -> None:
 
 def test_lsat6_has_the_published_difficulties_and_standard_errors() -> None:
     """R's ltm documents these of its 2PL fit to LSAT6 (Bock & Lieberman's data)."""
-    fit = irt.fit(patterns(LSAT6), "grm", "mml")
+    fit = irt.fit(lsat6(), "grm", "mml")
     assert fit.log_likelihood == pytest.approx(-2466.653, abs=2e-3)
     np.testing.assert_allclose(fit.point["b"], [-3.3597, -1.3696, -0.2799, -1.8659, -3.1236], atol=5e-3)
     np.testing.assert_allclose(fit.point["a"], [0.8254, 0.7229, 0.8905, 0.6886, 0.6575], atol=2e-3)

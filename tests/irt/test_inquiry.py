@@ -26,6 +26,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fit of thirty students, and their answers."""
+    home = tmp_path_factory.mktemp("many")
+    items = ItemParameters(np.ones(9), np.linspace(-1, 1, 9), np.zeros(9), np.ones(9))
+    fit = calibrated(items, students=30)
+    fit.save(home / "fit")
+    irt.write_responses(fit.data, home / "many.csv")
+    return home
+
+
 CALLS = {
     "score": ["score", "{}/fit", "{}/new.csv"],
     "adaptive": ["adaptive", "{}/fit", "--pipeline", "new1", "--responses", "{}/new.csv"],
@@ -51,6 +62,33 @@ def test_a_command_prints_lines_or_strict_json(call: str, folder: Path, capsys: 
     assert json.loads(capsys.readouterr().out, parse_constant=refuse)
 
 
+@pytest.mark.parametrize("command", ["score", "link"])
+def test_many_students_are_all_in_the_file_and_in_json_while_twenty_are_printed(
+    command: str, many: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [command, f"{many}/fit", f"{many}/fit" if command == "link" else f"{many}/many.csv"]
+    assert main([*words, "--out", f"{many}/{command}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len([line for line in lines if line.split()[0] in {f"s{n}" for n in range(30)}]) == 20
+    assert lines[-1] == f"... and 10 more: all in {many}/{command}/abilities.csv"
+    assert len((many / command / "abilities.csv").read_text().splitlines()) == 31
+    assert main(words) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "... and 10 more: --json or --out DIR gives all"
+    assert main([*words, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert len(record["abilities" if command == "link" else "students"]) == 30
+
+
+def test_a_single_new_student_is_scored_and_examined(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.csv").write_text("student,q0,q1,q2\nnew,1,,0\n")
+    assert main(["score", f"{folder}/fit", f"{tmp_path}/one.csv", "--json"]) == 0
+    assert [row["answered"] for row in json.loads(capsys.readouterr().out)["students"]] == [2]
+    assert main(["adaptive", f"{folder}/fit", "--pipeline", "new", "--responses", f"{tmp_path}/one.csv"]) == 0
+    assert "of 2 questions" in capsys.readouterr().out
+
+
 def test_link_writes_its_tables(folder: Path, tmp_path: Path) -> None:
     assert main(["link", f"{folder}/fit", f"{folder}/other", "--out", str(tmp_path / "linked")]) == 0
     assert sorted(path.name for path in (tmp_path / "linked").iterdir()) == ["abilities.csv", "drift.csv", "items.csv"]
@@ -71,7 +109,8 @@ def test_a_live_exam_goes_on_where_it_stopped(
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n0\n"))
     assert main(words) == 2
     printed = capsys.readouterr()
-    assert "the answers ended at item" in printed.err
+    assert "standard input ended at item" in printed.err
+    assert "a line 0 (wrong) or 1 (right) was wanted (with --state FILE the same command" in printed.err
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n1\n0\n"))
     assert main([*words, "--json"]) == 0
     rest = capsys.readouterr().out
@@ -80,20 +119,46 @@ def test_a_live_exam_goes_on_where_it_stopped(
     assert rest.split("{")[0].split() == asked[2:]
     monkeypatch.setattr("sys.stdin", io.StringIO("2\n"))
     assert main([*words[:-2]]) == 2
-    assert "score '2' is not 0 or 1" in capsys.readouterr().err
+    assert "score '2' is not 0 (wrong) or 1 (right)" in capsys.readouterr().err
     words[3] = "someone-else"
     assert main(words) == 2
-    assert "holds the exam of 'p', not of 'someone-else'" in capsys.readouterr().err
+    assert "holds the exam of 'p', not of 'someone-else'; --pipeline 'p' or another" in capsys.readouterr().err
+
+
+def test_a_state_of_another_exam_is_named(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state.json").write_text('{"pipeline": "p", "answers": [["z9", 1]]}')
+    words = ["adaptive", f"{folder}/fit", "--pipeline", "p", "--live", "--longest", "5"]
+    assert main([*words, "--state", f"{tmp_path}/state.json"]) == 2
+    assert f"{tmp_path}/state.json: unknown item 'z9'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"), [(["--gap", "0.999", "--scale", "accuracy"], "questions"), (["--questions", "1"], "gap")]
+)
+def test_a_plan_out_of_reach_is_answered_by_null_and_a_reason(
+    words: list[str], asked: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["power", f"{folder}/fit", *words, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record[asked] is None
+    assert main(["power", f"{folder}/fit", *words]) == 0
+    assert capsys.readouterr().out == f"no answer: {record['reason']}\n"
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["power", "{}/fit"], "either a gap or a number of questions"),
+        (["power", "{}/fit"], "either --gap (between two students) or --questions"),
         (["power", "{}/none", "--gap", "1"], "no such file"),
         (["compare", "{}/fit", "s0", "x"], "unknown 'x'"),
-        (["adaptive", "{}/fit", "--pipeline", "x"], "unknown student 'x'"),
-        (["adaptive", "{}/fit", "--pipeline", "x", "--live"], "needs a rule to stop"),
+        (
+            ["adaptive", "{}/fit", "--pipeline", "x"],
+            "unknown student 'x' (--pipeline); it has s0, s1",
+        ),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--responses", "{}/new.csv"], "new.csv: unknown student 'x'"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--live"], "needs a rule to stop: --longest N"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--state", "s"], "--live was wanted with it"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--live", "--responses", "r"], "from standard input; --responses"),
         (["score", "{}/fit", "{}/new.csv", "--method", "mle"], "unknown method 'mle'"),
     ],
 )

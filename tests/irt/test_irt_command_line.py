@@ -20,6 +20,7 @@ from irt.commands.cli import ACTIONS, main
 def answers(tmp_path: Path) -> Path:
     data = irt.simulate(None, 15, facets={"llm": 1, "retriever": 4, "icl": 3}, seed=1).data
     irt.write_responses(data, tmp_path / "responses.csv")
+    (tmp_path / "responses.csv.groups").write_text("item,group\nq0,law\n")
     return tmp_path / "responses.csv"
 
 
@@ -143,12 +144,28 @@ def strict_json(text: str) -> dict[str, Any]:
     return read
 
 
+@pytest.mark.parametrize("words", [["fit", "--method", "map"], ["fit", "--method", "laplace"], ["prune"]])
+def test_work_that_begins_is_announced_once(
+    words: list[str], answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([words[0], str(answers), *words[1:]]) == 0
+    assert capsys.readouterr().err.splitlines().count(f"{words[0]} ...") == 1
+    assert main([words[0], str(answers), *words[1:], "--quiet"]) == 0
+    assert f"{words[0]} ..." not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["fit", "none.csv"], "none.csv: no such file"),
         (["fit", "{}", "--method", "em"], "unknown method 'em'"),
         (["fit", "{}", "--facets", "vendor"], "unknown facet 'vendor'"),
+        (["fit", "{}", "--facets", "llm"], "llm"),
+        (["fit", "{}", "--options", "1"], "options 1 is not a number of choices"),
+        (["prune", "{}", "--method", "em"], "unknown method 'em'"),
+        (["prune", "{}", "--keep", "2"], "keep"),
+        (["prune", "{}", "--groups", "{}.groups"], ".groups: item 'q1' has no group; a row item,group for every item"),
+        (["check", "nowhere"], "no such file"),
         (["information", "nowhere"], "no such file"),
         (["prune", "{}", "--groups", "{}"], "no column 'group'; a table item,group was wanted"),
         (["prune", "{}", "--at", "high"], "argument --at: invalid numbers value: 'high' (see python -m irt prune"),
@@ -162,10 +179,48 @@ def test_bad_input_is_one_line_and_status_two(
 ) -> None:
     assert main([part.format(answers) for part in arguments]) == 2
     printed = capsys.readouterr()
-    lines = [line for line in printed.err.strip().splitlines() if not line.endswith(" ...")]
-    assert len(lines) == 1
-    assert message in lines[0]
+    assert len(printed.err.splitlines()) == 1
+    assert message in printed.err
     assert not printed.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("fit {0}", "a response table (.csv or .parquet)"),
+        ("prune {0}", "a response table (.csv or .parquet)"),
+        ("prune {1}/r.csv --groups {0}", "a CSV table item,group"),
+        ("information {1}/fit --groups {0}", "a CSV table item,group"),
+        ("check {1}/fit --options {0} --key {0}", "a CSV table of students by items"),
+        ("check {1}/fit --options {1}/options.csv --key {0}", "a CSV table item,key"),
+        ("dif {1}/fit --facet llm --responses {0}", "a response table (.csv or .parquet)"),
+        ("score {1}/fit {0}", "a response table (.csv or .parquet)"),
+        ("adaptive {1}/fit --pipeline p --responses {0}", "a response table (.csv or .parquet)"),
+        ("adaptive {1}/fit --pipeline p --live --longest 2 --state {0}", "the state of an adaptive exam"),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_is_called_one(
+    words: str, message: str, checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    irt.write_responses(irt.load_fit(checked / "fit").data, checked / "r.csv")
+    assert main(words.format(tmp_path, checked).split()) == 2
+    assert capsys.readouterr().err == f"irt: {tmp_path}: is a folder; {message} was wanted\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("fit {0} --out {0}", "a folder for the results"),
+        ("prune {0} --out {0}", "a folder for the results"),
+        ("dif {1}/fit --facet llm --out {0}", "a folder for tables"),
+        ("information {0}", "a folder written by Fit.save"),
+    ],
+)
+def test_a_file_in_the_place_of_a_folder_is_called_one(
+    words: str, message: str, checked: Path, answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.format(answers, checked).split()) == 2
+    assert capsys.readouterr().err == f"irt: {answers}: is a file; {message} was wanted\n"
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))

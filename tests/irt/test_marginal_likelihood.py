@@ -18,18 +18,10 @@ from irt.fitting.penalty import Penalty
 from irt.model import Priors, Problem, build_problem
 from irt.quadrature import posterior
 from irt.responses import Floats
+from tests.irt.lsat import lsat6, lsat7
 
 CLASSIC = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "irt_classic"
 MODELS = ("1pl", "2pl", "3pl", "4pl")
-
-# Students with each pattern of five answers, 00000, 00001, ... 11111 (Bock & Lieberman 1970, sections 6 and 7).
-LSAT6 = "3 6 2 11 1 1 3 4 1 8 0 16 0 3 2 15 10 29 14 81 3 28 15 80 16 56 21 173 11 61 28 298"
-LSAT7 = "12 19 1 7 3 19 3 17 10 5 3 7 7 23 8 28 7 39 11 34 14 51 15 90 6 25 7 35 18 136 32 308"
-
-
-def lsat(counts: str) -> irt.ResponseMatrix:
-    patterns = (np.arange(32)[:, None] >> np.arange(4, -1, -1)) & 1
-    return table(np.repeat(patterns, [int(count) for count in counts.split()], axis=0).astype(float))
 
 
 def table(scores: Floats, trials: Floats | None = None) -> irt.ResponseMatrix:
@@ -178,7 +170,7 @@ def test_nodes_follow_the_narrowest_posterior() -> None:
 
 
 def test_repeated_rows_are_counted_once_and_change_nothing() -> None:
-    data = lsat(LSAT6)
+    data = lsat6()
     answers = em.compress(data.successes, data.attempts)
     assert len(answers.counts) == 30
     np.testing.assert_array_equal(answers.successes[answers.row_of], data.successes)
@@ -190,7 +182,7 @@ def test_repeated_rows_are_counted_once_and_change_nothing() -> None:
 
 
 def test_rasch_estimates_of_lsat6_are_the_published_ones() -> None:
-    fit = mml(lsat(LSAT6), "1pl")
+    fit = mml(lsat6(), "1pl")
     assert fit.log_likelihood == pytest.approx(-2466.938, abs=0.001)
     a, b = fit.parameters.a, fit.parameters.b
     np.testing.assert_allclose(a, np.sqrt(0.57), atol=0.001)
@@ -198,7 +190,7 @@ def test_rasch_estimates_of_lsat6_are_the_published_ones() -> None:
 
 
 def test_2pl_estimates_and_errors_of_lsat6_are_those_of_ltm() -> None:
-    fit = mml(lsat(LSAT6))
+    fit = mml(lsat6())
     assert fit.log_likelihood == pytest.approx(-2466.653, abs=0.001)
     np.testing.assert_allclose(fit.parameters.a, [0.8254, 0.7229, 0.8905, 0.6886, 0.6575], atol=0.001)
     np.testing.assert_allclose(fit.parameters.b, [-3.3597, -1.3696, -0.2799, -1.8659, -3.1236], atol=0.005)
@@ -207,7 +199,7 @@ def test_2pl_estimates_and_errors_of_lsat6_are_those_of_ltm() -> None:
 
 
 def test_2pl_estimates_of_lsat7_are_those_of_mirt() -> None:
-    fit = mml(lsat(LSAT7))
+    fit = mml(lsat7())
     assert fit.log_likelihood == pytest.approx(-2658.805, abs=0.001)
     a, b = fit.parameters.a, fit.parameters.b
     np.testing.assert_allclose(a, [0.988, 1.081, 1.706, 0.765, 0.736], atol=0.002)
@@ -217,7 +209,7 @@ def test_2pl_estimates_of_lsat7_are_those_of_mirt() -> None:
 
 
 def test_3pl_of_lsat7_reaches_the_likelihood_of_mirt_with_guessing_at_its_bound() -> None:
-    fit = mml(lsat(LSAT7), "3pl")
+    fit = mml(lsat7(), "3pl")
     assert fit.converged
     assert fit.log_likelihood == pytest.approx(-2658.0547, abs=0.001)
     np.testing.assert_allclose(fit.parameters.a, [1.0071, 1.9511, 1.6656, 0.7355, 0.7676], atol=0.005)
@@ -415,7 +407,7 @@ def test_facets_are_refused_when_named_and_left_out_when_not() -> None:
 
 
 def test_a_saved_fit_comes_back(tmp_path: Path) -> None:
-    fit = mml(lsat(LSAT7))
+    fit = mml(lsat7())
     fit.save(tmp_path)
     again = irt.load_fit(tmp_path)
     np.testing.assert_array_equal(again.errors["b"], fit.errors["b"])

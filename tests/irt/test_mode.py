@@ -1,5 +1,7 @@
 """The mode is the same whichever way its system is solved, and honest where a joint mode fails."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -7,82 +9,9 @@ import irt
 from irt.design import build_design
 from irt.fitting import fused, laplace
 from irt.model import Priors, Problem, build_problem
+from tests.irt.lsat import lsat6, lsat7
 
-# Answers to LSAT section 6 and 7 (Bock & Lieberman 1970): frequencies of the patterns 00000, 00001, ... 11111.
-LSAT6 = (
-    3,
-    6,
-    2,
-    11,
-    1,
-    1,
-    3,
-    4,
-    1,
-    8,
-    0,
-    16,
-    0,
-    3,
-    2,
-    15,
-    10,
-    29,
-    14,
-    81,
-    3,
-    28,
-    15,
-    80,
-    16,
-    56,
-    21,
-    173,
-    11,
-    61,
-    28,
-    298,
-)
-LSAT7 = (
-    12,
-    19,
-    1,
-    7,
-    3,
-    19,
-    3,
-    17,
-    10,
-    5,
-    3,
-    7,
-    7,
-    23,
-    8,
-    28,
-    7,
-    39,
-    11,
-    34,
-    14,
-    51,
-    15,
-    90,
-    6,
-    25,
-    7,
-    35,
-    18,
-    136,
-    32,
-    308,
-)
-
-
-def from_patterns(counts: tuple[int, ...]) -> irt.ResponseMatrix:
-    rows = [[int(bit) for bit in f"{pattern:05b}"] for pattern in range(32)]
-    scores = np.repeat(np.array(rows, dtype=float), counts, axis=0)
-    return irt.ResponseMatrix(scores, tuple(map(str, range(len(scores)))), tuple("12345"))
+Section = Callable[[], irt.ResponseMatrix]
 
 
 def problem_of(data: irt.ResponseMatrix, model: str) -> Problem:
@@ -116,9 +45,9 @@ def test_without_numba_the_fit_is_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_allclose(plain.point[name], compiled.point[name], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(("counts", "model"), [(LSAT6, "2pl"), (LSAT7, "2pl"), (LSAT7, "3pl")])
-def test_five_items_have_a_mode_with_abilities_integrated(counts: tuple[int, ...], model: str) -> None:
-    fit = irt.fit(from_patterns(counts), model, method="map")
+@pytest.mark.parametrize(("section", "model"), [(lsat6, "2pl"), (lsat7, "2pl"), (lsat7, "3pl")])
+def test_five_items_have_a_mode_with_abilities_integrated(section: Section, model: str) -> None:
+    fit = irt.fit(section(), model, method="map")
     assert fit.converged
     assert fit.diagnostics["integrated"] == 1
     assert any("with abilities integrated" in sentence for sentence in fit.warnings)
@@ -126,7 +55,7 @@ def test_five_items_have_a_mode_with_abilities_integrated(counts: tuple[int, ...
 
 
 def test_rasch_intercepts_of_lsat6_are_the_published_ones() -> None:
-    fit = irt.fit(from_patterns(LSAT6), "1pl", method="map")
+    fit = irt.fit(lsat6(), "1pl", method="map")
     # Marginal maximum likelihood with free variance .57; priors and the Gaussian shrink a little.
     published = np.array([2.73, 0.999, 0.24, 1.306, 2.099])
     np.testing.assert_allclose(-fit.point["a"] * fit.point["b"], published, rtol=0.03, atol=0.01)
@@ -164,7 +93,7 @@ def test_nested_laplace_adds_the_uncertainty_of_the_scales() -> None:
     ("data", "message"),
     [
         (irt.simulate(800, 700, seed=0).data, "method 'laplace' fits up to 500000 cells, found 800 x 700"),
-        (from_patterns(LSAT6), "method 'laplace' needs a joint mode, whose discriminations ran away"),
+        (lsat6(), "method 'laplace' needs a joint mode, whose discriminations ran away"),
     ],
 )
 def test_laplace_is_refused_where_it_cannot_be_had(data: irt.ResponseMatrix, message: str) -> None:

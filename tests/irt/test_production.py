@@ -67,6 +67,7 @@ def test_pruning_keeps_the_wanted_share(table: Path, tmp_path: Path) -> None:
 def test_long_tables_are_cut_where_a_file_has_the_rest(tmp_path: Path) -> None:
     data = irt.simulate(50, 10, seed=1).data
     said = fitted(data, Estimation(method="mml"), tmp_path / "fit")
-    assert f"20 more rows: {tmp_path}/fit/abilities.csv" in said.lines
-    assert "s40" not in said.lines
-    assert "s40" in fitted(data, Estimation(method="mml")).lines
+    assert said.lines.endswith(f"... and 30 more: all in {tmp_path}/fit/abilities.csv")
+    assert "s19" in said.lines
+    assert "s20" not in said.lines
+    assert fitted(data, Estimation(method="mml")).lines.endswith("... and 30 more: --out DIR keeps all")

@@ -1,8 +1,10 @@
 """Tables on disk: what is accepted, and the one line that refuses the rest."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irt
@@ -144,3 +146,34 @@ def test_a_table_of_many_columns_is_read_like_any_other(tmp_path: Path) -> None:
     broad.write_text("\n".join(lines))
     with pytest.raises(ValueError, match=r"broad\.csv:4: score 'x"):
         irt.read_responses(broad)
+
+
+def test_a_data_frame_is_read_like_the_file_it_would_be_written_to(tmp_path: Path) -> None:
+    data = irt.simulate(None, 6, facets={"llm": 2, "icl": 3}, seed=1).data
+    scores = data.scores.copy()
+    scores[0, 2] = np.nan
+    data = replace(data, scores=scores)
+    irt.write_responses(data, tmp_path / "long.csv")
+    long = pd.read_csv(tmp_path / "long.csv")
+    wide = pd.DataFrame(data.scores, columns=list(data.items), index=pd.Index(data.students, name="student"))
+    for table in (long, long.astype({"llm": "category"}), long.set_index(["student", "item"])):
+        read = irt.read_responses(table)
+        assert (read.students, read.items) == (data.students, data.items)
+        np.testing.assert_array_equal(read.scores, data.scores)
+        assert read.facets is not None
+        pd.testing.assert_frame_equal(read.facets, data.facets)
+    for table in (wide, wide.reset_index()):
+        np.testing.assert_array_equal(irt.read_responses(table).scores, data.scores)
+    long.loc[4, "score"] = 3
+    with pytest.raises(ValueError, match="DataFrame:5: score '3' is not 0, 1 or empty"):
+        irt.read_responses(long)
+    with pytest.raises(ValueError, match="DataFrame:1: column 'q1' appears twice"):
+        irt.read_responses(wide.rename(columns={"q0": "q1"}))
+
+
+def test_one_student_is_enough_to_be_scored(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("student,q0,q1,q2\nnew,1,,0\n")
+    with pytest.raises(ValueError, match="answered by nobody"):
+        irt.read_responses(path)
+    assert irt.read_responses(path, for_scoring=True).asked.tolist() == [[True, False, True]]

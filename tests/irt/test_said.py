@@ -36,7 +36,11 @@ def test_labels_are_read_by_column(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("item,topic\nq1,law\n", r"labels\.csv:1: no column 'group'; a table item,group was wanted"),
-        ("item,group\nq1,law\nq1,art\n", r"labels\.csv:3: item 'q1' is 'art' here and 'law' above"),
+        ("item,group\n\nq1,law\nq1,art\n", r"labels\.csv:4: item 'q1' is 'art' here and 'law' above"),
+        ("item,group\nq1,\n", r"labels\.csv:2: group is empty \('q1,'\); a row item,group was wanted"),
+        ("item,group\n,law\n", r"labels\.csv:2: item is empty \(',law'\); a row item,group was wanted"),
+        ("item,group\nq1,law,x\n", r"labels\.csv:2: 3 cells; 2, as in the header, were wanted"),
+        ("item,group\nq2,law\n", r"labels\.csv: item 'q1' has no group; a row item,group for every item was wanted"),
         ("", r"labels\.csv: not a readable CSV"),
     ],
 )
@@ -44,12 +48,12 @@ def test_broken_labels_are_refused(content: str, message: str, tmp_path: Path) -
     path = tmp_path / "labels.csv"
     path.write_text(content)
     with pytest.raises(ValueError, match=message):
-        labels(path, "group")
+        labels(path, "group", ["q1"])
 
 
 def test_chosen_options_are_text_by_student(tmp_path: Path) -> None:
     path = tmp_path / "options.csv"
     path.write_text("student,q1,q2\ns1,1,\ns2,02,B\n")
     assert chosen_options(path).loc[["s2"]].to_numpy().tolist() == [["02", "B"]]
-    with pytest.raises(FileNotFoundError, match="no such file; a CSV table was wanted"):
+    with pytest.raises(FileNotFoundError, match="no such file; a CSV table of students by items was wanted"):
         chosen_options(tmp_path / "none.csv")

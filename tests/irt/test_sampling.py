@@ -11,8 +11,8 @@ from irt.checks.convergence import mixing
 from irt.design import build_design
 from irt.fitting import nuts
 from irt.fitting.outcome import Settings
-from irt.fitting.sampled import Sampled, Sampler
-from irt.model import Priors, Problem, build_problem, report_scale
+from irt.fitting.sampled import Sampled
+from irt.model import Priors, Problem, build_problem
 from irt.responses import Floats
 
 FACETS = {"retriever": 3, "shots": 2}
@@ -40,16 +40,17 @@ def test_a_run_ends_when_enough_is_known(tiny: Problem) -> None:
     assert told[-1][0] == 2 * (100 + 500)
     whole = nuts.sample(tiny, settings)
     assert whole.draws == 2000
-    np.testing.assert_array_equal(whole.raw.theta[:500], sampled.raw.theta[:500])
+    np.testing.assert_array_equal(whole.values["theta"][:500], sampled.values["theta"][:500])
 
 
 def test_trials_without_answers_leave_the_prior(tiny: Problem) -> None:
     empty = Problem(counted(0 * tiny.successes, 0 * tiny.attempts), tiny.design, "1pl", tiny.chance)
-    raw = nuts.sample(empty, Settings(seed=2, warmup=100, draws=1000)).raw
-    # Half-normal with scale 2, normal with scale 2, log-normal with log scale .5.
-    assert np.mean(raw.spread_b**2) == pytest.approx(4, rel=0.25)
-    assert np.std(raw.centre_b) == pytest.approx(2, rel=0.15)
-    assert np.std(np.log(raw.residual_scale)) == pytest.approx(0.5, rel=0.15)
+    values = nuts.sample(empty, Settings(seed=2, warmup=100, draws=1000)).values
+    # In logits: half-normal with scale 2, normal with scale 2, log-normal with log scale .5.
+    unit = values["a"][:, 0]
+    assert np.mean((unit * values["spread_b"]) ** 2) == pytest.approx(4, rel=0.25)
+    assert np.std(unit * values["centre_b"]) == pytest.approx(2, rel=0.15)
+    assert np.std(np.log(unit)) == pytest.approx(0.5, rel=0.15)
 
 
 @pytest.mark.slow
@@ -59,7 +60,7 @@ def test_pymc_and_numpyro_agree_within_monte_carlo_error(model: str) -> None:
 
     settings = Settings(seed=3, warmup=500, draws=1000)
     given = _problem(model)
-    z = _differences(*(_means(sampler, given, settings) for sampler in (nuts.sample, pymc_model.sample)))
+    z = _differences(*(_means(sample(given, settings)) for sample in (nuts.sample, pymc_model.sample)))
     assert len(z) > 20
     assert np.max(np.abs(z)) < 4.5
     assert np.mean(z**2) < 2.0
@@ -88,12 +89,11 @@ def _problem(model: str) -> Problem:
     return build_problem(data, build_design(data, list(FACETS), [list(FACETS)]), "2pl", 4, Priors())
 
 
-def _means(sampler: Sampler, given: Problem, settings: Settings) -> tuple[Floats, Floats]:
+def _means(sampled: Sampled) -> tuple[Floats, Floats]:
     """Posterior means of every reported quantity that varies, and their squared Monte Carlo errors."""
-    reported = report_scale(sampler(given, settings).raw, given.design)
     means, errors = [], []
-    for values in reported.values():
-        draws = values.reshape(settings.chains, settings.draws, -1)
+    for values in sampled.values.values():
+        draws = values.reshape(sampled.chains, sampled.draws // sampled.chains, -1)
         varies = np.ptp(draws, axis=(0, 1)) > 1e-9
         means.append(draws.mean(axis=(0, 1))[varies])
         errors.append((draws.var(axis=(0, 1)) / mixing(draws).ess_bulk)[varies])

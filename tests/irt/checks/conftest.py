@@ -12,6 +12,8 @@ import pytest
 
 import irt
 from irt.kernels import ItemParameters, probability
+from tests.irt.lsat import LSAT7_2PL
+from tests.irt.lsat import lsat7 as section_7
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "irt_classic"
 FILES = {"LSAT6": "lsat6.csv", "LSAT7": "lsat7.csv", "SAT12": "sat12.csv", "SAT12_fixed32": "sat12_fixed32.csv"}
@@ -44,14 +46,8 @@ def classic() -> Callable[[str, str], Classic]:
 
 @pytest.fixture(scope="session")
 def lsat7() -> Classic:
-    """LSAT section 7 (Bock & Lieberman 1970), 1000 x 5, with the 2PL estimates of mirt 1.47 rounded to 4 digits."""
-    counts = [12, 19, 1, 7, 3, 19, 3, 17, 10, 5, 3, 7, 7, 23, 8, 28, 7, 39, 11, 34, 14, 51, 15, 90, 6, 25, 7, 35, 18, 136, 32, 308]  # noqa: E501  # fmt: skip
-    patterns = np.array([[(number >> (4 - item)) & 1 for item in range(5)] for number in range(32)], dtype=float)
-    scores = np.repeat(patterns, counts, axis=0)
-    a = np.array([0.9875, 1.0808, 1.7075, 0.7650, 0.7357])
-    b = -np.array([1.8559, 0.8080, 1.8052, 0.4860, 1.8545]) / a
-    data = irt.ResponseMatrix(scores, tuple(f"s{index}" for index in range(1000)), tuple(f"i{n}" for n in range(1, 6)))
-    return Classic(data, ItemParameters(a, b, np.zeros(5), np.ones(5)), {}, SHARED)
+    """LSAT section 7 with the 2PL estimates of mirt."""
+    return Classic(section_7(), LSAT7_2PL, {}, SHARED)
 
 
 class Drawn(NamedTuple):

@@ -8,8 +8,8 @@ import pytest
 
 import irt
 from irt.checks import dependence
-from irt.checks.replicas import residuals
 from irt.kernels import ItemParameters
+from irt.residuals import residuals
 from irt.tables import residual_correlations
 
 

@@ -1,6 +1,7 @@
 """Mean squares: closed forms, calibration against replicas, and power."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ from scipy.stats import binom
 
 import irt
 from irt.checks import item_residuals
-from irt.checks.replicas import Residuals, replicas, residuals
-from irt.checks.residual_fit import mean_squares
+from irt.checks.replicas import replicas
+from irt.curves import item_misfit
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
+from irt.residuals import Residuals, item_mean_squares, mean_squares, residuals
 
 
 def test_mean_squares_equal_their_definition_item_by_item() -> None:
@@ -36,6 +38,31 @@ def test_mean_squares_equal_their_definition_item_by_item() -> None:
         assert found.outfit_z[item] == pytest.approx((np.cbrt(found.outfit[item]) - 1) * 3 / sd + sd / 3)
         sd = np.sqrt((fourth - w**2).sum()) / w.sum()
         assert found.infit_z[item] == pytest.approx((np.cbrt(found.infit[item]) - 1) * 3 / sd + sd / 3)
+
+
+def test_a_fits_items_and_its_check_tell_the_same_mean_squares() -> None:
+    data = irt.simulate(None, 20, facets={"llm": 4, "retriever": 8}, seed=2).data
+    scores = data.scores.copy()
+    scores[1:, 3] = scores[0, :4] = np.nan
+    scores[3, 3] = 1
+    fit = irt.fit(replace(data, scores=scores, facets=None), method="map", seed=0)
+    checked, drawn = item_residuals(fit.data, fit.parameters, 2), item_misfit(fit)
+    for name in ("infit", "outfit"):
+        wanted = checked[name].to_numpy(float, na_value=np.nan)
+        assert np.isnan(wanted).tolist() == [item == "q3" for item in data.items]
+        np.testing.assert_array_equal(fit.items[name], wanted)
+        np.testing.assert_array_equal(drawn[name], wanted)
+        np.testing.assert_array_equal(drawn[f"{name}_z"], checked[f"{name}_z"].to_numpy(float, na_value=np.nan))
+
+
+def test_mean_squares_do_not_depend_on_how_a_table_is_cut(
+    draw: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = draw(40, 9, seed=6)
+    whole = item_mean_squares(one.data, one.items)
+    monkeypatch.setattr("irt.residuals.CELLS", 100)
+    for name, values in item_mean_squares(one.data, one.items)._asdict().items():
+        np.testing.assert_allclose(values, getattr(whole, name), rtol=1e-10)
 
 
 def test_standardised_mean_squares_are_standard_normal_at_the_true_abilities(draw: Callable[..., Any]) -> None:

@@ -1,0 +1,42 @@
+"""Which methods and backends fit which models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from irt.model import MODELS, SHARED_GUESSING
+
+RATINGS = "grm"
+"""The graded response model."""
+BACKENDS: Mapping[str, tuple[str, ...]] = {
+    "nuts": ("numpyro", "pymc"),
+    "map": ("numpy",),
+    "laplace": ("numpy",),
+    "mml": ("numpy",),
+    "svi": ("jax",),
+}
+"""Backends of each method for right and wrong answers, the default first."""
+RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": ("numpy",)}
+METHODS = tuple(BACKENDS)
+
+
+def require_known(model: str, method: str, backend: str | None, interval: float, chains: int) -> str:
+    """The backend to fit with, by default the method's first; ValueError for what does not exist or go together."""
+    if model not in (*MODELS, SHARED_GUESSING, "auto", RATINGS):
+        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted ({RATINGS} for ratings)")
+    if method not in METHODS:
+        raise ValueError(f"unknown method '{method}'; {', '.join(METHODS[:-1])} or {METHODS[-1]} were wanted")
+    if model == SHARED_GUESSING and method != "mml":
+        raise ValueError(f"model '{model}' is fitted by method 'mml', not '{method}'")
+    backends = RATING_BACKENDS if model == RATINGS else BACKENDS
+    if method not in backends:
+        raise ValueError(f"model '{model}' has no method '{method}'; {' or '.join(backends)} were wanted")
+    backend = backends[method][0] if backend is None else backend
+    if backend not in backends[method]:
+        wanted = " or ".join(backends[method])
+        raise ValueError(f"model '{model}' by '{method}' has no backend '{backend}'; {wanted} was wanted")
+    if not 0 < interval < 1:
+        raise ValueError(f"interval {interval:g} is not a probability between 0 and 1")
+    if method == "nuts" and chains < 2:
+        raise ValueError(f"{chains} chain cannot be checked for convergence; at least 2 were wanted")
+    return backend
