@@ -121,17 +121,16 @@ def generate(
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
     from ragexam.config import of_generate
-    from ragexam.contents import statistics_in_words
+    from ragexam.contents import inventory_in_words, statistics_in_words
     from ragexam.run import run_exam
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
     result = run_exam(settings, Progress(quiet=quiet))
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
-    table = statistics_in_words(result["statistics"])
-    show(
-        result, as_json=as_json, lines=f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}\n{table}"
-    )
+    tables = f"{inventory_in_words(result['corpus'])}\n\n{statistics_in_words(result['statistics'])}"
+    said = f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}"
+    show(result, as_json=as_json, lines=f"{tables}\n\n{said}")
 
 
 @app.command(epilog="Example: ragexam sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine")

@@ -36,7 +36,7 @@ from rag.retrievers import build_retriever
 from rag.sitting import sit
 from rag.weights import download_bytes, find, is_embedded, locate
 from ragexam.config import Config, ExamConfig, GridSettings
-from ragexam.contents import statistics
+from ragexam.contents import inventory, statistics
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.progress import Progress, Report
@@ -72,7 +72,7 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
             "n_questions": len(exam),
             "pool": pool,
             "dropped": dict(dropped.most_common()),
-            "corpus": steps.record.content.get("corpus"),
+            "corpus": _inventory(steps),
             "statistics": statistics(folder.path),
         }
 
@@ -218,6 +218,12 @@ def contexts(exam: Exam) -> list[Chunk]:
         for q in exam.questions
     }
     return list(found.values())
+
+
+def _inventory(steps: Steps) -> dict[str, Any]:
+    """The table of the corpus that the run keeps; made now for a run that an earlier release cut."""
+    kept = dict(steps.record.content.get("corpus", {}))
+    return kept if "documents" in kept else inventory(str(steps.folder.path))
 
 
 def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel, report: Report) -> None:

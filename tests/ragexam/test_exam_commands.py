@@ -50,7 +50,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("generated") / "run"
     done = generate("python-docs", folder, "--sample", "20")
     assert done.returncode == 0, done.stderr
-    for part in ("surviving", "unparsable", "always the best position", "by bloom", "20 questions; dropped:"):
+    for part in (
+        "vocabulary",
+        "surviving",
+        "unparsable",
+        "always the best position",
+        "by bloom",
+        "20 questions; dropped:",
+    ):
         assert part in done.stdout
     return folder
 
