@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from exam_gen.lines import Record, json_lines, kind
+from exam_gen.lines import Record, json_lines, shown
 from exam_gen.records import Chunk, Document, Dropped, Exam, Question
 
 FORMAT = 1
@@ -109,7 +109,7 @@ def question_of(record: Record) -> Question:
     choices = _strings(record.fields.get("choices"), record, "choices")
     key = record.fields.get("answer")
     if isinstance(key, bool) or not isinstance(key, int):
-        raise ValueError(f"{record.place}: answer is {_shown(key)}; wanted the index of a choice")
+        raise ValueError(f"{record.place}: answer is {shown(key)}; wanted the index of a choice")
     if not 0 <= key < len(choices):
         raise ValueError(f"{record.place}: answer is {key}; wanted an index from 0 to {len(choices) - 1}")
     labels = _mapping(record, "labels")
@@ -127,12 +127,23 @@ def question_of(record: Record) -> Question:
     )
 
 
+def check_choices(choices: Sequence[str], place: str) -> None:
+    """Refuse what no exam may ask: fewer than two choices, a blank one, two equal ones; `place` begins the error."""
+    if len(choices) < 2:
+        raise ValueError(f"{place}: choices are {len(choices)}; wanted at least 2")
+    for number, choice in enumerate(choices):
+        if not choice.strip():
+            raise ValueError(f"{place}: choice {number} is blank; wanted some text")
+        if choice in choices[:number]:
+            raise ValueError(f"{place}: choice {shown(choice)} stands twice; wanted distinct choices")
+
+
 def write_lines(path: str | Path, objects: Iterable[Mapping[str, object]]) -> None:
     """Write one JSON object per line, whole or not at all; on failure the earlier file stays.
 
     NaN and infinite numbers become null, numpy values plain ones.
     """
-    write_text(path, (_line({"format": FORMAT, **fields}) for fields in objects))
+    write_text(path, map(line_of, objects))
 
 
 def write_text(path: str | Path, parts: Iterable[str]) -> None:
@@ -162,12 +173,22 @@ def write_text(path: str | Path, parts: Iterable[str]) -> None:
 def read_records(path: str | Path) -> Iterator[Record]:
     """The objects of a JSON-lines file of a version these readers understand."""
     for record in json_lines(Path(path)):
-        version = record.fields.get("format", FORMAT)
-        if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FORMAT:
-            raise ValueError(
-                f"{record.place}: format is {_shown(version)}; wanted at most {FORMAT}, written by this release"
-            )
+        check_format(record)
         yield record
+
+
+def check_format(record: Record) -> None:
+    """Refuse a record of a newer version than these readers understand."""
+    version = record.fields.get("format", FORMAT)
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FORMAT:
+        raise ValueError(
+            f"{record.place}: format is {shown(version)}; wanted at most {FORMAT}, written by this release"
+        )
+
+
+def line_of(fields: Mapping[str, object]) -> str:
+    """The line of an object: its version, then its fields; NaN becomes null, numpy values plain ones."""
+    return json.dumps(_plain({"format": FORMAT, **fields}), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _umask() -> int:
@@ -178,10 +199,6 @@ def _umask() -> int:
 
 def _fields(record: object, names: str) -> _Object:
     return {name: getattr(record, name) for name in names.split()}
-
-
-def _line(fields: _Object) -> str:
-    return json.dumps(_plain(fields), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _plain(value: object) -> object:
@@ -238,13 +255,7 @@ def _chunk(record: Record) -> Chunk:
 
 def _checked(record: Record) -> Question:
     question = question_of(record)
-    if len(question.choices) < 2:
-        raise ValueError(f"{record.place}: choices are {len(question.choices)}; wanted at least 2")
-    for number, choice in enumerate(question.choices):
-        if not choice.strip():
-            raise ValueError(f"{record.place}: choice {number} is blank; wanted some text")
-        if choice in question.choices[:number]:
-            raise ValueError(f"{record.place}: choice {_shown(choice)} stands twice; wanted distinct choices")
+    check_choices(question.choices, record.place)
     return question
 
 
@@ -255,20 +266,20 @@ def _string(record: Record, name: str, default: str | None = None) -> str:
     if name not in record.fields:
         raise ValueError(f"{record.place}: no field {name!r}; wanted {name!r}")
     if not isinstance(value, str) or (default is None and not value):
-        raise ValueError(f"{record.place}: {name} is {_shown(value)}; wanted a string that is not empty")
+        raise ValueError(f"{record.place}: {name} is {shown(value)}; wanted a string that is not empty")
     return value
 
 
 def _integer(record: Record, name: str) -> int:
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{record.place}: {name} is {_shown(value)}; wanted a whole number")
+        raise ValueError(f"{record.place}: {name} is {shown(value)}; wanted a whole number")
     return value
 
 
 def _strings(value: object, record: Record, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError(f"{record.place}: {name} is {_shown(value)}; wanted a list of strings")
+        raise ValueError(f"{record.place}: {name} is {shown(value)}; wanted a list of strings")
     return tuple(value)
 
 
@@ -277,13 +288,5 @@ def _mapping(record: Record, name: str) -> dict[str, object]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ValueError(f"{record.place}: {name} is {_shown(value)}; wanted an object")
+        raise ValueError(f"{record.place}: {name} is {shown(value)}; wanted an object")
     return value
-
-
-def _shown(value: object) -> str:
-    """A value short enough for an error line."""
-    if isinstance(value, list | dict):
-        return f"a {kind(value)}"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."

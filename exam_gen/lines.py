@@ -82,3 +82,11 @@ def kind(value: object) -> str:
         return "null"
     names = {bool: "boolean", int: "number", float: "number", str: "string", list: "list", dict: "object"}
     return names.get(type(value), type(value).__name__)
+
+
+def shown(value: object) -> str:
+    """A JSON value short enough for an error line."""
+    if isinstance(value, list | dict):
+        return f"a {kind(value)}"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

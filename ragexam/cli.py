@@ -199,6 +199,38 @@ def report(
     show(summarize(run) if as_json else {}, as_json=as_json, lines=str(page))
 
 
+@app.command(epilog="Example: ragexam view runs/quickstart")
+def view(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    write: Annotated[
+        bool, typer.Option("--write", help="Write reviewed.jsonl from the edits so far; no page.")
+    ] = False,
+    audit: Annotated[
+        int | None, typer.Option("--audit", metavar="N", min=1, help="Judge N survivors and N drops blindly.")
+    ] = None,
+    seed: Seed = 0,
+    sheet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --audit: write the blind items to a file; no page.")
+    ] = None,
+    result: Annotated[bool, typer.Option("--result", help="With --audit: what was judged so far; no page.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Read an exam on a local page: accept, edit, retire, restore its questions; or audit it blindly."""
+    from ragexam.review.session import Audit, audit_session, review_session
+
+    if audit is None and (sheet is not None or result):
+        raise ValueError(f"--{'result' if result else 'sheet'}: wanted --audit N with it")
+    if audit is not None and write:
+        raise ValueError("--write: found with --audit; wanted one of them")
+    progress = Progress()
+    if audit is None:
+        found, lines = review_session(run, port, progress, page=not write)
+    else:
+        found, lines = audit_session(run, Audit(audit, seed, sheet, page=not result and sheet is None), port, progress)
+    show(found, as_json=as_json, lines=lines)
+
+
 @app.command(epilog="Example: ragexam doctor")
 def doctor(as_json: AsJson = False) -> None:
     """Say what this machine has: versions, processors, memory, disk, models at hand."""

@@ -49,6 +49,31 @@ class RunFolder:
         return self.path / "dropped.jsonl"
 
     @property
+    def edits(self) -> Path:
+        """What a reader decided about the questions: a log, only ever added to."""
+        return self.path / "edits.jsonl"
+
+    @property
+    def reviewed(self) -> Path:
+        """The exam after a reader's edits; the run's own exam stays, because its answers belong to it."""
+        return self.path / "reviewed.jsonl"
+
+    @property
+    def reviewed_dropped(self) -> Path:
+        """Everything that is not in the reviewed exam."""
+        return self.path / "reviewed-dropped.jsonl"
+
+    @property
+    def audit(self) -> Path:
+        """Blind judgments of survivors and drops: a log, only ever added to."""
+        return self.path / "audit.jsonl"
+
+    @property
+    def checks(self) -> Path:
+        """The tables of `ragexam check RUN/fit --out RUN/checks`."""
+        return self.path / "checks"
+
+    @property
     def shots(self) -> Path:
         """The calibration pool: questions shown as examples, never asked."""
         return self.path / "shots.jsonl"

@@ -84,6 +84,8 @@ def run_sitting(
     if engine != "local":
         raise ValueError(f"--engine {engine}: unknown; wanted local")
     source = RunFolder(exam_path if exam_path.is_dir() else exam_path.parent)
+    if exam_path.is_dir() and source.reviewed.exists():
+        progress.say(f"{source.exam} is sat, not {source.reviewed.name}; to sit that one, name it and another --out")
     exam = with_sources(read_exam(source.exam if exam_path.is_dir() else exam_path))
     folder = RunFolder(out)
     with folder.held():

@@ -16,6 +16,9 @@ from typing import Any
 
 import pytest
 
+from exam_gen import read_exam
+from ragexam.review import Desk
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 CONFIG = """\
@@ -253,3 +256,25 @@ def test_an_exam_without_contexts_or_chunks_is_refused(tmp_path: Path) -> None:
     sat = ragexam("sit", str(exam), "--pipelines", str(grid), "--out", str(tmp_path / "out"), "--quiet")
     assert sat.returncode == 2
     assert "question 'q1' has no context" in sat.stderr
+
+
+def test_a_reviewed_exam_is_sat_in_a_folder_of_its_own(finished: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished / "run", run)
+    desk = Desk(run)
+    first, second, *_ = desk.files.exam.ids
+    desk.act(first, "retire", seen=0, content={})
+    desk.act(second, "edit", seen=1, content={"question": "Which word completes the statement as it was reviewed?"})
+    desk.write()
+    reviewed = read_exam(run / "reviewed.jsonl")
+    grid = tmp_path / "grid.yaml"
+    grid.write_text('llms: ["python:examinees:careful"]\nretrievers: [bm25, oracle]\nshots: [1]\n')
+    refused = ragexam("sit", str(run / "reviewed.jsonl"), "--pipelines", str(grid), "--out", str(run))
+    assert refused.returncode == 2
+    assert f"wanted {reviewed.hash}; choose another --out" in refused.stderr
+    sat = ragexam("sit", str(run / "reviewed.jsonl"), "--pipelines", str(grid), "--out", str(tmp_path / "again"))
+    assert sat.returncode == 0, sat.stderr
+    rows = (tmp_path / "again" / "responses.csv").read_text().splitlines()[1:]
+    assert {row.split(",")[1] for row in rows} == set(reviewed.ids)
+    said = ragexam("sit", str(run), "--pipelines", str(grid), "--out", str(tmp_path / "first"))
+    assert "exam.jsonl is sat, not reviewed.jsonl" in said.stderr

@@ -64,14 +64,14 @@ class Chromium:
         os.close(self._read)
         shutil.rmtree(self._profile, ignore_errors=True)
 
-    def open(self, page: Path, *, width: int, height: int = 900, dark: bool = False) -> None:
-        """Load a file at a width in CSS pixels and wait until it stands."""
+    def open(self, page: Path | str, *, width: int, height: int = 900, dark: bool = False) -> None:
+        """Load a file or an address at a width in CSS pixels and wait until it stands."""
         phone = width < 600
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.send("Emulation.setEmulatedMedia", media="", features=features)
         self.events.clear()
-        self.send("Page.navigate", url=page.resolve().as_uri())
+        self.send("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         self._wait_for("Page.loadEventFired")
 
     def evaluate(self, script: str) -> Any:
@@ -79,6 +79,29 @@ class Chromium:
         found = self.send("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
+
+    def press(self, key: str, *, control: bool = False) -> None:
+        """Press a key as a person would: a character, or a name such as `Enter`."""
+        codes = {"Enter": 13, "Escape": 27, "Tab": 9}
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 and not control else "")
+        common = {
+            "key": key,
+            "modifiers": 2 if control else 0,
+            "windowsVirtualKeyCode": codes.get(key) or ord(key.upper()),
+        }
+        self.send("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **common)
+        self.send("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def write(self, text: str) -> None:
+        """Type a text where the focus is, in place of what is selected."""
+        self.send("Input.insertText", text=text)
+
+    def wait_until(self, script: str, seconds: float = 15.0) -> None:
+        """Wait until a JavaScript expression holds."""
+        end = time.monotonic() + seconds
+        while not self.evaluate(script):
+            assert time.monotonic() < end, f"never came true: {script}"
+            time.sleep(0.02)
 
     def screenshot(self, path: Path, *, whole: bool = True) -> None:
         """A picture of the page."""
@@ -96,17 +119,20 @@ class Chromium:
 
     def send(self, method: str, **params: object) -> Any:
         """Call a method of the debugging protocol and return its result."""
-        self._count += 1
-        number = self._count
-        message: dict[str, object] = {"id": number, "method": method, "params": params}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._write, json.dumps(message).encode() + b"\0")
+        number = self._call(method, **params)
         while True:
             found = self._next()
             if found.get("id") == number:
                 assert "error" not in found, found
                 return found["result"]
+
+    def _call(self, method: str, **params: object) -> int:
+        self._count += 1
+        message: dict[str, object] = {"id": self._count, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        return self._count
 
     def _wait_for(self, method: str) -> None:
         end = time.monotonic() + _PATIENCE
@@ -123,4 +149,7 @@ class Chromium:
         found: dict[str, Any] = json.loads(line)
         if "method" in found:
             self.events.append(found)
+        if found.get("method") == "Page.javascriptDialogOpening":
+            # Nobody sits here to answer; a page that asks before it is left would wait for ever.
+            self._call("Page.handleJavaScriptDialog", accept=True)
         return found

@@ -1,0 +1,57 @@
+"""Reading what a review needs of a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from exam_gen.files import read_chunks, read_dropped, read_exam
+from exam_gen.records import Dropped, Exam, Question
+from ragexam.folder import RunFolder
+
+
+class RunFiles:
+    """The exam, the dropped questions and the passages of a run; raises `ValueError` in one line when it is none."""
+
+    def __init__(self, run: Path) -> None:
+        self.folder = RunFolder(run)
+        if not self.folder.exam.is_file():
+            found = "no exam.jsonl" if run.is_dir() else "no such folder"
+            raise ValueError(f"{run}: {found}; wanted a run folder, whose exam.jsonl holds the questions")
+        self._stamps = self._stamped()
+        self.exam: Exam = read_exam(self.folder.exam)
+        dropped = self.folder.dropped
+        self.dropped: Sequence[Dropped] = read_dropped(dropped) if dropped.is_file() else ()
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.folder.path.resolve().name
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on when the exam has been written anew: decisions would be about questions that are gone."""
+        if self._stamped() != self._stamps:
+            raise ValueError(f"{self.folder.exam}: written anew since it was read; start ragexam view again")
+
+    def _stamped(self) -> list[tuple[int, int]]:
+        found = [path.stat() for path in (self.folder.exam, self.folder.dropped) if path.exists()]
+        return [(one.st_mtime_ns, one.st_size) for one in found]
+
+    @cached_property
+    def passages(self) -> dict[str, str]:
+        """The text of each chunk; empty without chunks."""
+        path = self.folder.chunks
+        return {one.id: one.text for one in read_chunks(path)} if path.is_file() else {}
+
+    def passage(self, question: Question | None, chunk_id: str = "") -> str:
+        """The passage a question was written from, by its own context or by its chunk."""
+        if question is not None and question.context:
+            return question.context
+        return self.passages.get(question.chunk_id if question else chunk_id, "")
+
+
+def now() -> str:
+    """The time of a decision: UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
