@@ -1,17 +1,36 @@
-"""The source paper's way of writing: one free-text request for stem, choices and key, parsed afterwards."""
+"""One request for stem, choices and key: in free text, the source paper's way, or as JSON; parsed afterwards."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from exam_gen.filters import Filter, standard_filters
-from exam_gen.parser import Unparsable, parse
-from exam_gen.prompts import PAPER_VERSION, paper_prompt
+from exam_gen.json_replies import parse_json
+from exam_gen.model import NoReply, Prompt, Schema
+from exam_gen.parser import Parsed, Unparsable, parse
+from exam_gen.prompts import JSON_VERSION, PAPER_VERSION, QUESTION_SCHEMA, json_prompt, paper_prompt
 from exam_gen.records import Chunk, Dropped, Question
 from exam_gen.replies import CachedModel
 
 MAX_TOKENS = 220
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a question is asked for and read: version, prompt of title and passage, parser, schema of the reply."""
+
+    version: str
+    prompt: Callable[[str, str], Prompt]
+    parse: Callable[[str], Parsed | Unparsable]
+    schema: Schema | None = None
+
+
+FORMS = {
+    "paper": Form(PAPER_VERSION, paper_prompt, parse),
+    "json": Form(JSON_VERSION, json_prompt, parse_json, QUESTION_SCHEMA),
+}
 
 
 def write_free(
@@ -21,6 +40,7 @@ def write_free(
     batch: int,
     seed: int,
     report: Callable[[int, int], None],
+    mode: str = "paper",
 ) -> tuple[list[Question], list[Dropped]]:
     """One question per chunk, in the given order, until `wanted` survive parsing and the standard filters.
 
@@ -28,27 +48,31 @@ def write_free(
     """
     kept: list[Question] = []
     dropped: list[Dropped] = []
-    filters = standard_filters()
+    filters, form = standard_filters(), FORMS[mode]
     for start in range(0, len(chunks), batch):
         group = chunks[start : start + batch]
-        prompts = [paper_prompt(chunk.title, chunk.text) for chunk in group]
-        texts = model.generate(prompts, max_tokens=MAX_TOKENS, seed=seed)
+        prompts = [form.prompt(chunk.title, chunk.text) for chunk in group]
+        texts = model.replies(prompts, max_tokens=MAX_TOKENS, seed=seed, schema=form.schema)
         for chunk, raw in zip(group, texts, strict=True):
-            read = _read(chunk, raw, model.name, seed, filters)
+            read = _read(chunk, raw, form, model.name, seed, filters)
             if isinstance(read, Dropped):
                 dropped.append(read)
             elif len(kept) < wanted:
                 kept.append(read)
             else:
-                dropped.append(Dropped("beyond the wanted number", raw, chunk.id, read))
+                dropped.append(Dropped("beyond the wanted number", str(raw), chunk.id, read))
         report(len(kept), wanted)
         if len(kept) >= wanted:
             break
     return kept, dropped
 
 
-def _read(chunk: Chunk, raw: str, model: str, seed: int, filters: Sequence[Filter]) -> Question | Dropped:
-    parsed = parse(raw)
+def _read(
+    chunk: Chunk, raw: str | NoReply, form: Form, model: str, seed: int, filters: Sequence[Filter]
+) -> Question | Dropped:
+    if isinstance(raw, NoReply):
+        return Dropped(f"no reply: {raw.reason}", "", chunk.id)
+    parsed = form.parse(raw)
     if isinstance(parsed, Unparsable):
         return Dropped(f"unparsable: {parsed.kind}", raw, chunk.id)
     digest = hashlib.sha256(f"{chunk.id}\n{parsed.stem}".encode()).hexdigest()[:10]
@@ -61,7 +85,7 @@ def _read(chunk: Chunk, raw: str, model: str, seed: int, filters: Sequence[Filte
         chunk_id=chunk.id,
         topic=chunk.topic,
         context=chunk.text,
-        metadata={"model": model, "prompt": PAPER_VERSION, "seed": seed, "title": chunk.title},
+        metadata={"model": model, "prompt": form.version, "seed": seed, "title": chunk.title},
     )
     reason = next((reason for rule in filters if (reason := rule(question))), None)
     return Dropped(reason, raw, chunk.id, question) if reason else question

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+Schema = Mapping[str, object]
+"""A JSON schema; of a kind `rag.json_shape` knows where a local model is to be held to it."""
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -55,4 +59,53 @@ class LanguageModel(Protocol):
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         """Log-likelihood of each continuation right after the prompt, the prompt encoded once."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoReply:
+    """What stands where a reply would, when a model could not be brought to give one; `reason` says why."""
+
+    reason: str
+
+
+class Arrival(NamedTuple, Generic[Value]):
+    """One answer as it comes: the place of its prompt, the answer, and the tokens it is billed for."""
+
+    place: int
+    value: Value | NoReply
+    prompt_tokens: int
+    written_tokens: int
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """A language model elsewhere: its answers come one by one, and none depends on what was asked beside it."""
+
+    def replies(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+        schema: Schema | None = None,
+    ) -> Iterator[Arrival[str]]:
+        """A reply to each prompt, in any order; with a schema, JSON of that shape where the server can do it."""
+        ...
+
+    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+        """The log-likelihoods of each prompt's continuations, in any order."""
+        ...
+
+
+@runtime_checkable
+class Shaped(Protocol):
+    """A language model that can be held to JSON of a given shape."""
+
+    def generate_json(
+        self, prompts: Sequence[Prompt], schema: Schema, *, max_tokens: int, temperature: float = 0.0, seed: int = 0
+    ) -> list[str]:
+        """One JSON text per prompt, as one batch."""
         ...

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from exam_gen.model import Prompt
+from exam_gen.model import Prompt, Schema
 
 STEM_VERSION = "stem-4"
 COMPLETION_VERSION = "completion-1"
 ANSWER_VERSION = "answer-1"
+LETTERS_VERSION = "letters-1"
 PAPER_VERSION = "paper-1"
+JSON_VERSION = "json-1"
 
 GAP = "____"
 
@@ -100,6 +103,23 @@ def closed_prompt(stem: str) -> Prompt:
     return Prompt(f"Question: {stem}\nAnswer in a few words.", reply="Answer:")
 
 
+def open_letters_prompt(title: str, passage: str, stem: str, candidates: Sequence[str]) -> Prompt:
+    """Ask which of the candidates the passage makes right."""
+    return Prompt(
+        f'{title}\n"""\n{passage}\n"""\n\n{_listed(stem, candidates)}\n'
+        "Which candidates answer the question rightly according to the text? "
+        "Reply with their letters alone, separated by commas, or with none."
+    )
+
+
+def closed_letters_prompt(stem: str, candidates: Sequence[str]) -> Prompt:
+    """Ask for the right one of the candidates without a passage."""
+    return Prompt(
+        f"{_listed(stem, candidates)}\n"
+        "Which candidate answers the question rightly? Reply with its letter alone; guess if you must."
+    )
+
+
 def paper_prompt(title: str, passage: str) -> Prompt:
     """One free-text request for a question with four candidates, in the spirit of the source paper."""
     user = (
@@ -109,3 +129,33 @@ def paper_prompt(title: str, passage: str) -> Prompt:
         "Use this layout:\nQuestion: ...\nA) ...\nB) ...\nC) ...\nD) ...\nCorrect Answer: the letter"
     )
     return Prompt(user)
+
+
+QUESTION_SCHEMA: Schema = {
+    "type": "object",
+    "properties": {
+        "question": {"type": "string"},
+        "choices": {"type": "array", "items": {"type": "string"}, "minItems": 4, "maxItems": 4},
+        "answer": {"type": "string", "enum": ["A", "B", "C", "D"]},
+    },
+    "required": ["question", "choices", "answer"],
+    "additionalProperties": False,
+}
+"""The shape of a question written as JSON."""
+
+
+def json_prompt(title: str, passage: str) -> Prompt:
+    """One request for a question as a JSON object."""
+    user = (
+        f"Here is some documentation on {title}:\n\n{passage}\n\n"
+        "Write one difficult multiple-choice exam question about it. The question must make sense without the "
+        "documentation, have four short candidates, and exactly one right answer.\n"
+        'Reply with a JSON object alone. Its members are "question", "choices" (a list of the four candidates) and '
+        '"answer" (the letter of the right one, from A for the first to D for the last).'
+    )
+    return Prompt(user)
+
+
+def _listed(stem: str, candidates: Sequence[str]) -> str:
+    lines = [f"{chr(ord('A') + place)}) {text}" for place, text in enumerate(candidates)]
+    return "\n".join([f"Question: {stem}", "Candidates:", *lines])

@@ -6,12 +6,13 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from exam_gen.model import LanguageModel, Likelihoods, Prompt
+from exam_gen.model import Arrival, LanguageModel, Likelihoods, NoReply, Prompt, Remote, Schema, Shaped, Value
 
 _TABLE = """CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
@@ -50,7 +51,7 @@ class Reply:
 
 
 class ReplyStore:
-    """Rows by key in SQLite (write-ahead log); each `add` is one transaction, so a killed run keeps whole batches."""
+    """Rows by key in SQLite (write-ahead log); each `add` is one transaction, kept whole or not at all."""
 
     def __init__(self, path: Path | str) -> None:
         try:
@@ -118,55 +119,134 @@ class CachedModel:
         temperature: float = 0.0,
         seed: int = 0,
     ) -> list[str]:
-        """One reply per prompt; a batch that is not wholly in the store is written as a whole and kept at once."""
-        options = {"max_tokens": max_tokens, "stop": list(stop), "temperature": temperature, "seed": seed}
-        keys = [_key("text", self._identity, prompt, options) for prompt in prompts]
-        found = [self._store.get(key) for key in keys]
-        if not prompts or all(reply is not None for reply in found):
-            return [str(json.loads(reply.value)) for reply in self._count(found, cached=True)]
+        """One reply per prompt; raises OSError when a model elsewhere gave none to one of them."""
+        found = self.replies(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed)
+        return [self._given(one) for one in found]
+
+    def replies(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+        schema: Schema | None = None,
+    ) -> list[str | NoReply]:
+        """One reply per prompt, or why there is none; with a schema, JSON of that shape where the model can do it.
+
+        A local batch that is not wholly in the store is written as a whole and kept at once, because its replies depend
+        on each other's lengths. A model elsewhere is asked for what is missing, and each reply is kept as it comes; a
+        prompt without reply is not kept and will be asked again.
+        """
+        options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
+        named = {**options, "stop": list(stop), **({} if schema is None else {"schema": schema})}
+        keys = [_key("text", self._identity, prompt, named) for prompt in prompts]
+        missing = self._missing(keys)
+        model = self._model
+        if isinstance(model, Remote):
+            arrivals = model.replies([prompts[place] for place in missing], stop=stop, schema=schema, **options)
+            lost = self._keep_each(arrivals, [keys[place] for place in missing], json.dumps)
+            return self._read(keys, missing, lost, _as_text)
+        if not missing:
+            return self._read(keys, (), {}, _as_text)
         start = time.perf_counter()
-        texts = self._model.generate(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed)
+        if schema is not None and isinstance(model, Shaped):
+            texts = model.generate_json(prompts, schema, **options)
+        else:
+            texts = model.generate(prompts, stop=stop, **options)
         seconds = (time.perf_counter() - start) / len(prompts)
-        fresh = [
-            Reply(key, json.dumps(text), self._prompt_tokens(prompt), self._model.count_tokens(text), seconds)
-            for key, prompt, text in zip(keys, prompts, texts, strict=True)
-        ]
-        self._store.add(fresh)
-        kept = self._count([self._store.get(key) for key in keys], cached=False)
-        return [str(json.loads(reply.value)) for reply in kept]
+        self._store.add(
+            [
+                Reply(key, json.dumps(text), self._prompt_tokens(prompt), model.count_tokens(text), seconds)
+                for key, prompt, text in zip(keys, prompts, texts, strict=True)
+            ]
+        )
+        return self._read(keys, range(len(keys)), {}, _as_text)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
-        """Log-likelihood of each continuation right after the prompt."""
-        return self.all_log_likelihoods([(prompt, tuple(continuations))])[0]
+        """Log-likelihood of each continuation right after the prompt; raises OSError when there was no reply."""
+        (found,) = self.all_log_likelihoods([(prompt, tuple(continuations))])
+        return self._given(found)
 
-    def all_log_likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> list[Likelihoods]:
-        """`log_likelihoods` of several requests, kept in one transaction."""
+    def all_log_likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> list[Likelihoods | NoReply]:
+        """`log_likelihoods` of several requests, each kept as it comes, or why there are none."""
         keys = [_key("likelihoods", self._identity, prompt, list(choices)) for prompt, choices in asked]
-        found = [self._store.get(key) for key in keys]
-        fresh: list[Reply] = []
-        for key, reply, (prompt, choices) in zip(keys, found, asked, strict=True):
-            if reply is None:
-                start = time.perf_counter()
-                value = self._model.log_likelihoods(prompt, choices)
-                text = json.dumps([list(value.sums), list(value.tokens), value.prompt_tokens])
-                fresh.append(Reply(key, text, value.prompt_tokens, 0, time.perf_counter() - start))
-        self._store.add(fresh)
-        made = {reply.key for reply in fresh}
-        values = []
-        for key in keys:
-            (reply,) = self._count([self._store.get(key)], cached=key not in made)
-            sums, tokens, prompt_tokens = json.loads(reply.value)
-            values.append(Likelihoods(tuple(sums), tuple(tokens), prompt_tokens))
-        return values
+        missing = self._missing(keys)
+        wanted = [asked[place] for place in missing]
+        model = self._model
+        arrivals = model.likelihoods(wanted) if isinstance(model, Remote) else _one_by_one(model, wanted)
+        lost = self._keep_each(arrivals, [keys[place] for place in missing], _likelihoods_text)
+        return self._read(keys, missing, lost, _as_likelihoods)
 
-    def _count(self, replies: Sequence[Reply | None], *, cached: bool) -> list[Reply]:
-        kept = [reply for reply in replies if reply is not None]
-        for reply in kept:
-            self.usage += Usage(1, int(cached), reply.prompt_tokens, reply.written_tokens, reply.seconds)
-        return kept
+    def _missing(self, keys: Sequence[str]) -> list[int]:
+        """The places of the keys that are not in the store, each key once."""
+        first = {key: place for place, key in reversed(list(enumerate(keys)))}
+        return sorted(place for key, place in first.items() if self._store.get(key) is None)
+
+    def _keep_each(
+        self, arrivals: Iterable[Arrival[Value]], keys: Sequence[str], text: Callable[[Value], str]
+    ) -> dict[str, NoReply]:
+        """Keep each answer in a transaction of its own; returns the lost ones by key.
+
+        The seconds between two arrivals are the later one's: together they are the time that passed.
+        """
+        lost: dict[str, NoReply] = {}
+        before = time.perf_counter()
+        for one in arrivals:
+            now = time.perf_counter()
+            if isinstance(one.value, NoReply):
+                lost[keys[one.place]] = one.value
+                continue
+            value = text(one.value)
+            self._store.add([Reply(keys[one.place], value, one.prompt_tokens, one.written_tokens, now - before)])
+            before = now
+        return lost
+
+    def _read(
+        self, keys: Sequence[str], fresh: Iterable[int], lost: Mapping[str, NoReply], read: Callable[[str], Value]
+    ) -> list[Value | NoReply]:
+        """Every key's answer from the store, counted, or why it is lost."""
+        made = set(fresh)
+        found: list[Value | NoReply] = []
+        for place, key in enumerate(keys):
+            reply = self._store.get(key)
+            if reply is None:
+                found.append(lost.get(key) or NoReply("the model gave no answer to this prompt"))
+                continue
+            cost = (reply.prompt_tokens, reply.written_tokens, reply.seconds)
+            self.usage += Usage(1, int(place not in made), *cost)
+            found.append(read(reply.value))
+        return found
+
+    def _given(self, found: Value | NoReply) -> Value:
+        if isinstance(found, NoReply):
+            raise OSError(f"model {self.name}: no reply: {found.reason}")
+        return found
 
     def _prompt_tokens(self, prompt: Prompt) -> int:
         return sum(self._model.count_tokens(part) for part in (prompt.system, prompt.user, prompt.reply) if part)
+
+
+def _one_by_one(
+    model: LanguageModel, asked: Sequence[tuple[Prompt, tuple[str, ...]]]
+) -> Iterator[Arrival[Likelihoods]]:
+    for place, (prompt, choices) in enumerate(asked):
+        value = model.log_likelihoods(prompt, choices)
+        yield Arrival(place, value, value.prompt_tokens, 0)
+
+
+def _as_text(value: str) -> str:
+    return str(json.loads(value))
+
+
+def _likelihoods_text(value: Likelihoods) -> str:
+    return json.dumps([list(value.sums), list(value.tokens), value.prompt_tokens])
+
+
+def _as_likelihoods(value: str) -> Likelihoods:
+    sums, tokens, prompt_tokens = json.loads(value)
+    return Likelihoods(tuple(sums), tuple(tokens), prompt_tokens)
 
 
 def _settings(model: LanguageModel) -> object:

@@ -13,6 +13,7 @@ _MENTIONS_TEXT = re.compile(
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|we|our|us|my|you|your)\b")
 _QUESTION = re.compile(r"\b(?:what|which|who|whom|whose|where|when|why|how)\b", re.IGNORECASE)
+_ANEW = re.compile(r"\s*(?:What|Which|Who|Whom|Whose|Where|When|Why|How|In what|In which)\b")
 _ASKING = frozenset(
     ["name", "term", "excep", "metho", "funct", "attri", "class", "keywo", "varia", "numbe", "value", "type"]
 )
@@ -26,7 +27,9 @@ def read_stem(raw: str, *, title: str, key: str, sentence: str = "", opening: st
     With the `sentence` it was made from, it must also keep to it. A stem that names nothing of the document's title is
     given the title as its topic, so that it stands alone.
     """
-    stem = " ".join((opening + raw).strip().split("\n")[0].split())
+    # A chat model may begin the question anew instead of going on with it.
+    begun = "" if opening.strip() and _ANEW.match(raw) else opening
+    stem = " ".join((begun + raw).strip().split("\n")[0].split())
     end = stem.find("?")
     stem = stem[: end + 1] if end >= 0 else stem
     stem = stem[:1].upper() + stem[1:]

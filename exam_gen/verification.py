@@ -1,12 +1,34 @@
-"""Does the passage support the key and none of the wrong answers? Judged by the writer's own likelihoods."""
+"""Does the passage support the key and none of the wrong answers? Judged by likelihoods, or by letters asked for.
+
+The two are different measurements: likelihoods grade how sure a model is, letters say only what it answers. Which one
+was taken stands in every question's metadata.
+"""
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from exam_gen.distractors import Option
-from exam_gen.model import Likelihoods
+from exam_gen.model import Likelihoods, NoReply, Prompt
+from exam_gen.prompts import (
+    ANSWER_VERSION,
+    LETTERS_VERSION,
+    closed_letters_prompt,
+    closed_prompt,
+    open_letters_prompt,
+    open_prompt,
+)
+from exam_gen.replies import CachedModel
+
+UNSUPPORTED = "key not supported by the passage"
+KNOWN = "key known without the passage"
+AMBIGUOUS = "wrong answers as likely as the key"
+LETTERS_TOKENS = 24
+"""Room for ten letters, commas and a polite word."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +47,146 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The wrong answers that may be used, the measured likelihoods, and the reason when the question fails."""
+    """The wrong answers that may be used, what was measured, and the reason when the question fails.
+
+    `letters`: the candidates picked with the passage and without, the key being `A` and the wrong answers `B` onwards.
+    """
 
     reason: str | None
-    options: tuple[Option, ...]
-    support: float
-    margin: float
-    lift: float
-    closed: float
+    options: tuple[Option, ...] = ()
+    support: float | None = None
+    margin: float | None = None
+    lift: float | None = None
+    closed: float | None = None
+    letters: tuple[str, str] | None = None
+
+
+class Case(NamedTuple):
+    """A question to be judged: where it comes from, its stem, its key and the wrong answers to weigh."""
+
+    title: str
+    passage: str
+    stem: str
+    key: str
+    wrong: tuple[str, ...]
+
+
+class Verifier(Protocol):
+    """Judges questions; `version` names how, `model` by whom."""
+
+    version: str
+
+    @property
+    def model(self) -> CachedModel:
+        """The model that is asked."""
+        ...
+
+    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case."""
+        ...
+
+
+class LikelihoodVerifier:
+    """Asks with the passage and, of those it supports, without; judged by the log-likelihoods of all candidates."""
+
+    version = ANSWER_VERSION
+
+    def __init__(self, model: CachedModel, limits: Thresholds) -> None:
+        self.model, self._limits = model, limits
+
+    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case; a request without reply gives the reason `no reply: ...`."""
+        choices = [tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases]
+        asked = [open_prompt(case.title, case.passage, case.stem) for case in cases]
+        opened = self.model.all_log_likelihoods(list(zip(asked, choices, strict=True)))
+        good = [
+            place for place, one in enumerate(opened) if isinstance(one, Likelihoods) and supported(one, self._limits)
+        ]
+        closed = self.model.all_log_likelihoods([(closed_prompt(cases[place].stem), choices[place]) for place in good])
+        alone = dict(zip(good, closed, strict=True))
+        return [self._verdict(case, opened[place], alone.get(place)) for place, case in enumerate(cases)]
+
+    def _verdict(self, case: Case, opened: Likelihoods | NoReply, alone: Likelihoods | NoReply | None) -> Verdict:
+        for one in (opened, alone):
+            if isinstance(one, NoReply):
+                return Verdict(f"no reply: {one.reason}")
+        if not isinstance(opened, Likelihoods) or not isinstance(alone, Likelihoods):
+            return Verdict(UNSUPPORTED)
+        return judge(opened, alone, case.wrong, self._limits)
+
+
+class LetterVerifier:
+    """Shows all candidates with the passage and asks which are right; then, without it, for the best guess.
+
+    The key must be picked with the passage and not without; a wrong answer picked beside it is left out. Nothing is
+    measured of how likely the others are, so the balance of likelihoods over the exam is not held.
+    """
+
+    version = LETTERS_VERSION
+
+    def __init__(self, model: CachedModel, seed: int) -> None:
+        self.model, self._seed = model, seed
+
+    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case; a request without reply gives the reason `no reply: ...`."""
+        orders = [self._order(case) for case in cases]
+        shown = [[(case.key, *case.wrong)[at] for at in order] for case, order in zip(cases, orders, strict=True)]
+        asked = [open_letters_prompt(c.title, c.passage, c.stem, s) for c, s in zip(cases, shown, strict=True)]
+        opened = [self._picked(raw, order) for raw, order in zip(self._ask(asked), orders, strict=True)]
+        good = [place for place, picked in enumerate(opened) if isinstance(picked, str) and "A" in picked]
+        guesses = self._ask([closed_letters_prompt(cases[place].stem, shown[place]) for place in good])
+        alone = {place: self._picked(raw, orders[place]) for place, raw in zip(good, guesses, strict=True)}
+        return [self._verdict(case, opened[place], alone.get(place, "")) for place, case in enumerate(cases)]
+
+    def _verdict(self, case: Case, opened: str | NoReply, alone: str | NoReply) -> Verdict:
+        for one in (opened, alone):
+            if isinstance(one, NoReply):
+                return Verdict(f"no reply: {one.reason}")
+        picked = (str(opened), str(alone))
+        options = tuple(Option(text, 0.0) for at, text in enumerate(case.wrong, 1) if chr(65 + at) not in picked[0])
+        reason = None
+        if "A" not in picked[0]:
+            reason = UNSUPPORTED
+        elif "A" in picked[1]:
+            reason = KNOWN
+        elif len(options) < 3:
+            reason = AMBIGUOUS
+        return Verdict(reason, options, letters=picked)
+
+    def _order(self, case: Case) -> list[int]:
+        order = list(range(1 + len(case.wrong)))
+        random.Random(f"{self._seed}:{case.stem}").shuffle(order)
+        return order
+
+    def _ask(self, prompts: Sequence[Prompt]) -> list[str | NoReply]:
+        return self.model.replies(prompts, max_tokens=LETTERS_TOKENS, seed=self._seed)
+
+    @staticmethod
+    def _picked(raw: str | NoReply, order: Sequence[int]) -> str | NoReply:
+        """The picked candidates, by their letters in the order of the case."""
+        if isinstance(raw, NoReply):
+            return raw
+        found = read_letters(raw, len(order))
+        if found is None:
+            return NoReply("letters asked for, found none")
+        return "".join(sorted(chr(65 + order[ord(letter) - 65]) for letter in found))
+
+
+def read_letters(raw: str, count: int) -> str | None:
+    """The letters a reply names, of the first `count`; empty for "none", None when it names none of them.
+
+    Letters count in a list of their own, before a closing bracket, or after "is" and "are".
+    """
+    text = raw.strip().strip("*`.").strip()
+    if re.match(r"none\b", text, re.IGNORECASE):
+        return ""
+    last = chr(64 + count)
+    letter = rf"[*`(\[]*([A-{last}])[*`)\].]*"
+    whole = re.fullmatch(rf"{letter}(?:(?:\s*[,;&/]\s*|\s+and\s+|\s*,\s*and\s+|\s+){letter})*", text)
+    found = re.findall(rf"\b([A-{last}])\b", text) if whole else re.findall(rf"(?<!\w)([A-{last}])\)", text)
+    if not found:
+        found = re.findall(rf"\b(?:is|are|:)\s*\**\(?([A-{last}])\b", text)
+    return "".join(dict.fromkeys(found)) or None
 
 
 def supported(with_passage: Likelihoods, limits: Thresholds) -> bool:
@@ -53,9 +207,9 @@ def judge(with_passage: Likelihoods, without: Likelihoods, wrong: Sequence[str],
     lift = sums[0] - without.sums[0]
     reason = None
     if lift < limits.lift:
-        reason = "key known without the passage"
+        reason = KNOWN
     elif len(options) < 3:
-        reason = "wrong answers as likely as the key"
+        reason = AMBIGUOUS
     margin = sorted(leads)[-3] if len(leads) >= 3 else 0.0
     return Verdict(reason, options, round(means[0], 4), round(margin, 4), round(lift, 4), round(closed[0], 4))
 

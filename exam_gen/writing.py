@@ -12,22 +12,19 @@ from exam_gen.assembly import shuffle_exam
 from exam_gen.distractors import Embed, Item, Pool, candidates, choose, pool
 from exam_gen.facts import Fact, facts
 from exam_gen.filters import Filter, standard_filters
-from exam_gen.free_writing import write_free
-from exam_gen.model import LanguageModel
+from exam_gen.free_writing import FORMS, write_free
+from exam_gen.model import LanguageModel, NoReply
 from exam_gen.prompts import (
-    ANSWER_VERSION,
     COMPLETION_VERSION,
     STEM_VERSION,
-    closed_prompt,
     completion_stem,
-    open_prompt,
     stem_opening,
     stem_prompt,
 )
 from exam_gen.records import Chunk, Dropped, Question
 from exam_gen.replies import CachedModel, ReplyStore, Usage
 from exam_gen.stems import read_stem
-from exam_gen.verification import Thresholds, Verdict, judge, supported
+from exam_gen.verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
 
 Progress = Callable[[int, int], None]
 BEYOND = "beyond the wanted number"
@@ -45,7 +42,8 @@ class WritingSettings:
     """
 
     questions: int = 64
-    mode: Literal["answer-first", "paper"] = "answer-first"
+    mode: Literal["answer-first", "paper", "json"] = "answer-first"
+    verification: Literal["likelihood", "letters"] = "likelihood"
     per_chunk: int = 2
     batch: int = 16
     candidates: int = 9
@@ -61,18 +59,26 @@ class WritingSettings:
             raise ValueError(f"writing: candidates is {self.candidates}; wanted at least 3")
         if not 0 <= self.completions <= 1:
             raise ValueError(f"writing: completions is {self.completions}; wanted a share from 0 to 1")
-        if self.mode not in {"answer-first", "paper"}:
-            raise ValueError(f"writing: mode is {self.mode!r}; wanted answer-first or paper")
+        if self.mode not in {"answer-first", *FORMS}:
+            raise ValueError(f"writing: mode is {self.mode!r}; wanted answer-first, {' or '.join(FORMS)}")
+        if self.verification == "letters" and self.candidates > 25:
+            raise ValueError(f"writing: candidates is {self.candidates}; wanted at most 25 where letters name them")
+        if self.verification not in {"likelihood", "letters"}:
+            raise ValueError(f"writing: verification is {self.verification!r}; wanted likelihood or letters")
 
 
 @dataclass(frozen=True)
 class Written:
-    """The surviving questions, everything lost on the way, the cost, and why writing stopped."""
+    """The surviving questions, everything lost on the way, what it cost, and why writing stopped.
+
+    `verifying` is the cost of a verifier that is not the writer.
+    """
 
     questions: list[Question]
     dropped: list[Dropped]
     usage: Usage
     stopped: str
+    verifying: Usage = field(default_factory=Usage)
 
 
 class Draft(NamedTuple):
@@ -100,29 +106,34 @@ def write_questions(
     seed: int,
     replies: ReplyStore,
     embed: Embed | None = None,
+    verifier: LanguageModel | None = None,
     progress: Progress | None = None,
 ) -> Written:
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
-    The same chunks, settings and seed give the same exam; a run that was stopped takes finished batches from `replies`.
-    `embed` (texts to vectors `[n, d]`) brings wrong answers near the key in meaning; without it spelling decides.
-    `progress` is called with survivors so far and wanted.
+    The same chunks, settings and seed give the same exam; a run that was stopped takes what was answered from
+    `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers near
+    the key in meaning; without it spelling decides. `progress` is called with survivors so far and wanted.
     """
     cached = CachedModel(model, replies)
     report = progress or _silent
-    if settings.mode == "paper":
+    if settings.mode != "answer-first":
         order = random.Random(seed).sample(list(chunks), len(chunks))
-        kept, dropped = write_free(order, cached, settings.questions, settings.batch, seed, report)
+        kept, dropped = write_free(order, cached, settings.questions, settings.batch, seed, report, settings.mode)
         return Written(kept, dropped, cached.usage, _stopped(len(kept), settings.questions, len(order), "chunks"))
     todo = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
-    writer = _Writer(cached, pool(chunks, embed), settings, seed)
+    second = CachedModel(verifier, replies) if verifier is not None else cached
+    by_letters = settings.verification == "letters"
+    judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
+    writer = _Writer(cached, judging, pool(chunks, embed), settings, seed)
     for batch in _batches(todo, settings.batch):
         writer.write(batch)
         report(min(len(writer.passed), settings.questions), settings.questions)
         if len(writer.passed) >= settings.questions:
             break
     stopped = _stopped(len(writer.passed), settings.questions, len(todo), "facts")
-    return Written(writer.finished(), writer.dropped, cached.usage, stopped)
+    verifying = Usage() if second is cached else second.usage
+    return Written(writer.finished(), writer.dropped, cached.usage, stopped, verifying)
 
 
 def _batches(todo: Sequence[Fact], size: int) -> Iterator[Sequence[Fact]]:
@@ -141,8 +152,10 @@ def _stopped(done: int, wanted: int, total: int, what: str) -> str:
 class _Writer:
     """The state of one exam in the making; batches are written in order, so that every run goes the same way."""
 
-    def __init__(self, model: CachedModel, pooled: Pool, settings: WritingSettings, seed: int) -> None:
-        self._model, self._pool, self._settings, self._seed = model, pooled, settings, seed
+    def __init__(
+        self, model: CachedModel, verifier: Verifier, pooled: Pool, settings: WritingSettings, seed: int
+    ) -> None:
+        self._model, self._verifier, self._pool, self._settings, self._seed = model, verifier, pooled, settings, seed
         self._filters: Sequence[Filter] = standard_filters()
         self.passed: list[Passed] = []
         self.dropped: list[Dropped] = []
@@ -162,16 +175,20 @@ class _Writer:
         for one in self.passed[wanted:]:
             self._drop(BEYOND, one.draft, one.verdict)
         kept = self.passed[:wanted]
-        items = [Item(one.draft.fact.span.text, one.verdict.closed, one.verdict.options) for one in kept]
+        # Where nothing is known of closed-book likelihoods all are tied, and lengths alone are balanced.
+        items = [Item(one.draft.fact.span.text, one.verdict.closed or 0.0, one.verdict.options) for one in kept]
         triples = choose(items, seed=self._seed)
         questions = [self._question(one.draft, one.verdict, wrong) for one, wrong in zip(kept, triples, strict=True)]
         return list(shuffle_exam(questions, self._seed))
 
     def _written(self, batch: Sequence[Fact]) -> list[Draft]:
         prompts = [stem_prompt(fact.chunk.title, fact.gapped, fact.span.kind) for fact in batch]
-        texts = self._model.generate(prompts, max_tokens=self._settings.max_tokens, stop=("\n",), seed=self._seed)
+        texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=("\n",), seed=self._seed)
         drafts = []
         for fact, raw in zip(batch, texts, strict=True):
+            if isinstance(raw, NoReply):
+                self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
+                continue
             stem, reason = read_stem(
                 raw,
                 title=fact.chunk.title,
@@ -203,24 +220,11 @@ class _Writer:
         return None if reason else draft
 
     def _verified(self, drafts: Sequence[Draft]) -> set[Fact]:
-        """Ask with the passage, then, of those it supports, without; the facts that passed."""
-        limits = self._settings.thresholds
-        choices = [tuple(f" {text}" for text in (draft.fact.span.text, *draft.wrong)) for draft in drafts]
-        asked = [
-            (open_prompt(d.fact.chunk.title, d.fact.chunk.text, d.stem), c)
-            for d, c in zip(drafts, choices, strict=True)
-        ]
-        with_passage = self._model.all_log_likelihoods(asked)
-        good = [index for index, one in enumerate(with_passage) if supported(one, limits)]
-        for index in sorted(set(range(len(drafts))) - set(good)):
-            self._drop("key not supported by the passage", drafts[index], None)
-        without = self._model.all_log_likelihoods([(closed_prompt(drafts[i].stem), choices[i]) for i in good])
+        """The facts of the drafts that passed."""
+        cases = [Case(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text, d.wrong) for d in drafts]
         passed = set()
-        for index, alone in zip(good, without, strict=True):
-            draft = drafts[index]
-            verdict = judge(with_passage[index], alone, draft.wrong, limits)
-            question = self._question(draft, verdict, draft.wrong[:3])
-            reason = verdict.reason or self._filters[-1](question)
+        for draft, verdict in zip(drafts, self._verifier.verdicts(cases), strict=True):
+            reason = verdict.reason or self._filters[-1](self._question(draft, verdict, draft.wrong[:3]))
             if reason is None:
                 self.passed.append(Passed(draft, verdict))
                 passed.add(draft.fact)
@@ -234,14 +238,14 @@ class _Writer:
 
     def _question(self, draft: Draft, verdict: Verdict | None, wrong: Sequence[str]) -> Question:
         chunk = draft.fact.chunk
-        measured: dict[str, float | None] = {"support": None, "lift": None, "margin": None, "closed_book": None}
-        if verdict is not None:
-            measured = {
-                "support": verdict.support,
-                "lift": verdict.lift,
-                "margin": verdict.margin,
-                "closed_book": verdict.closed,
-            }
+        found = verdict or Verdict(None)
+        measured: dict[str, object] = {
+            "support": found.support,
+            "lift": found.lift,
+            "margin": found.margin,
+            "closed_book": found.closed,
+            **({"letters": list(found.letters)} if found.letters else {}),
+        }
         digest = hashlib.sha256(f"{chunk.id}\n{draft.stem}".encode()).hexdigest()[:10]
         return Question(
             id=f"{chunk.id}-{digest}",
@@ -254,9 +258,9 @@ class _Writer:
             context=chunk.text,
             metadata={
                 "model": self._model.name,
-                "verifier": self._model.name,
+                "verifier": self._verifier.model.name,
                 "prompt": draft.version,
-                "verification": ANSWER_VERSION,
+                "verification": self._verifier.version,
                 "seed": self._seed,
                 "title": chunk.title,
                 "evidence": draft.fact.span.sentence,

@@ -14,7 +14,7 @@ from irt.fitting.outcome import Outcome, Progress, Settings, begun
 from irt.graded_estimation import fit_graded, require_right_or_wrong
 from irt.leave_one_out import with_loo
 from irt.methods import RATINGS, require_known
-from irt.model import SHARED_GUESSING, Options, Priors, Problem, build_problem
+from irt.model import Options, Priors, Problem, build_problem
 from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names, require_matrix
 from irt.result import Fit
@@ -44,8 +44,8 @@ def fit(
 ) -> Fit:
     """Fit `1pl`, `2pl`, `3pl`, `4pl`, `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject), or `grm`.
 
-    `3pl-shared` (by `mml`) has one guessing parameter for all items; `grm` (by `nuts` or `mml`) is the graded response
-    model of ratings (`read_responses(..., graded=True)`).
+    `3pl-shared` has one guessing parameter for all items (`auto` does not try it); `grm` (by `nuts` or `mml`) is the
+    graded response model of ratings (`read_responses(..., graded=True)`).
 
     `method="nuts"` samples the posterior (`backend` numpyro, or pymc as a second implementation) until its convergence
     gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
@@ -214,7 +214,7 @@ def _without_facets(
 
 def _advice(problem: Problem, data: ResponseMatrix) -> list[str]:
     students = len(data.students)
-    if problem.guessing and problem.model != SHARED_GUESSING and students < FEW_STUDENTS:
+    if problem.guessing and not problem.shared_guessing and students < FEW_STUDENTS:
         return [
             f"{students} students say little about guessing: {problem.model} rests on its prior "
             f"(chance level); about {FEW_STUDENTS} students are needed to estimate it."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from irt.model import MODELS, SHARED_GUESSING
+from irt.model import MODELS
 
 RATINGS = "grm"
 """The graded response model."""
@@ -22,12 +22,10 @@ METHODS = tuple(BACKENDS)
 
 def require_known(model: str, method: str, backend: str | None, interval: float, chains: int) -> str:
     """The backend to fit with, by default the method's first; ValueError for what does not exist or go together."""
-    if model not in (*MODELS, SHARED_GUESSING, "auto", RATINGS):
+    if model not in (*MODELS, "auto", RATINGS):
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted ({RATINGS} for ratings)")
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS[:-1])} or {METHODS[-1]} were wanted")
-    if model == SHARED_GUESSING and method != "mml":
-        raise ValueError(f"model '{model}' is fitted by method 'mml', not '{method}'")
     backends = RATING_BACKENDS if model == RATINGS else BACKENDS
     if method not in backends:
         raise ValueError(f"model '{model}' has no method '{method}'; {' or '.join(backends)} were wanted")

@@ -25,9 +25,9 @@ from irt.answers import Answers, pack
 from irt.design import Design
 from irt.responses import Floats, ResponseMatrix
 
-MODELS = ("1pl", "2pl", "3pl", "4pl")
 SHARED_GUESSING = "3pl-shared"
-"""A 3pl with one lower asymptote for all items; method `mml` fits it."""
+"""A 3pl with one lower asymptote for all items."""
+MODELS = ("1pl", "2pl", "3pl", SHARED_GUESSING, "4pl")
 Options = int | Sequence[int] | Mapping[str, int]
 SMALLEST_UNIT = 1e-8
 """Least spread of abilities that a scale is made of."""
@@ -64,6 +64,16 @@ class Named:
         return self.model in ("3pl", "4pl", SHARED_GUESSING)
 
     @property
+    def shared_guessing(self) -> bool:
+        """Whether all items have the same lower asymptote."""
+        return self.model == SHARED_GUESSING
+
+    @property
+    def own_guessing(self) -> bool:
+        """Whether each item has a lower asymptote of its own."""
+        return self.guessing and not self.shared_guessing
+
+    @property
     def slipping(self) -> bool:
         """Whether items have an upper asymptote."""
         return self.model == "4pl"
@@ -86,6 +96,11 @@ class Problem(Named):
         return self.answers.counts()[0]
 
     @property
+    def guessing_centre(self) -> Floats:
+        """What the prior of guessing is centred on, `[I]` or, where it is shared, `[1]`."""
+        return guessing_centre(self.model, self.chance)
+
+    @property
     def attempts(self) -> Floats:
         """Trials `[S, I]`, 0 where not asked."""
         right, wrong = self.answers.counts()
@@ -94,7 +109,7 @@ class Problem(Named):
 
 def build_problem(data: ResponseMatrix, design: Design, model: str, options: Options, priors: Priors) -> Problem:
     """The problem of fitting `model` to `data`."""
-    if model not in (*MODELS, SHARED_GUESSING):
+    if model not in MODELS:
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
     return Problem(pack(data), design, model, chance_level(data, options), priors, data.items)
 
@@ -114,6 +129,11 @@ def chance_level(data: ResponseMatrix, options: Options) -> Floats:
     if not np.all(counts >= 2):
         raise ValueError(f"options {counts.min():g} is not a number of choices; at least 2 were wanted")
     return np.broadcast_to(1.0 / counts, (len(data.items),)).copy()
+
+
+def guessing_centre(model: str, chance: Floats) -> Floats:
+    """What the prior of guessing is centred on: 1/options `[I]`, or their mean `[1]` where items share one value."""
+    return chance.mean(keepdims=True) if model == SHARED_GUESSING else chance
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,12 @@ def nodes_for(
     """
     coarse = np.linspace(-bound, bound, FEWEST)
     total = np.sum(kernels.information(coarse[:, None], *items) * trials, axis=1)
-    narrowest = 1.0 / np.sqrt(1.0 + float(total.max()))
+    return spaced(float(total.max()), bound, steps_per_sd)
+
+
+def spaced(information: float, bound: float = BOUND, steps_per_sd: float = STEPS_PER_SD) -> Floats:
+    """The nodes for at most this information about a student's ability."""
+    narrowest = 1.0 / np.sqrt(1.0 + information)
     widest_step = 2 * BOUND / (FEWEST - 1)
     step = min(narrowest / steps_per_sd, widest_step)
     return np.linspace(-bound, bound, min(int(np.ceil(2 * bound / step - 1e-9)) | 1, MOST))

@@ -61,10 +61,15 @@ def mean_squares(found: Residuals, attempts: Floats, axis: int) -> MeanSquares:
     Standardised by the cube root (Wilson & Hilferty 1931; Wright & Masters 1982, p. 100 f.), with the fourth moment of
     a binomial count.
     """
-    used = found.variance > 1e-12
-    variance = np.where(used, found.variance, 1.0)
-    fourth = np.where(used, variance * (1 + 3 * (attempts - 2) * found.p * (1 - found.p)), 0.0)
-    squares = np.where(used, found.residual**2, 0.0)
+    fourth = found.variance * (1 + 3 * (attempts - 2) * found.p * (1 - found.p))
+    return mean_squares_of(found.residual, found.variance, fourth, axis)
+
+
+def mean_squares_of(residual: Floats, variance: Floats, fourth: Floats, axis: int) -> MeanSquares:
+    """The same from residuals `[S, I]` with their variance and fourth central moment, 0 where not asked."""
+    used = variance > 1e-12
+    variance, fourth = np.where(used, variance, 1.0), np.where(used, fourth, 0.0)
+    squares = np.where(used, residual**2, 0.0)
     count = used.sum(axis=axis).astype(np.float64)
     safe = np.maximum(count, 1.0)
     weight = np.where(used, variance, 0.0).sum(axis=axis)

@@ -8,18 +8,22 @@ themselves uncertain are carried along by averaging the curves over the draws of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from irt import kernels, quadrature
+from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
+from irt.likelihoods import Counted, Likelihood, Rated, nodes_of
 from irt.responses import Floats, ResponseMatrix, require_matrix
-from irt.result import Fit
+
+if TYPE_CHECKING:
+    from irt.result import Fit
 
 METHODS = ("eap", "map", "ml", "wle")
 DRAWS = 100
@@ -78,21 +82,20 @@ def score(
     """Abilities of the students of `data`, whose items must all be items of the fit; empty cells were not asked.
 
     `eap` and `map` take the population Normal(0, 1) of the fit's scale as prior, `ml` and `wle` (Warm 1989) none.
-    `propagate` carries the uncertainty of the items through `draws` draws of the fit. Raises ValueError for an
-    unknown item or method, and with `ml` or `wle` for a student who answered nothing.
+    `propagate` carries the uncertainty of the items through `draws` draws of the fit. With a fit of ratings (`grm`) the
+    scores are ratings. Raises ValueError for an unknown item or method, a rating above an item's highest score, and
+    with `ml` or `wle` for a student who answered nothing.
     """
     require_matrix(data)
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS)} were wanted")
-    fit.require_right_or_wrong("scoring")
     places = item_places(fit, data.items)
-    attempts = data.attempts
     answered = tuple(int(count) for count in data.asked.sum(axis=1))
     if method in ("ml", "wle") and 0 in answered:
         raise ValueError(f"student '{data.students[answered.index(0)]}' answered nothing; '{method}' needs an answer")
     level = fit.interval if interval is None else interval
-    varied = item_draws(fit, places, draws) if propagate else ()
-    found = score_counts(data.successes, attempts, chosen_items(fit, places), method, level, varied)
+    point, varied = _likelihoods(fit, data, places, draws if propagate else 0)
+    found = score_likelihoods(point, method, level, varied)
     notes = tuple(_note(value, count) for value, count in zip(found.theta, answered, strict=True))
     return Scores(method, data.students, answered, *found, notes, level)
 
@@ -105,23 +108,33 @@ def score_counts(
     interval: float = 0.9,
     draws: Sequence[ItemParameters] = (),
 ) -> Scored:
-    """Abilities from counts `[S, I]` on items `[I]`; `draws` are equally likely item parameters (none: exact ones).
+    """Abilities from counts `[S, I]` on items `[I]`; `draws` are equally likely item parameters (none: exact ones)."""
+    point, *varied = (Counted(successes, attempts, each) for each in (items, *draws))
+    return score_likelihoods(point, method, interval, varied)
+
+
+def score_likelihoods(
+    point: Likelihood, method: str = "eap", interval: float = 0.9, draws: Sequence[Likelihood] = ()
+) -> Scored:
+    """Abilities from their likelihood at the items' point estimates; `draws` have equally likely items (none: exact).
 
     With draws, `eap` is the mean of the averaged posterior, its sd that posterior's; the other methods keep the
     estimate at `items` and add the variance of the estimate over draws to its squared standard error.
     """
     if not 0 < interval < 1:
         raise ValueError(f"interval {interval:g} is not a probability between 0 and 1")
-    nodes = _nodes(items, attempts, quadrature.BOUND if method in ("eap", "map") else REACH)
-    one = _posterior_curve if method == "eap" else _deviance_curve(method)
-    curves = [one(successes, attempts, each, nodes) for each in (draws or (items,))]
+    nodes = _nodes(point, quadrature.BOUND if method in ("eap", "map") else REACH)
+    curves = [
+        _posterior_curve(each, nodes) if method == "eap" else _deviance_curve(method, each, nodes)
+        for each in (draws or (point,))
+    ]
     spread = np.var([np.clip(curve.theta, -REACH, REACH) for curve in curves], axis=0)
     if method == "eap":
         theta = np.mean([curve.theta for curve in curves], axis=0)
         variance = np.mean([curve.variance for curve in curves], axis=0)
     else:
-        theta = _refined(method, successes, attempts, items, nodes)
-        variance = _error_variance(method, theta, attempts, items)
+        theta = _refined(method, point, nodes)
+        variance = _error_variance(method, theta, point)
     rising = np.mean([curve.rising for curve in curves], axis=0)
     low, high = (crossing(nodes, rising, tail) for tail in ((1 - interval) / 2, (1 + interval) / 2))
     return Scored(theta, np.sqrt(variance + spread), low, high)
@@ -192,52 +205,70 @@ class _Curve(NamedTuple):
     rising: Floats
 
 
-_CurveOf = Callable[[Floats, Floats, ItemParameters, Floats], _Curve]
+def _likelihoods(
+    fit: Fit, data: ResponseMatrix, places: Sequence[int], draws: int
+) -> tuple[Likelihood, list[Likelihood]]:
+    """The likelihood at the items' point estimates, and at `draws` draws of them."""
+    if fit.graded is None:
+        counts = data.successes, data.attempts
+        varied = item_draws(fit, places, draws) if draws else ()
+        return Counted(*counts, chosen_items(fit, places)), [Counted(*counts, each) for each in varied]
+    rows = list(places)
+    a, thresholds, top = fit.graded
+    items = GradedParameters(a[rows], thresholds[rows], top[rows])
+    _require_ratings(data, items)
+    thin = fit.thinned(draws) if draws else {"a": (), "thresholds": ()}
+    pairs = zip(thin["a"], thin["thresholds"], strict=True)
+    drawn: list[Likelihood] = [Rated(data.scores, items._replace(a=a[rows], thresholds=b[rows])) for a, b in pairs]
+    return Rated(data.scores, items), drawn
 
 
-def _nodes(items: ItemParameters, attempts: Floats, bound: float) -> Floats:
-    trials = max(float(attempts.max(initial=0.0)), 1.0)
-    count = len(quadrature.nodes_for(items, trials, bound))
-    return np.linspace(-bound, bound, FINER * count + 1)
+def _require_ratings(data: ResponseMatrix, items: GradedParameters) -> None:
+    if data.trials is not None:
+        raise ValueError("the fit is of ratings, one per answer; the table counts right answers of trials")
+    for row, place in np.argwhere(np.nan_to_num(data.scores) > items.top)[:1]:
+        raise ValueError(
+            f"student '{data.students[row]}', item '{data.items[place]}': rating {data.scores[row, place]:g}; at most "
+            f"{items.top[place]}, the highest score in the fit, was wanted"
+        )
 
 
-def _posterior_curve(successes: Floats, attempts: Floats, items: ItemParameters, nodes: Floats) -> _Curve:
-    found = quadrature.posterior(successes, attempts, items, nodes)
+def _nodes(likelihood: Likelihood, bound: float) -> Floats:
+    return np.linspace(-bound, bound, FINER * len(nodes_of(likelihood, bound)) + 1)
+
+
+def _posterior_curve(likelihood: Likelihood, nodes: Floats) -> _Curve:
+    found = quadrature.weigh(likelihood.over(nodes), nodes)
     # A node stands for the step around it: half its weight lies below the node.
     rising = np.cumsum(found.weights, axis=1) - found.weights / 2
     return _Curve(found.mean, found.sd**2, rising)
 
 
-def _deviance_curve(method: str) -> _CurveOf:
-    def curve(successes: Floats, attempts: Floats, items: ItemParameters, nodes: Floats) -> _Curve:
-        objective = _objective(method, successes, attempts, items, nodes)
-        theta, top = _peak(nodes, objective)
-        root = np.sqrt(np.maximum(2 * (top[:, None] - objective), 0.0))
-        rising = ndtr(np.where(nodes < theta[:, None], -root, root))
-        return _Curve(theta, np.zeros(len(theta)), rising)
-
-    return curve
+def _deviance_curve(method: str, likelihood: Likelihood, nodes: Floats) -> _Curve:
+    objective = _objective(method, likelihood, nodes)
+    theta, top = _peak(nodes, objective)
+    root = np.sqrt(np.maximum(2 * (top[:, None] - objective), 0.0))
+    rising = ndtr(np.where(nodes < theta[:, None], -root, root))
+    return _Curve(theta, np.zeros(len(theta)), rising)
 
 
-def _objective(method: str, successes: Floats, attempts: Floats, items: ItemParameters, nodes: Floats) -> Floats:
+def _objective(method: str, likelihood: Likelihood, nodes: Floats) -> Floats:
     """What the method maximises, `[S, Q]`: log-likelihood, plus log prior (`map`) or Warm's weight (`wle`)."""
-    right, wrong = (np.maximum(each, -1e6) for each in kernels.log_probability(nodes[:, None], *items))
-    value = successes @ right.T + (attempts - successes) @ wrong.T
+    value = likelihood.over(nodes)
     if method == "map":
         value = value - 0.5 * nodes**2
     if method == "wle":
-        pull = _warm(nodes[:, None], items, lambda table: attempts @ table.T)
+        info, tilt = likelihood.moments(nodes)
+        pull = _warm(likelihood.weights @ tilt.T, likelihood.weights @ info.T)
         step = nodes[1] - nodes[0]
         areas = np.concatenate([np.zeros((len(pull), 1)), np.cumsum((pull[:, 1:] + pull[:, :-1]) / 2, axis=1)], axis=1)
         value = value + step * areas
     return np.asarray(value)
 
 
-def _warm(theta: Floats, items: ItemParameters, total: Callable[[Floats], Floats]) -> Floats:
-    """Warm's (1989) term `J / 2I` added to the score, with `J = sum P' P'' / (P Q) = sum a (1 - 2 s) I_i`."""
-    info = kernels.information(theta, *items)
-    tilt = -items.a * np.tanh(items.a * (theta - items.b) / 2)
-    return np.asarray(total(tilt * info) / np.maximum(2 * total(info), 1e-290))
+def _warm(tilt: Floats, info: Floats) -> Floats:
+    """Warm's (1989) term `J / 2I` added to the score, from sums over the items answered."""
+    return np.asarray(tilt / np.maximum(2 * info, 1e-290))
 
 
 def _peak(nodes: Floats, objective: Floats) -> tuple[Floats, Floats]:
@@ -255,43 +286,38 @@ def _peak(nodes: Floats, objective: Floats) -> tuple[Floats, Floats]:
     return theta, np.where(top == inner, height, objective[rows, top])
 
 
-def _refined(method: str, successes: Floats, attempts: Floats, items: ItemParameters, nodes: Floats) -> Floats:
+def _refined(method: str, likelihood: Likelihood, nodes: Floats) -> Floats:
     """The root of the slope between the nodes beside the highest one, by Dowell & Jarratt (1971)."""
-    objective = _objective(method, successes, attempts, items, nodes)
+    objective = _objective(method, likelihood, nodes)
     top = np.argmax(objective, axis=1)
     old, new = nodes[np.maximum(top - 1, 0)], nodes[np.minimum(top + 1, len(nodes) - 1)]
     ends = old, new
-    f_old, f_new = (_slope(method, each, successes, attempts, items) for each in ends)
+    f_old, f_new = (_slope(method, each, likelihood) for each in ends)
     for _ in range(ILLINOIS):
         drop = f_new - f_old
         theta = np.clip(new - f_new * np.divide(new - old, drop, out=np.zeros_like(drop), where=drop != 0), *ends)
-        f = _slope(method, theta, successes, attempts, items)
+        f = _slope(method, theta, likelihood)
         crossed = f * f_new < 0
         old, f_old = np.where(crossed, new, old), np.where(crossed, f_new, f_old / 2)
         new, f_new = theta, f
     return np.where(top == 0, -np.inf, np.where(top == len(nodes) - 1, np.inf, new))
 
 
-def _slope(method: str, theta: Floats, successes: Floats, attempts: Floats, items: ItemParameters) -> Floats:
+def _slope(method: str, theta: Floats, likelihood: Likelihood) -> Floats:
     """Derivative `[S]` of the objective at `theta` `[S]`."""
-    column = theta[:, None]
-    right, wrong = kernels.log_probability(column, *items)
-    # P' / P and P' / Q from P' = sqrt(I P Q), without dividing by a vanishing P or Q.
-    root = np.sqrt(kernels.information(column, *items))
-    per_right, per_wrong = root * np.exp((wrong - right) / 2), root * np.exp((right - wrong) / 2)
-    sign = np.sign(items.a)
-    slope = np.sum(sign * (successes * per_right - (attempts - successes) * per_wrong), axis=1)
+    slope = likelihood.slope(theta)
     if method == "map":
         slope = slope - theta
     if method == "wle":
-        slope = slope + _warm(column, items, lambda table: np.sum(attempts * table, axis=1))
+        info, tilt = likelihood.moments(theta)
+        slope = slope + _warm(*(np.sum(likelihood.weights * each, axis=1) for each in (tilt, info)))
     return np.asarray(slope)
 
 
-def _error_variance(method: str, theta: Floats, attempts: Floats, items: ItemParameters) -> Floats:
+def _error_variance(method: str, theta: Floats, likelihood: Likelihood) -> Floats:
     """One over the information at the estimate `[S]`, with that of the prior for `map`; infinite at infinity."""
     finite = np.isfinite(theta)
-    info = np.sum(attempts * kernels.information(np.where(finite, theta, 0.0)[:, None], *items), axis=1)
+    info = np.sum(likelihood.weights * likelihood.moments(np.where(finite, theta, 0.0)).information, axis=1)
     info = info + 1.0 if method == "map" else info
     return np.where(finite, 1.0 / np.maximum(info, 1e-300), np.inf)
 

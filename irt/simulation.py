@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt.kernels import ItemParameters, probability
-from irt.model import MODELS, Options, chance_level
+from irt.model import MODELS, SHARED_GUESSING, Options, chance_level, guessing_centre
 from irt.responses import Floats, ResponseMatrix
 
 Facets = Mapping[str, int | Sequence[str]]
@@ -91,9 +91,9 @@ def simulate(
 
     Items: discriminations are log-normal, their logarithms correlated with difficulty by `a_b_correlation`; guessing of
     3pl and 4pl is `guessing` for every item, else drawn around 1/`options` (one number, a list, or a mapping of items
-    q0, q1, ...). The items of each of `documents` texts share a random effect of every student (local dependence).
-    `miskeyed` random items credit one wrong option; `dif_items` others are harder by `dif_size` for the last level of
-    `dif_facet` (the first facet by default).
+    q0, q1, ...), once for all items by 3pl-shared. The items of each of `documents` texts share a random effect of
+    every student (local dependence). `miskeyed` random items credit one wrong option; `dif_items` others are harder by
+    `dif_size` for the last level of `dif_facet` (the first facet by default).
 
     Missing by design: with `forms` of 3 or more, items fall into as many blocks and form f asks blocks f and f + 1, so
     that forms are chained by shared blocks; `missing` is the share of cells left out at random on top. Raises
@@ -237,10 +237,11 @@ def _parameters(
     steep = rng.standard_normal(items) if model != "1pl" else np.zeros(items)
     a = mean_a * np.exp(log_a_sd * steep)
     b = b_sd * (correlation * steep + np.sqrt(1 - correlation**2) * rng.standard_normal(items))
-    guesses = rng.beta(20 * chance, 20 * (1 - chance))
+    centre = guessing_centre(model, chance)
+    guesses = rng.beta(20 * centre, 20 * (1 - centre)) + np.zeros(items)
     if guessing is not None:
         guesses = np.full(items, guessing)
-    c = guesses if model in ("3pl", "4pl") else np.zeros(items)
+    c = guesses if model in ("3pl", SHARED_GUESSING, "4pl") else np.zeros(items)
     d = c + (1 - c) * rng.beta(19, 1, items) if model == "4pl" else np.ones(items)
     return ItemParameters(a, b, c, d)
 

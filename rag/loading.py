@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from exam_gen.model import LanguageModel
 from rag.scratch import scratch
+from rag.servers.options import ServerOptions, is_server
 from rag.weights import Progress, cache_folder, is_embedded, locate
 
 if TYPE_CHECKING:
@@ -39,17 +40,23 @@ def load_model(
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    server: ServerOptions | None = None,
 ) -> LanguageModel:
     """Load a language model.
 
     `name` is a hub name (`org/model`), a local folder in the hub's layout, a `.gguf` file, `embedded:NAME` (see
-    `rag.weights`) or `python:package.module:factory`, where the factory is called without arguments. `dtype` is
+    `rag.weights`), `openai:MODEL@BASE_URL` for a model behind an OpenAI-compatible server, asked as `server` says, or
+    `python:package.module:factory`, where the factory is called without arguments. `dtype` is
     `auto` (bfloat16 where the processor computes in it: 2.4 times as fast for 135M parameters, more for larger models;
     else float32), `float32`, `bfloat16` or `float16`; `device` is `auto`, `cpu`, `cuda`, `mps` or what torch accepts.
     `progress` follows a download in bytes. Raises ValueError or OSError with one line saying what was tried.
     """
     if name.startswith(PYTHON):
         return _from_factory(name)
+    if is_server(name):
+        from rag.servers.model import ServerModel
+
+        return ServerModel(name, server)
     source = _source(name, progress)
     return _load_local(_short_name(name), source, dtype, device, threads)
 
@@ -93,14 +100,32 @@ def _source(name: str, progress: Progress | None) -> Source:
     return Source(name)
 
 
-def check(name: str) -> None:
-    """Raise in one line for a model that cannot be loaded, without loading it; embedded weights must be here."""
+def load_tokenizer(name: str) -> Any:
+    """The tokenizer of a model in a folder or on the hub; raises ValueError or OSError in one line."""
+    from transformers import AutoTokenizer
+
+    source = _source(name, None)
+    options = {"gguf_file": source.gguf} if source.gguf else {"local_files_only": offline(source.place)}
+    with quiet():
+        return _tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, **options), source)
+
+
+def check(name: str, server: ServerOptions | None = None) -> list[str]:
+    """Raise in one line for a model that cannot be loaded, without loading it; embedded weights must be here.
+
+    A server is asked whether it is there and takes the key. Returns remarks that do not stop anything.
+    """
     if name.startswith(PYTHON):
         _from_factory(name)
-        return
+        return []
+    if is_server(name):
+        from rag.servers.model import ServerModel
+
+        return ServerModel(name, server).check()
     source = _source(name, None)
     if not Path(source.place).is_dir() and offline(source.place) and not _cached(source.place):
         raise OSError(f"model {name}: not in the local hub cache and the hub cannot be reached; wanted a model at hand")
+    return []
 
 
 def _cached(place: str) -> bool:

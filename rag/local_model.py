@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
-from exam_gen.model import Likelihoods, Prompt
+from exam_gen.model import Likelihoods, Prompt, Schema
+from rag.json_shape import JsonShape
 from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, fork, shareable
 
 Allowed = Callable[[int, Sequence[int]], Sequence[int]]
@@ -124,6 +125,13 @@ class LocalModel:
             )
         return [_cut(self._text(row), stop) for row in written[:, width:].tolist()]
 
+    def generate_json(
+        self, prompts: Sequence[Prompt], schema: Schema, *, max_tokens: int, temperature: float = 0.0, seed: int = 0
+    ) -> list[str]:
+        """One JSON text of the schema's shape per prompt, as one batch (see `rag.json_shape`)."""
+        shape = JsonShape(self.tokenizer, schema, end=self._eos, max_tokens=max_tokens)
+        return self.generate(prompts, max_tokens=max_tokens, temperature=temperature, seed=seed, allowed=shape.allowed)
+
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         """Log-likelihood of each continuation right after the prompt, the prompt encoded once.
 
@@ -237,15 +245,25 @@ class _Only(LogitsProcessor):  # type: ignore[misc]
 
     def __init__(self, allowed: Allowed, start: int) -> None:
         self._allowed, self._start = allowed, start
+        self._seen: dict[int, tuple[Sequence[int], Any]] = {}
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         for row, ids in enumerate(input_ids[:, self._start :].tolist()):
-            tokens = list(self._allowed(row, ids))
-            if tokens:
+            allowed = self._allowed(row, ids)
+            if len(allowed):
+                tokens = self._indices(allowed, scores.device)
                 kept = scores[row, tokens]
                 scores[row] = float("-inf")
                 scores[row, tokens] = kept
         return scores
+
+    def _indices(self, allowed: Sequence[int], device: Any) -> Any:
+        """The tokens as an index; a tuple given again and again, such as most of a vocabulary, is converted once."""
+        if not isinstance(allowed, tuple):
+            return torch.tensor(list(allowed), device=device)
+        if id(allowed) not in self._seen:
+            self._seen[id(allowed)] = (allowed, torch.tensor(allowed, device=device))
+        return self._seen[id(allowed)][1]
 
 
 def _sum_targets(logits: torch.Tensor, targets: Sequence[int]) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from rag.retrievers import KINDS
+from rag.servers.options import ServerOptions, address, is_server, options_of
 from rag.weights import PREFIX
 
 FACETS = ("llm", "retriever", "icl")
@@ -44,6 +45,12 @@ class LlmSpec:
     model: str
     dtype: str = "auto"
     device: str = "auto"
+    server: ServerOptions | None = None
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What is stored with its answers: how a server is asked leaves them as they are."""
+        return {"name": self.name, "model": self.model, "dtype": self.dtype, "device": self.device}
 
 
 @dataclass(frozen=True)
@@ -85,8 +92,8 @@ def read_grid(path: Path) -> Grid:
 def grid_of(data: Any, source: str = "grid") -> Grid:
     """A grid from `{llms: [...], retrievers: [...], shots: [...]}`.
 
-    A language model is a name for `load_model` or `{name, model, dtype, device}`; a retriever is a known kind or
-    `{name, kind, encoder, reranker}`; shots are whole numbers. Raises ValueError naming `source` and the key.
+    A language model is a name for `load_model` or `{name, model, dtype, device, server}`; a retriever is a known kind
+    or `{name, kind, encoder, reranker}`; shots are whole numbers. Raises ValueError naming `source` and the key.
     """
     keys = ("llms", "retrievers", "shots")
     if not isinstance(data, Mapping):
@@ -110,6 +117,8 @@ def short_name(model: str) -> str:
     """The name a model goes by when the grid gives none: without `embedded:`, organisation, folders and suffix."""
     if model.startswith("python:"):
         return model.rpartition(":")[2]
+    if is_server(model):
+        model = address(model, ServerOptions()).model
     return model.removeprefix(PREFIX).rstrip("/").rpartition("/")[2].removesuffix(".gguf")
 
 
@@ -121,9 +130,12 @@ def _list(data: Mapping[str, Any], key: str, source: str) -> Sequence[Any]:
 
 
 def _llm(entry: Any, where: str) -> LlmSpec:
-    fields = _fields(entry, "model", ("name", "model", "dtype", "device"), where)
+    given = entry.get("server") if isinstance(entry, Mapping) else None
+    named = {key: value for key, value in entry.items() if key != "server"} if given is not None else entry
+    fields = _fields(named, "model", ("name", "model", "dtype", "device", "server"), where)
     model = fields.pop("model")
-    return LlmSpec(_name(fields.pop("name", short_name(model)), where), model, **fields)
+    server = None if given is None else options_of(given, f"{where}: server")
+    return LlmSpec(_name(fields.pop("name", short_name(model)), where), model, **fields, server=server)
 
 
 def _retriever(entry: Any, where: str) -> RetrieverSpec:

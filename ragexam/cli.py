@@ -123,14 +123,15 @@ def generate(
     from ragexam.config import of_generate
     from ragexam.contents import inventory_in_words, statistics_in_words
     from ragexam.run import run_exam
+    from ragexam.usage import in_words
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
     result = run_exam(settings, Progress(quiet=quiet))
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
-    tables = f"{inventory_in_words(result['corpus'])}\n\n{statistics_in_words(result['statistics'])}"
+    tables = f"{inventory_in_words(result['corpus'])}\n\n{statistics_in_words(result['statistics'])}\n"
     said = f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}"
-    show(result, as_json=as_json, lines=f"{tables}\n\n{said}")
+    show(result, as_json=as_json, lines="\n".join([tables, said, *in_words(result["usage"])]))
 
 
 @app.command(epilog="Example: ragexam sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine")

@@ -13,6 +13,7 @@ from exam_gen.selection import Selection
 from exam_gen.writing import WritingSettings
 from rag.encoders import DEFAULT_ENCODER
 from rag.pipelines import Grid, grid_of
+from rag.servers.options import ServerOptions, address, is_server
 from rag.sitting import Settings as SittingSettings
 
 WRITER = "embedded:qwen2.5-coder-1.5b"
@@ -34,18 +35,31 @@ class CorpusSettings(Group):
     chunks: ChunkBounds = ChunkBounds()
 
 
-class WriterSettings(Group):
-    """The model that writes and verifies questions, and the encoder that compares texts (none: by their letters)."""
+class ModelSettings(Group):
+    """A language model, as `rag.loading.load_model` takes it."""
 
-    model: str = WRITER
+    model: str
     dtype: str = "auto"
     device: str = "auto"
-    encoder: str | None = DEFAULT_ENCODER
+    server: ServerOptions | None = None
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> ModelSettings:
+        if is_server(self.model):
+            address(self.model, self.server or ServerOptions())
+        return self
 
     @property
-    def models(self) -> list[str]:
-        """The language model and the encoder it needs."""
-        return [self.model, *([self.encoder] if self.encoder else [])]
+    def identity(self) -> dict[str, Any]:
+        """What decides the replies: how a server is asked may change while a run is stopped."""
+        return self.model_dump(exclude={"server"})
+
+
+class WriterSettings(ModelSettings):
+    """The model that writes questions, and the encoder that compares texts (none: by their letters)."""
+
+    model: str = WRITER
+    encoder: str | None = DEFAULT_ENCODER
 
 
 class GridSettings(Group):
@@ -85,7 +99,7 @@ class FitSettings(Group):
     `mml` is not among the methods: it knows no components, and a run is about them.
     """
 
-    model: Literal["1pl", "2pl", "3pl", "4pl", "auto"] = "2pl"
+    model: Literal["1pl", "2pl", "3pl", "3pl-shared", "4pl", "auto"] = "2pl"
     method: Literal["nuts", "laplace", "map"] = "nuts"
     backend: str | None = None
     interval: float = Field(default=0.9, gt=0, lt=1)
@@ -103,14 +117,25 @@ class PruneSettings(Group):
 
 
 class ExamConfig(Group):
-    """What `ragexam generate` needs; `run` is the folder the results go to."""
+    """What `ragexam generate` needs; `run` is the folder the results go to. Without `verifier` the writer verifies."""
 
     run: Path
     seed: int = Field(default=0, ge=0)
     corpus: CorpusSettings
     writer: WriterSettings = WriterSettings()
+    verifier: ModelSettings | None = None
     exam: WritingSettings = WritingSettings()
     pool: int = Field(default=4, ge=0)
+
+    @property
+    def authors(self) -> list[ModelSettings]:
+        """The language models that make the exam."""
+        return [self.writer, *([self.verifier] if self.verifier else [])]
+
+    @property
+    def author_names(self) -> list[str]:
+        """Those and the encoder, by name."""
+        return [*(one.model for one in self.authors), *([self.writer.encoder] if self.writer.encoder else [])]
 
 
 class Config(ExamConfig):

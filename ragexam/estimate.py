@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from exam_gen.facts import Fact, facts
+from exam_gen.free_writing import FORMS, MAX_TOKENS
 from exam_gen.model import Prompt
 from exam_gen.prompts import closed_prompt, open_prompt, stem_prompt
 from exam_gen.records import Chunk, Question
 from rag import weights
+from rag.pipelines import LlmSpec
 from rag.prompts import Shot, exam_prompt
-from ragexam.config import Config
+from rag.servers.options import ServerOptions, is_server
+from ragexam.config import Config, ModelSettings
 from ragexam.contents import CHARACTERS_PER_TOKEN, cut_corpus
 from ragexam.progress import Progress
 from ragexam.progress import in_words as duration
@@ -29,6 +33,12 @@ EFFICIENCY = 0.4
 """Share of the measured matrix rate that a forward pass reaches on short prompts."""
 SAMPLE = 40
 NUTS_SECONDS = 60.0
+SERVER_SECONDS = 1.5
+"""What one request to a server takes, a guess: hosted ones differ by a factor of three either way."""
+CHUNKS_PER_SURVIVOR = 2.0
+QUESTION_TOKENS = 110
+"""Chunks tried for one question that is written in one request, and the tokens it is written in: guesses, too."""
+LETTERS_TOKENS = 3
 
 
 @dataclass(frozen=True)
@@ -41,13 +51,15 @@ class Machine:
 
 @dataclass(frozen=True)
 class Work:
-    """Tokens read and written by one model, and the time they take."""
+    """Tokens read and written by one model, the time they take, the requests to its server and what they cost."""
 
     model: str
     prompts: int
     read_tokens: int
     written_tokens: int
     seconds: float
+    requests: int = 0
+    cost: float = 0.0
 
 
 def foresee(config: Config, progress: Progress) -> dict[str, Any]:
@@ -57,9 +69,10 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     with progress.step("speed of this machine"):
         machine = measure()
     writing, verifying = write_work(config, chunks, machine)
-    sitting = [sit_work(spec.model, config, chunks, machine) for spec in config.grid.grid.llms]
+    sitting = [sit_work(spec, config, chunks, machine) for spec in config.grid.grid.llms]
+    works = [writing, verifying, *sitting]
     fitting = NUTS_SECONDS if config.fit.method == "nuts" else 1.0
-    embedded = [name for name in (*config.writer.models, *config.grid.models) if weights.is_embedded(name)]
+    embedded = [name for name in (*config.author_names, *config.grid.models) if weights.is_embedded(name)]
     return {
         "documents": len(documents),
         "chunks": len(chunks),
@@ -70,9 +83,10 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
             "verifying": asdict(verifying),
             "sitting": [asdict(one) for one in sitting],
         },
-        "seconds": round(writing.seconds + verifying.seconds + sum(one.seconds for one in sitting) + fitting),
+        "seconds": round(sum(one.seconds for one in works) + fitting),
         "download_bytes": weights.missing_bytes(*embedded),
-        "cost": 0.0,
+        "requests": sum(one.requests for one in works),
+        "cost": round(sum(one.cost for one in works), 4),
     }
 
 
@@ -88,41 +102,80 @@ def measure(size: int = 1024) -> Machine:
 
 
 def write_work(config: Config, chunks: Sequence[Chunk], machine: Machine) -> tuple[Work, Work]:
-    """What the writer reads and writes for the wanted number of questions."""
+    """What writer and verifier read and write for the wanted number of questions."""
     wanted = config.exam.questions + config.pool
+    verifier = config.verifier or config.writer
+    if config.exam.mode != "answer-first":
+        tried = round(wanted * CHUNKS_PER_SURVIVOR)
+        form = FORMS[config.exam.mode]
+        reading = round(tried * _mean([_tokens(form.prompt(one.title, one.text)) for one in chunks[:SAMPLE]]))
+        writing = _writing(config, machine, Load(tried, reading, tried * QUESTION_TOKENS, tried), MAX_TOKENS)
+        return writing, Work(verifier.model, 0, 0, 0, 0.0)
     found = list(islice(facts(chunks, per_chunk=config.exam.per_chunk, seed=config.seed), SAMPLE))
     if not found:
         raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
     tried = round(wanted * FACTS_PER_SURVIVOR)
-    stems = [_tokens(stem_prompt(one.chunk.title, one.gapped, one.span.kind)) for one in found]
-    checks = [_tokens(prompt) for one in found for prompt in _verification(one)]
-    size = parameters(config.writer.model)
-    reading, writing = round(tried * _mean(stems)), tried * STEM_TOKENS
-    steps = tried / config.exam.batch * config.exam.max_tokens
-    decoding = max(steps * size * 2 / machine.bytes, 2 * size * writing / (machine.flops * EFFICIENCY))
-    verified = round(tried * CHECKS_PER_FACT)
-    choices = (1 + config.exam.candidates) * CHOICE_TOKENS
-    checking = round(verified * (_mean(checks) + choices))
-    return (
-        Work(config.writer.model, tried, reading, writing, round(_reading(size, reading, machine) + decoding, 1)),
-        Work(config.writer.model, verified, checking, 0, round(_reading(size, checking, machine), 1)),
+    reading = round(tried * _mean([_tokens(stem_prompt(one.chunk.title, one.gapped, one.span.kind)) for one in found]))
+    writing = _writing(config, machine, Load(tried, reading, tried * STEM_TOKENS, tried), config.exam.max_tokens)
+    checks = _mean([_tokens(prompt) for one in found for prompt in _verification(one)])
+    by_letters = config.exam.verification == "letters"
+    load = _choosing(
+        verifier, round(tried * CHECKS_PER_FACT), checks, 1 + config.exam.candidates, by_letters=by_letters
     )
+    return writing, _work(verifier, load, _reading(parameters(verifier.model), load.read, machine))
 
 
-def sit_work(model: str, config: Config, chunks: Sequence[Chunk], machine: Machine) -> Work:
+def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Machine) -> Work:
     """What one examinee reads for its share of the grid."""
     example = Question("example", "x" * 90, ("x" * 12,) * 4, 0)
     shot = Shot(example.stem, example.answer)
     sample = list(chunks[:: max(1, len(chunks) // SAMPLE)])
-    tokens = 0.0
+    tokens = []
     for shots in config.grid.shots:
         for retriever in config.grid.grid.retrievers:
             passages = 0 if retriever.kind == "closed-book" else config.grid.passages
             prompts = [exam_prompt(example, [one] * passages, [shot] * shots) for one in sample]
-            tokens += _mean([_tokens(prompt) for prompt in prompts]) + 4 * CHOICE_TOKENS
-    prompts_asked = config.exam.questions * len(config.grid.shots) * len(config.grid.grid.retrievers)
-    total = round(tokens * config.exam.questions)
-    return Work(model, prompts_asked, total, 0, round(_reading(parameters(model), total, machine), 1))
+            tokens.append(_mean([_tokens(prompt) for prompt in prompts]))
+    load = _choosing(spec, config.exam.questions * len(tokens), _mean(tokens), 4)
+    return _work(spec, load, _reading(parameters(spec.model), load.read, machine))
+
+
+class Load(NamedTuple):
+    """Prompts, tokens read and written, and the requests they would be to a server."""
+
+    prompts: int
+    read: int
+    written: int
+    requests: int
+
+
+def _choosing(
+    model: ModelSettings | LlmSpec, prompts: int, tokens: float, choices: int, *, by_letters: bool = False
+) -> Load:
+    """Prompts of so many tokens, each followed by choices; a server reads the prompt again with each of them."""
+    if by_letters:
+        return Load(prompts, round(prompts * (tokens + choices * CHOICE_TOKENS)), prompts * LETTERS_TOKENS, prompts)
+    if is_server(model.model):
+        requests = prompts * (1 + choices)
+        return Load(prompts, round(requests * tokens + prompts * choices * CHOICE_TOKENS), requests, requests)
+    return Load(prompts, round(prompts * (tokens + choices * CHOICE_TOKENS)), 0, 0)
+
+
+def _writing(config: Config, machine: Machine, load: Load, longest: int) -> Work:
+    size = parameters(config.writer.model)
+    steps = load.prompts / config.exam.batch * longest
+    decoding = max(steps * size * 2 / machine.bytes, 2 * size * load.written / (machine.flops * EFFICIENCY))
+    return _work(config.writer, load, _reading(size, load.read, machine) + decoding)
+
+
+def _work(model: ModelSettings | LlmSpec, load: Load, seconds: float) -> Work:
+    """The work of a model that takes so many seconds here, or is asked over the network."""
+    if not is_server(model.model):
+        return Work(model.model, load.prompts, load.read, load.written, round(seconds, 1))
+    server = model.server or ServerOptions()
+    seconds = load.requests * max(SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf))
+    cost = server.price_per_million.of(load.read, load.written)
+    return Work(model.model, load.prompts, load.read, load.written, round(seconds, 1), load.requests, round(cost, 4))
 
 
 def parameters(model: str) -> float:
@@ -149,9 +202,13 @@ def in_words(foreseen: Mapping[str, Any]) -> str:
     ]
     for name, work in works:
         tokens = f"{work['read_tokens']:,} tokens read, {work['written_tokens']:,} written"
-        lines.append(f"{name} with {work['model']}: {work['prompts']} prompts, {tokens}, {duration(work['seconds'])}")
+        requests = f", {work['requests']:,} requests, cost {work['cost']:.2f}" if work["requests"] else ""
+        line = f"{name} with {work['model']}: {work['prompts']} prompts, {tokens}{requests}"
+        lines.append(f"{line}, {duration(work['seconds'])}")
     lines.append(f"in all about {duration(foreseen['seconds'])} on this machine, expect half to twice that")
     lines.append(f"still to download: {foreseen['download_bytes'] / 1e6:.0f} MB; cost of local models: none")
+    if foreseen["requests"]:
+        lines.append(f"servers: {foreseen['requests']:,} requests, cost {foreseen['cost']:.2f} at the configured price")
     return "\n".join(lines)
 
 

@@ -32,15 +32,17 @@ from irt.selecting.selection import FEWEST
 from rag.answers import AnswerStore
 from rag.encoders import embed
 from rag.loading import check, load_model
+from rag.pipelines import LlmSpec
 from rag.retrievers import build_retriever
 from rag.sitting import sit
 from rag.weights import download_bytes, find, is_embedded, locate
-from ragexam.config import Config, ExamConfig, GridSettings
+from ragexam.config import Config, ExamConfig, GridSettings, ModelSettings
 from ragexam.contents import inventory, statistics
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.progress import Progress, Report
 from ragexam.steps import Steps
+from ragexam.usage import need_likelihoods, used
 
 
 def run_all(config: Config, progress: Progress) -> dict[str, Any]:
@@ -49,9 +51,9 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
     with folder.held():
         steps = Steps.of(folder, config, progress)
         if steps.record.fingerprint("exam") is None:
-            prepare(config.writer.models, [config.writer.model], progress)
+            prepare(config.author_names, config.authors, progress)
         if steps.record.fingerprint("answers") is None:
-            prepare(config.grid.models, [one.model for one in config.grid.grid.llms], progress)
+            prepare(config.grid.models, config.grid.grid.llms, progress)
         exam = write_steps(steps, config)
         sit_step(steps, exam, config.grid, config.seed)
         measure_steps(steps, config)
@@ -59,12 +61,12 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
 
 
 def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
-    """Write an exam; returns `n_questions`, `pool`, the number dropped by reason, and the tables of corpus and exam."""
+    """Write an exam; returns `n_questions`, `pool`, the number dropped by reason, its tables and cost (`usage`)."""
     folder = RunFolder(config.run)
     with folder.held():
         steps = Steps.of(folder, config, progress)
         if steps.record.fingerprint("exam") is None:
-            prepare(config.writer.models, [config.writer.model], progress)
+            prepare(config.author_names, config.authors, progress)
         exam = write_steps(steps, config)
         dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
         pool = len(read_exam(folder.shots)) if config.pool else 0
@@ -74,6 +76,7 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
             "dropped": dict(dropped.most_common()),
             "corpus": _inventory(steps),
             "statistics": statistics(folder.path),
+            "usage": steps.record.content.get("usage", {}),
         }
 
 
@@ -90,7 +93,7 @@ def run_sitting(
     folder = RunFolder(out)
     with folder.held():
         _place_exam(source, exam, folder)
-        prepare(grid.models, [one.model for one in grid.grid.llms], progress)
+        prepare(grid.models, grid.grid.llms, progress)
         record = Record.open(folder)
         record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
         sit_step(Steps(folder, record, progress), exam, grid, seed)
@@ -99,14 +102,20 @@ def run_sitting(
         return {"accuracy": {one.id: right[one.id] / len(exam) for one in grid.grid.pipelines}}
 
 
-def prepare(names: Iterable[str], language_models: Iterable[str], progress: Progress) -> None:
+def loaded(one: ModelSettings | LlmSpec) -> LanguageModel:
+    """The language model of a setting."""
+    return load_model(one.model, one.dtype, one.device, server=one.server)
+
+
+def prepare(names: Iterable[str], language_models: Iterable[ModelSettings | LlmSpec], progress: Progress) -> None:
     """Download the embedded weights that are not here, and refuse models that cannot be loaded, before work begins."""
     for name in dict.fromkeys(names):
         if is_embedded(name) and find(name) is None:
             with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
                 locate(name, in_megabytes(report))
-    for name in dict.fromkeys(language_models):
-        check(name)
+    for one in language_models:
+        for remark in check(one.model, one.server):
+            progress.say(f"note: {remark}")
 
 
 def in_megabytes(report: Report) -> Report:
@@ -117,7 +126,7 @@ def in_megabytes(report: Report) -> Report:
 def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     """From the corpus to the exam."""
     folder, corpus = steps.folder, config.corpus
-    writer = cache(lambda: load_model(config.writer.model, config.writer.dtype, config.writer.device))
+    writer = cache(lambda: loaded(config.writer))
 
     def read(_: Report) -> None:
         found = gather(
@@ -137,13 +146,14 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
         steps.record.content["corpus"] = take_inventory(documents, chunks, left_out).as_dict()
 
     def write(report: Report) -> None:
-        _write_questions(folder, config, writer(), report)
+        _write_questions(steps, config, writer(), report)
         steps.record.content["statistics"] = statistics(folder.path)
 
     source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
     source |= {"layout": corpus.layout, "select": asdict(corpus.select)}
     cutting = {**source, "bounds": asdict(corpus.chunks)}
-    writing = {**cutting, "writer": config.writer.model_dump(), "exam": asdict(config.exam), "pool": config.pool}
+    authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
+    writing = {**cutting, **authors, "exam": asdict(config.exam), "pool": config.pool}
     steps.do("corpus", source, [folder.corpus], read)
     steps.do("chunks", cutting, [folder.chunks], cut)
     steps.do("exam", writing, [folder.exam, folder.dropped, folder.shots], write)
@@ -228,8 +238,14 @@ def _inventory(steps: Steps) -> dict[str, Any]:
     return kept if "documents" in kept else inventory(str(steps.folder.path))
 
 
-def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel, report: Report) -> None:
+def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: Report) -> None:
+    """Write the exam's files, and into the record what the models were asked and what it cost."""
+    folder = steps.folder
     chunks = read_chunks(folder.chunks)
+    second = loaded(config.verifier) if config.verifier else None
+    judge = second or model
+    if config.exam.mode == "answer-first" and config.exam.verification == "likelihood":
+        need_likelihoods(judge)
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
     encoder = config.writer.encoder
     with ReplyStore(folder.replies) as replies:
@@ -240,8 +256,14 @@ def _write_questions(folder: RunFolder, config: ExamConfig, model: LanguageModel
             seed=config.seed,
             replies=replies,
             embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
+            verifier=second,
             progress=report,
         )
+    # What was paid is told even when nothing has come of it.
+    works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
+    steps.record.content["usage"] = spent = used(works)
+    for note in spent["notes"]:
+        steps.progress.say(f"note: {note}")
     if 0 < len(written.questions) <= config.pool:
         raise ValueError(
             f"{config.corpus.source}: {len(written.questions)} questions survived and the pool takes {config.pool}; "
@@ -278,7 +300,7 @@ def _sit(
         grid.grid.pipelines,
         chunks,
         store,
-        {one.name: lambda one=one: load_model(one.model, one.dtype, one.device) for one in llms},  # type: ignore[misc]
+        {one.name: lambda one=one: loaded(one) for one in llms},  # type: ignore[misc]
         {
             one.name: build_retriever(one.kind, chunks, name=one.name, encoder=one.encoder, reranker=one.reranker)
             for one in retrievers
@@ -286,7 +308,7 @@ def _sit(
         pool,
         grid.sitting(seed),
         report,
-        {one.name: asdict(one) for one in llms} | {one.name: asdict(one) for one in retrievers},
+        {one.name: one.identity for one in llms} | {one.name: asdict(one) for one in retrievers},
     )
 
 

@@ -13,7 +13,7 @@ from ragexam.doctor import PACKAGES, version
 from ragexam.folder import Record, RunFolder, file_hash, fingerprint
 from ragexam.progress import Progress, Report
 
-EXAM_SETTINGS = ("seed", "corpus", "writer", "exam", "pool")
+EXAM_SETTINGS = ("seed", "corpus", "writer", "verifier", "exam", "pool")
 """A run folder holds one exam: these settings may not change in it."""
 
 
@@ -77,7 +77,8 @@ def _refuse_other(record: Record, content: Mapping[str, Any], inputs: Mapping[st
     where = f"{record.folder.record}: this folder holds another exam"
     for name in EXAM_SETTINGS:
         # A setting that an earlier release did not know stood at its default.
-        difference = first_difference(_filled(before.get(name), known.get(name)), content.get(name), name)
+        stood = _filled(before.get(name), known.get(name))
+        difference = first_difference(_lasting(stood), _lasting(content.get(name)), name)
         if difference:
             raise ValueError(f"{where} ({difference}); choose another run folder or remove this one")
     if record.content.get("inputs") != dict(inputs):
@@ -89,6 +90,13 @@ def _filled(before: object, default: object) -> object:
     if not isinstance(before, dict) or not isinstance(default, dict):
         return before
     return {**default, **{name: _filled(value, default.get(name)) for name, value in before.items()}}
+
+
+def _lasting(settings: object) -> object:
+    """Settings without how a server is asked, which may change in a run."""
+    return (
+        {key: value for key, value in settings.items() if key != "server"} if isinstance(settings, dict) else settings
+    )
 
 
 def first_difference(before: object, now: object, name: str) -> str:

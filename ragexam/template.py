@@ -22,12 +22,18 @@ corpus:
     max_characters: 1100
 
 writer:                    # writes and verifies the questions; keep it out of the grid
-  model: embedded:qwen2.5-coder-1.5b   # or a hub name, a folder, a .gguf file, python:module:factory
+  model: embedded:qwen2.5-coder-1.5b   # or a hub name, a folder, a .gguf file, python:module:factory,
+                                       # openai:MODEL@http://host:port/v1 (see docs/models.md)
   dtype: auto              # float32, bfloat16, float16
   encoder: embedded:minilm-l6
 
+# verifier:                # another model verifies
+#   model: org/model
+
 exam:
   questions: 60
+  # mode: paper            # everything in one reply, unverified; or json
+  # verification: letters  # for a server that gives no log-probabilities
 pool: 4                    # further questions, shown as examples and never asked
 
 grid:                      # every combination sits the exam
@@ -38,7 +44,7 @@ grid:                      # every combination sits the exam
   normalization: character # sum, token, character or pmi
 
 fit:
-  model: 2pl               # 1pl, 2pl, 3pl, 4pl, auto
+  model: 2pl               # 1pl, 2pl, 3pl, 3pl-shared, 4pl, auto
   method: nuts             # nuts; laplace or map to look at quickly
 
 prune:                     # prune: null leaves the exam as it is

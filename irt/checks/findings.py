@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 
 from irt.checks.copies import duplicates
 from irt.checks.differential import dif
+from irt.checks.graded_fit import graded_item_residuals, graded_student_fit
 from irt.checks.inputs import sentences
 from irt.checks.item_fit import s_x2
 from irt.checks.item_pairs import dependence
@@ -19,6 +20,7 @@ from irt.checks.overall import m2
 from irt.checks.person_fit import student_fit
 from irt.checks.residual_fit import item_residuals
 from irt.checks.sensitivity import prior_sensitivity
+from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.model import Priors
 from irt.responses import ResponseMatrix, constant_facets, facet_names
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from irt.result import Fit
 
 M2_ITEMS = 60
+BINARY = ("keys", "duplicates", "overall", "dependence", "item fit", "priors")
+"""Checks of right and wrong answers alone."""
 MOST_SENTENCES = 5
 Tables = dict[str, pd.DataFrame]
 
@@ -67,9 +71,12 @@ def report(
 
     `groups` labels items that may depend on each other (such as questions on one document); `options` and `key` are the
     chosen and the right options, for suggesting keys; `priors` those of the fit. Checks that refuse the table are
-    listed in `skipped` with their reason. Facets are those of the fit's table.
+    listed in `skipped` with their reason, as those that cannot read ratings are. Facets are those of the fit's table.
     """
-    data, items, chosen = fit.data, fit.parameters, fit.seed if seed is None else seed
+    chosen = fit.seed if seed is None else seed
+    if fit.graded is not None:
+        return _of_ratings(fit, fit.graded, chosen)
+    data, items = fit.data, fit.parameters
     checks: dict[str, Callable[[], Tables]] = {
         "keys": lambda: {"keys": miskeys(data, options, key, items)},
         "duplicates": lambda: _duplicates(data, items),
@@ -87,6 +94,22 @@ def report(
         "priors": lambda: {"priors": prior_sensitivity(fit, priors)},
     }
     return _run(fit, checks)
+
+
+def _of_ratings(fit: Fit, items: GradedParameters, seed: int) -> Report:
+    """The checks that know ratings; the rest is listed as not checked."""
+    data = fit.data
+    found = _run(
+        fit,
+        {
+            "item residuals": lambda: {"item residuals": graded_item_residuals(data, items, seed=seed)},
+            "students": lambda: {"students": graded_student_fit(data, items)},
+            "predictive": lambda: {f"predictive {name}": table for name, table in fit.predictive_check(seed).items()},
+        },
+    )
+    others = [*BINARY, *(f"dif {facet}" for facet in facet_names(data))]
+    reasons = dict.fromkeys(others, "it reads right and wrong answers, and this is a fit of ratings")
+    return replace(found, skipped={**found.skipped, **reasons})
 
 
 def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> Report:

@@ -69,7 +69,14 @@ def require_matching(data: ResponseMatrix, items: ItemParameters) -> None:
     shape = np.shape(items.b)
     if shape != (len(data.items),):
         raise ValueError(f"parameters of {shape} items for {len(data.items)} items of the table")
-    if not all(np.all(np.isfinite(values)) for values in items):
+    require_finite(data, *items)
+
+
+def require_finite(data: ResponseMatrix, *parameters: Floats) -> None:
+    """ValueError unless the parameters are finite and there is one (or one row) per item."""
+    if any(len(values) != len(data.items) for values in parameters):
+        raise ValueError(f"parameters of {len(parameters[0])} items for {len(data.items)} items of the table")
+    if not all(np.all(np.isfinite(values)) for values in parameters):
         raise ValueError("an item parameter is not finite")
 
 

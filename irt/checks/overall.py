@@ -12,6 +12,7 @@ import numpy as np
 
 from irt.checks.inputs import ALPHA, Population, complete_scores, population, require_known_model, require_matching
 from irt.checks.tails import chi_square_tail
+from irt.fitting.coordinates import SHARED
 from irt.kernels import ItemParameters, sigmoid
 from irt.responses import Floats, ResponseMatrix
 
@@ -46,10 +47,10 @@ class OverallFit(NamedTuple):
 def m2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl") -> OverallFit:
     """Limited-information test of `model` at these parameters, abilities Normal(0, 1).
 
-    `1pl` has I + 1 parameters, `2pl` 2 I, `3pl` 3 I, `4pl` 4 I. Complete rows are used. `flag` marks a misfit that is
-    significant at 5 % and not close (RMSEA above .05; Maydeu-Olivares & Joe 2014). Raises ValueError for several trials
-    per answer, fewer than 20 complete rows, too few items for the parameters, an item that cannot vary under the model,
-    and more than 100 items (the covariance of their pairs would not fit in memory).
+    `1pl` has I + 1 parameters, `2pl` 2 I, `3pl` 3 I, `3pl-shared` 2 I + 1, `4pl` 4 I. Complete rows are used. `flag`
+    marks a misfit that is significant at 5 % and not close (RMSEA above .05; Maydeu-Olivares & Joe 2014). Raises
+    ValueError for several trials per answer, fewer than 20 complete rows, too few items for the parameters, an item
+    that cannot vary under the model, and more than 100 items (the covariance of their pairs would not fit in memory).
     """
     require_known_model(model)
     require_matching(data, items)
@@ -61,12 +62,10 @@ def m2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl") -> Overa
         )
     scores, note = complete_scores(data, "M2", FEWEST)
     where = population(items)
-    if model == "3pl-shared":
-        raise ValueError("M2 is not implemented for model '3pl-shared'; 1pl, 2pl, 3pl or 4pl were wanted")
-    statistic, df = _statistic(scores, where, derivatives(where, items, model), model == "1pl")
+    statistic, df = _statistic(scores, where, derivatives(where, items, model), SHARED[model])
     share = np.clip(scores.mean(axis=0), 1e-6, 1 - 1e-6)
     apart = Population(np.zeros(1), np.ones(1), share[None])
-    base, base_df = _statistic(scores, apart, np.ones((1, count, 1)), common=False)
+    base, base_df = _statistic(scores, apart, np.ones((1, count, 1)), (False,))
     return _assembled(statistic, df, base, base_df, srmsr(scores, where), scores, note)
 
 
@@ -75,8 +74,7 @@ def derivatives(where: Population, items: ItemParameters, model: str) -> Floats:
     a, b, c, d = items
     up = sigmoid(a * (where.nodes[:, None] - b))
     by_logit = (d - c) * up * (1 - up)
-    kept = 2 if model == "1pl" else require_known_model(model)
-    return np.stack([by_logit * where.nodes[:, None], by_logit, 1 - up, up][:kept], axis=2)
+    return np.stack([by_logit * where.nodes[:, None], by_logit, 1 - up, up][: len(SHARED[model])], axis=2)
 
 
 def srmsr(scores: Floats, where: Population) -> float:
@@ -93,7 +91,7 @@ def srmsr(scores: Floats, where: Population) -> float:
     return float(np.sqrt(np.mean(gap**2)))
 
 
-def _statistic(scores: Floats, where: Population, slopes: Floats, common: bool) -> tuple[float, int]:
+def _statistic(scores: Floats, where: Population, slopes: Floats, shared: tuple[bool, ...]) -> tuple[float, int]:
     """M2 and its degrees of freedom: residual moments, in the directions that no parameter moves."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -101,7 +99,7 @@ def _statistic(scores: Floats, where: Population, slopes: Floats, common: bool) 
     observed = np.concatenate([scores.mean(axis=0), (scores.T @ scores / len(scores))[first, second]])
     moments = np.hstack([where.p, where.p[:, first] * where.p[:, second]])
     expected = where.weights @ moments
-    delta = _jacobian(where, slopes, common)
+    delta = _jacobian(where, slopes, shared)
     df = len(observed) - delta.shape[1]
     if df < 1:
         raise ValueError(f"M2 of {scores.shape[1]} items has {df} degrees of freedom; at least 1 was wanted: add items")
@@ -123,8 +121,8 @@ def _dependent(share: Floats) -> str:
     )
 
 
-def _jacobian(where: Population, slopes: Floats, common: bool) -> Floats:
-    """Slopes of the moments in the parameters, item by item; `common` makes the first parameter one for all items."""
+def _jacobian(where: Population, slopes: Floats, shared: tuple[bool, ...]) -> Floats:
+    """Slopes of the moments in the parameters, item by item, after those of parameters that all items have `shared`."""
     _, count, kinds = slopes.shape
     first, second = np.triu_indices(count, 1)
     weighted = where.weights[:, None, None] * slopes
@@ -134,9 +132,8 @@ def _jacobian(where: Population, slopes: Floats, common: bool) -> Floats:
     rows = count + np.arange(len(first))
     delta[rows, first] = paired[first, :, second]
     delta[rows, second] = paired[second, :, first]
-    if not common:
-        return delta.reshape(len(delta), -1)
-    return np.column_stack([delta[:, :, 0].sum(axis=1), delta[:, :, 1:].reshape(len(delta), -1)])
+    common = np.array(shared)
+    return np.column_stack([delta[:, :, common].sum(axis=1), delta[:, :, ~common].reshape(len(delta), -1)])
 
 
 def _covariance(where: Population, moments: Floats, expected: Floats) -> Floats:

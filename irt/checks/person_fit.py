@@ -18,7 +18,7 @@ from irt.checks.residual_fit import mean_square_columns
 from irt.checks.tails import benjamini_hochberg, normal_tail, upper_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import Posterior, posterior
-from irt.residuals import mean_squares, residuals
+from irt.residuals import MeanSquares, mean_squares, residuals
 from irt.responses import Floats, ResponseMatrix
 
 FEWEST = 5
@@ -43,12 +43,18 @@ def student_fit(data: ResponseMatrix, items: ItemParameters) -> pd.DataFrame:
     ability = posterior(successes, attempts, items)
     theta = ability.mean
     found = mean_squares(residuals(successes, attempts, items, theta), attempts, 1)
-    known = found.answers >= FEWEST
     star = corrected_fit(successes, attempts, items, modal_ability(successes, attempts, items, ability))
+    return student_table(data, theta, found, standardised_fit(successes, attempts, items, theta), star)
+
+
+def student_table(
+    data: ResponseMatrix, theta: Floats, found: MeanSquares, plain: Floats, star: Corrected
+) -> pd.DataFrame:
+    """The table of `student_fit` from abilities, mean squares, `lz` `[S]` and `lz_star`."""
+    known = found.answers >= FEWEST
     corrected = adjusted(star.p, known, benjamini_hochberg)
     flag = known & (corrected < ALPHA)
     table = pd.DataFrame({"student": list(data.students), "theta": theta}).join(mean_square_columns(found, known))
-    plain = standardised_fit(successes, attempts, items, theta)
     for name, values in (("lz", plain), ("lz_star", star.lz_star), ("p", star.p), ("p_adjusted", corrected)):
         table[name] = optional(values, known)
     table["flag"] = flag

@@ -5,6 +5,8 @@ At estimated abilities both lie a little below 1, so an item is judged against t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -36,19 +38,24 @@ def item_residuals(
     successes, attempts = data.successes, data.attempts
     own = posterior(successes, attempts, items)
     found = item_mean_squares(data, items)
-    drawn = np.stack(
-        [
-            _logs(mean_squares(residuals(table, attempts, items), attempts, 0))
-            for table in replicas(own, attempts, items, replicas_count, seed)
-        ]
-    )
+    drawn = [
+        mean_squares(residuals(table, attempts, items), attempts, 0)
+        for table in replicas(own, attempts, items, replicas_count, seed)
+    ]
+    return item_table(data, found, *judged(found, drawn))
+
+
+def judged(found: MeanSquares, replicated: Sequence[MeanSquares]) -> tuple[Floats, Floats]:
+    """Two-sided p `[I]` of the more extreme mean square, and its standardised value, against those of replicas."""
+    drawn = np.stack([_logs(each) for each in replicated])
     z = (_logs(found) - drawn.mean(axis=0)) / np.maximum(drawn.std(axis=0, ddof=1), 1e-9)
     worst = np.abs(z).max(axis=0)
     p = np.minimum(4 * normal_tail(worst), 1.0)
-    return _item_table(data, found, p, np.take_along_axis(z, np.abs(z).argmax(axis=0)[None], axis=0)[0])
+    return p, np.take_along_axis(z, np.abs(z).argmax(axis=0)[None], axis=0)[0]
 
 
-def _item_table(data: ResponseMatrix, found: MeanSquares, p: Floats, signed: Floats) -> pd.DataFrame:
+def item_table(data: ResponseMatrix, found: MeanSquares, p: Floats, signed: Floats) -> pd.DataFrame:
+    """The table of `item_residuals`."""
     known = found.known
     corrected = adjusted(p, known, benjamini_hochberg)
     flag = known & (corrected < ALPHA)

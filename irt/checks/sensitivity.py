@@ -16,7 +16,7 @@ import pandas as pd
 
 from irt.checks.inputs import optional
 from irt.checks.loo import smoothed
-from irt.model import Priors
+from irt.model import SHARED_GUESSING, Priors, guessing_centre
 from irt.responses import Floats
 
 if TYPE_CHECKING:
@@ -84,8 +84,9 @@ def log_priors(fit: Fit, priors: Priors) -> dict[str, Floats]:
         found["spread_a"] = _half_normal(draws["spread_a"], priors.spread_a)
     found["centre_b"] = _half_normal(draws["centre_b"] * unit + origin, priors.centre_b)
     found["spread_b"] = _half_normal(draws["spread_b"] * unit, priors.spread_b)
-    if fit.model in ("3pl", "4pl"):
-        found["guessing_weight"] = _beta(draws["c"], priors.guessing_weight, fit.chance)
+    if fit.model in ("3pl", SHARED_GUESSING, "4pl"):
+        centre = guessing_centre(fit.model, fit.chance)
+        found["guessing_weight"] = _beta(draws["c"][:, : len(centre)], priors.guessing_weight, centre)
     if fit.model == "4pl":
         share = (draws["d"] - draws["c"]) / (1 - draws["c"])
         found["upper_weight"] = _beta(share, priors.upper_weight, np.asarray(priors.upper))

@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn
 from irt.adaptive import CHOICES
 from irt.linking import METHODS as LINKINGS
 from irt.methods import METHODS
-from irt.model import MODELS, SHARED_GUESSING
+from irt.model import MODELS
 from irt.power import DESIGNS, SCALES
 from irt.scoring import METHODS as SCORINGS
 from irt.selecting.choosing import CRITERIA
@@ -83,9 +83,7 @@ def _table(one: argparse.ArgumentParser, folder: str) -> None:
 
 def _fit(one: argparse.ArgumentParser) -> None:
     _table(one, "folder for items, abilities, components, draws and fit.json")
-    one.add_argument(
-        "--model", default="2pl", help=f"{', '.join(MODELS)}, {SHARED_GUESSING}, auto, or grm (default 2pl)"
-    )
+    one.add_argument("--model", default="2pl", help=f"{', '.join(MODELS)}, auto, or grm (default 2pl)")
     one.add_argument("--method", default="nuts", help=f"{', '.join(METHODS)} (default nuts)")
     one.add_argument("--backend", help="implementation of the method (default: its first)")
     one.add_argument(

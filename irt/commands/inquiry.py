@@ -26,8 +26,9 @@ WITHIN = 0.2
 
 def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True, out: Path | None = None) -> Said:
     """Abilities of new students on the items of a fit; `out` receives `abilities.csv`."""
-    fit = right_or_wrong(folder)
-    found = score(fit, read_responses(responses, for_scoring=True), method, propagate=propagate)
+    fit = load_fit(folder)
+    data = read_responses(responses, graded=fit.graded is not None, for_scoring=True)
+    found = score(fit, data, method, propagate=propagate)
     record = {"method": method, "interval": found.interval, "students": rows(found.table)}
     if out is not None:
         write_tables(out, {"abilities": found.table})

@@ -1,4 +1,7 @@
-"""Items in the coordinates of the climb: whitened log a and b, logits of c and of where d lies between c and 1."""
+"""Items in the coordinates of the climb: whitened log a and b, logits of c and of where d lies between c and 1.
+
+A c that all items share is no coordinate of an item: it is held among the scales.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from irt.responses import Floats
 
 def width(problem: Problem) -> int:
     """Number of coordinates of an item."""
-    return 1 + int(problem.free_a) + int(problem.guessing) + int(problem.slipping)
+    return 1 + int(problem.free_a) + int(problem.own_guessing) + int(problem.slipping)
 
 
 def parameters(problem: Problem, scales: Scales, x: Floats) -> tuple[ItemParameters, Floats]:
@@ -21,7 +24,9 @@ def parameters(problem: Problem, scales: Scales, x: Floats) -> tuple[ItemParamet
     zeros = np.zeros((*x.shape[:-2], x.shape[-1]))
     a = np.exp(scales.spread_a * x[..., next(rows), :]) if problem.free_a else zeros + 1.0
     b = scales.centre_b + scales.spread_b * x[..., next(rows), :]
-    c = sigmoid(x[..., next(rows), :]) if problem.guessing else zeros
+    c = sigmoid(x[..., next(rows), :]) if problem.own_guessing else zeros
+    if problem.shared_guessing:
+        c = c + sigmoid(np.array(scales.guessing))
     delta = sigmoid(x[..., next(rows), :]) if problem.slipping else zeros + 1.0
     return ItemParameters(a, b, c, c + (1 - c) * delta), delta
 
@@ -33,7 +38,7 @@ def chain_rule(problem: Problem, scales: Scales, items: ItemParameters, delta: F
     if problem.free_a:
         chain[:, next(rows), 0] = scales.spread_a * items.a
     chain[:, next(rows), 1] = scales.spread_b
-    if problem.guessing:
+    if problem.own_guessing:
         row, slope = next(rows), items.c * (1 - items.c)
         chain[:, row, 2], chain[:, row, 3] = slope, slope * (1 - delta)
     if problem.slipping:
@@ -65,7 +70,7 @@ def log_prior(problem: Problem, x: Floats) -> float:
 def _beta_counts(problem: Problem) -> list[tuple[Floats, Floats]]:
     priors, ones = problem.priors, np.ones_like(problem.chance)
     counts = []
-    if problem.guessing:
+    if problem.own_guessing:
         counts.append((priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)))
     if problem.slipping:
         counts.append((priors.upper_weight * priors.upper * ones, priors.upper_weight * (1 - priors.upper) * ones))

@@ -15,18 +15,19 @@ likelihood (Fisher's identity) to the accuracy of that Gaussian.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from irt.fitting import fused
 from irt.fitting import scales as scaling
 from irt.fitting.ability import Known, Loadings, loadings
-from irt.fitting.gaussian import Coupling, Joint, Point, Solver, StudentsKept, log_determinant, solver
+from irt.fitting.curvature import Curvature, conditioned
+from irt.fitting.gaussian import Coupling, Joint, Point, log_determinant, solver
 from irt.fitting.item_coordinates import chain_rule, log_prior, parameters, prior_terms, width
+from irt.fitting.profile import STEP, peak
 from irt.fitting.scales import Scales, widest_a
-from irt.kernels import ItemParameters, smoothed_logit
+from irt.kernels import ItemParameters, sigmoid, smoothed_logit
 from irt.model import Problem, RawDraws
 from irt.responses import Floats
 
@@ -50,50 +51,12 @@ DOUBLE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Curvature:
-    """Gaussian approximation, conditional on the log discriminations summing to zero.
-
-    `held` is the covariance of everything with that sum, `held_size` the variance of the sum, both before conditioning
-    (zeros and 1 when there is nothing to hold).
-    """
-
-    solver: Solver
-    held: Point
-    held_size: float
-
-    @cached_property
-    def variances(self) -> Point:
-        """Marginal variances of w `[p + S]` and x `[K, I]`."""
-        free = self.solver.variances()
-        return Point(free.w - self.held.w**2 / self.held_size, free.x - self.held.x**2 / self.held_size)
-
-    @cached_property
-    def loadings(self) -> Floats:
-        """Weights to abilities, dense `[S, p + S]`."""
-        known = self.solver.joint.known.loadings
-        return known.ability(np.eye(known.size)).T
-
-    @cached_property
-    def theta_cov(self) -> Floats:
-        """Covariance of the abilities `[S, S]` before conditioning."""
-        return StudentsKept(self.solver.joint).theta_covariance
-
-    @property
-    def item_cov(self) -> Floats:
-        """Covariance of each item's coordinates given the abilities `[I, K, K]`, before conditioning."""
-        return self.solver.joint.inverse
-
-    @cached_property
-    def regression(self) -> Floats:
-        """Regression of the items' coordinates on the abilities, with its sign turned `[I, K, S]`."""
-        return StudentsKept(self.solver.joint).regression.transpose(1, 2, 0)
-
-
-@dataclass(frozen=True)
 class LaplaceFit:
     """Mode, curvature and scales; `log_likelihood` and `log_posterior` at the mode, and whether the climb ended.
 
-    `integrated` says that the items are at the mode of the approximate marginal posterior, not of the joint one.
+    `integrated` says that the items are at the mode of the approximate marginal posterior, not of the joint one. Of a
+    guessing parameter that items share, `guessing_sd` is the error of its logit and `guessing_pull` how the rest moves
+    with it.
     """
 
     point: Point
@@ -104,10 +67,51 @@ class LaplaceFit:
     rounds: int
     converged: bool
     integrated: bool = False
+    guessing_sd: float = 0.0
+    guessing_pull: Point | None = None
 
 
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
-    """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities."""
+    """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities.
+
+    A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting.profile`).
+    """
+    if problem.shared_guessing:
+        return _profiled(problem, progress, joint)
+    return _settled(problem, progress, joint)
+
+
+def _profiled(problem: Problem, progress: Callable[[int, int], None] | None, joint: bool) -> LaplaceFit:
+    students, items = problem.answers.shape
+    if students * items > DOUBLE:
+        raise ValueError(
+            f"model '{problem.model}' is fitted to up to {DOUBLE} cells this way, found {students} x {items}; use "
+            "method 'mml'"
+        )
+    first = _settled(problem, None, joint)
+    fits: dict[float, LaplaceFit] = {}
+
+    def fitted(guessing: float) -> LaplaceFit:
+        if guessing not in fits:
+            start = replace(first, scales=replace(first.scales, guessing=guessing))
+            fits[guessing] = _climb(problem, None, first.integrated, start)
+        return fits[guessing]
+
+    def height(guessing: float) -> float:
+        fit = fitted(guessing)
+        return log_evidence(refit(problem, fit, fit.scales)) + scaling.log_prior(problem, fit.scales.vector())
+
+    found = peak(height, first.scales.guessing, progress)
+    fit = fitted(found.at)
+    above, below = (
+        scaling.recoordinated(problem, end.point, end.scales, fit.scales)
+        for end in (fitted(found.at + side * STEP) for side in (1, -1))
+    )
+    pull = Point((above.w - below.w) / (2 * STEP), (above.x - below.x) / (2 * STEP))
+    return replace(fit, converged=fit.converged and found.settled, guessing_sd=found.sd, guessing_pull=pull)
+
+
+def _settled(problem: Problem, progress: Callable[[int, int], None] | None, joint: bool) -> LaplaceFit:
     try:
         fit = _climb(problem, progress, False)
     except np.linalg.LinAlgError as error:
@@ -133,9 +137,11 @@ def _bias(fit: LaplaceFit) -> float:
     return within / (between + within) * float(np.sqrt(len(known.information)))
 
 
-def _climb(problem: Problem, progress: Callable[[int, int], None] | None, integrate: bool) -> LaplaceFit:
-    scales = scaling.starting(problem)
-    point = _starting_point(problem, scales)
+def _climb(
+    problem: Problem, progress: Callable[[int, int], None] | None, integrate: bool, start: LaplaceFit | None = None
+) -> LaplaceFit:
+    scales = scaling.starting(problem) if start is None else start.scales
+    point = _starting_point(problem, scales) if start is None else start.point
     value, _ = _objective(problem, scales, point)
     converged = False
     rounds, last = 0, np.zeros_like(scales.vector())
@@ -208,13 +214,18 @@ def draw(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> RawDraws:
     if problem.free_a:
         excess = shift.x[:, 0].sum(axis=1) / curvature.held_size
         w, x = w - excess[:, None] * curvature.held.w, x - excess[:, None, None] * curvature.held.x
-    return _to_raw(problem, fit.scales, w, x)
+    if fit.guessing_pull is None:
+        return _to_raw(problem, fit.scales, w, x)
+    logit = fit.guessing_sd * np.random.default_rng([seed, 2]).standard_normal(count)
+    w, x = w + logit[:, None] * fit.guessing_pull.w, x + logit[:, None, None] * fit.guessing_pull.x
+    raw = _to_raw(problem, fit.scales, w, x)
+    return replace(raw, c=sigmoid(fit.scales.guessing + logit)[:, None] + np.zeros_like(raw.c))
 
 
 def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> Floats:
     """Approximate draws of the residual scale: log-normal, with the information of its effective degrees of freedom."""
     tail = problem.answers.shape[0]
-    freedom = max(float(np.sum(1.0 - w_variances(fit.curvature)[-tail:])), 0.5)
+    freedom = max(float(np.sum(1.0 - fit.curvature.variances.w[-tail:])), 0.5)
     rng = np.random.default_rng([seed, 1])
     noise = rng.standard_normal(count) / np.sqrt(2.0 * freedom + 1.0)
     return np.asarray(fit.scales.residual * np.exp(noise))
@@ -229,7 +240,7 @@ def _starting_point(problem: Problem, scales: Scales) -> Point:
     x = np.zeros((width(problem), len(item)))
     x[1 if problem.free_a else 0] = np.clip(-item, -3, 3) / scales.spread_b
     row = 2 if problem.free_a else 1
-    if problem.guessing:
+    if problem.own_guessing:
         x[row] = np.log(problem.chance / (1 - problem.chance))
     if problem.slipping:
         x[row + 1] = np.log(problem.priors.upper / (1 - problem.priors.upper))
@@ -268,7 +279,7 @@ def _linearise(
     blocks[:, range(len(by_x)), range(len(by_x))] += prior_information.T
     coupling = _coupling(info.weights, theta, items, chain)
     found = solver(Joint(known, blocks, coupling), flops)
-    return _pulled(slope, ability, chain, point, by_x), _conditioned(problem, found, point)
+    return _pulled(slope, ability, chain, point, by_x), conditioned(found, point, problem.free_a)
 
 
 def _averaged(
@@ -305,16 +316,6 @@ def _coupling(weights: fused.Weights, theta: Floats, items: ItemParameters, chai
     return Coupling(weights, theta, slope, -slope * items.b - by_b * items.a**2, by_c * items.a, by_d * items.a)
 
 
-def _conditioned(problem: Problem, found: Solver, point: Point) -> Curvature:
-    nothing = Point(np.zeros_like(point.w), np.zeros_like(point.x))
-    if not problem.free_a:
-        return Curvature(found, nothing, 1.0)
-    total = np.zeros_like(point.x)
-    total[0] = 1.0
-    held = found.solve(Point(nothing.w, total))
-    return Curvature(found, held, float(held.x[0].sum()))
-
-
 def _scoring_step(
     problem: Problem, scales: Scales, point: Point, value: float, slope: Point, curvature: Curvature
 ) -> tuple[Point, float, float]:
@@ -344,16 +345,6 @@ def _step(problem: Problem, point: Point, slope: Point, curvature: Curvature) ->
         return step
     excess = float(point.x[0].sum() + step.x[0].sum()) / curvature.held_size
     return Point(step.w - excess * curvature.held.w, step.x - excess * curvature.held.x)
-
-
-def w_variances(curvature: Curvature) -> Floats:
-    """Posterior variances of the ability weights `[p + S]`."""
-    return curvature.variances.w
-
-
-def item_variances(curvature: Curvature) -> Floats:
-    """Marginal posterior variances of item coordinates `[K, I]`."""
-    return curvature.variances.x
 
 
 def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:

@@ -2,7 +2,9 @@
 
 Nested Laplace approximation (Rue, Martino & Chopin 2009): given the scales, items and abilities are Gaussian around
 their mode; the scales' own posterior is the Laplace approximation of the evidence times their prior. It is explored by
-importance sampling from a Normal around its mode, and draws come from the Gaussians at the sampled scales.
+importance sampling from a Normal around its mode, and draws come from the Gaussians at the sampled scales. The search
+starts from scales for which abilities were integrated, where a joint mode would be biased or run away: at given scales
+it does not.
 """
 
 from __future__ import annotations
@@ -28,6 +30,12 @@ LARGEST = 500_000
 """Cells of the largest table: every sampled scale costs a fit."""
 SAMPLES, STEP, WIDEN, FEW = 64, 0.2, 1.2, 6.0
 """Scales sampled, step of the differences along each axis, how much wider the proposal is, fewest effective samples."""
+FLATTEST = 1.0
+"""Least curvature of the proposal."""
+BIASED = (
+    "Abilities rest on few answers, where a joint mode is biased: intervals of discriminations are too short; conclude "
+    "with method 'nuts' or 'mml'."
+)
 
 
 def find_nested(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
@@ -35,15 +43,15 @@ def find_nested(problem: Problem, settings: Settings, progress: Progress | None)
     begin, (students, items) = time.perf_counter(), problem.answers.shape
     if students * items > LARGEST:
         raise ValueError(f"method 'laplace' fits up to {LARGEST} cells, found {students} x {items}; use method 'map'")
-    mode = laplace.climb(problem, joint=True)
+    mode = laplace.climb(problem)
     if laplace.at_bound(problem, mode):
         raise ValueError(
-            "method 'laplace' needs a joint mode, whose discriminations ran away here; use method 'nuts' or 'map'"
+            "method 'laplace' found no mode: the discriminations ran away in this table; use method 'nuts'"
         )
     vectors, weights = _scale_samples(problem, mode, settings.seed, progress)
     raw = _draws(problem, mode, vectors, weights, settings.seed)
     draws = report_scale(raw, problem.design)
-    notes, _ = verdict(problem, mode)
+    notes = (BIASED,) if mode.integrated else verdict(problem, mode)[0]
     effective = float(1.0 / np.sum(weights**2))
     if effective < FEW:
         notes += (f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'.",)
@@ -72,11 +80,11 @@ def _scale_samples(
             problem, vector
         )
 
-    centre, spread = _normal(density, start[free])
+    centre, root = _normal(density, start[free])
     uniform = qmc.Sobol(len(free), rng=np.random.default_rng([seed, 3])).random(SAMPLES)
     normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
     vectors, logs = np.tile(start, (SAMPLES, 1)), np.empty(SAMPLES)
-    vectors[:, free] = centre + WIDEN * spread * normal
+    vectors[:, free] = centre + WIDEN * normal @ root.T
     for index, vector in enumerate(vectors):
         logs[index] = density(vector[free]) + 0.5 * float(np.sum(normal[index] ** 2))
         if progress is not None:
@@ -86,16 +94,16 @@ def _scale_samples(
 
 
 def _normal(density: Callable[[Floats], float], start: Floats) -> tuple[Floats, Floats]:
-    """Centre and standard deviations of a Normal like the density, by a Newton step along each axis."""
-    middle, centre, spread = density(start), start.copy(), np.empty_like(start)
-    for axis in range(len(start)):
-        step = np.zeros_like(start)
-        step[axis] = STEP
-        above, below = density(start + step), density(start - step)
-        curvature = max((2 * middle - above - below) / STEP**2, 1.0)
-        centre[axis] += np.clip((above - below) / (2 * STEP) / curvature, -0.5, 0.5)
-        spread[axis] = 1.0 / np.sqrt(curvature)
-    return centre, spread
+    """Centre and root of the covariance of a Normal like the density, by a Newton step along each axis."""
+    middle, steps = density(start), STEP * np.eye(len(start))
+    above, below = (np.array([density(start + side * step) for step in steps]) for side in (1, -1))
+    curvature = np.diag(np.maximum((2 * middle - above - below) / STEP**2, FLATTEST))
+    centre = start + np.clip((above - below) / (2 * STEP) / np.diag(curvature), -0.5, 0.5)
+    for i, j in zip(*np.triu_indices(len(start), 1), strict=True):
+        both = density(start + steps[i] + steps[j])
+        curvature[i, j] = curvature[j, i] = (above[i] + above[j] - middle - both) / STEP**2
+    values, vectors = np.linalg.eigh(curvature)
+    return centre, vectors / np.sqrt(np.maximum(values, FLATTEST))
 
 
 def _draws(problem: Problem, mode: laplace.LaplaceFit, vectors: Floats, weights: Floats, seed: int) -> RawDraws:

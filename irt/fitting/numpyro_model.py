@@ -36,13 +36,14 @@ class Structure(Named):
 
 
 class Inputs(NamedTuple):
-    """What a compiled program is given: counts `[S, I]`, levels `[S]` and root `[L, L]` per term, chance `[I]`."""
+    """What a compiled program is given: counts `[S, I]`, levels `[S]` and root `[L, L]` per term, and the centre of
+    guessing `[I]` (`[1]` where it is shared)."""
 
     successes: Any
     failures: Any
     level_of: tuple[Any, ...]
     roots: tuple[Any, ...]
-    chance: Any
+    guessing_centre: Any
 
 
 def structure_of(problem: Problem) -> Structure:
@@ -56,7 +57,7 @@ def inputs_of(problem: Problem) -> Inputs:
     """The inputs of a problem."""
     terms = problem.design.terms
     level_of, roots = tuple(term.level_of for term in terms), tuple(term.root for term in terms)
-    return Inputs(problem.successes, problem.attempts - problem.successes, level_of, roots, problem.chance)
+    return Inputs(problem.successes, problem.attempts - problem.successes, level_of, roots, problem.guessing_centre)
 
 
 def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
@@ -91,8 +92,8 @@ def numpyro_model(structure: Structure) -> Callable[[Inputs], None]:
         b = centre + numpyro.sample("b", dist.ZeroSumNormal(spread_b, (items,)))
         c, delta = jnp.zeros(items), jnp.ones(items)
         if structure.guessing:
-            weight = priors.guessing_weight
-            c = numpyro.sample("c", dist.Beta(weight * inputs.chance, weight * (1 - inputs.chance)).to_event(1))
+            weight, middle = priors.guessing_weight, inputs.guessing_centre
+            c = c + numpyro.sample("c", dist.Beta(weight * middle, weight * (1 - middle)).to_event(1))
         if structure.slipping:
             weight = priors.upper_weight
             upper = dist.Beta(weight * priors.upper, weight * (1 - priors.upper))
@@ -136,10 +137,7 @@ def unconstrained(structure: Structure, placed: Placed) -> dict[str, Any]:
         values["log_a"] = project(next(rows))
     b = next(rows)
     values["centre_b"], values["b"] = b.mean(), project(b - b.mean())
-    for name, present in (("c", structure.guessing), ("delta", structure.slipping)):
-        if present:
-            values[name] = next(rows)
-    return values
+    return values | _asymptotes(structure, placed)
 
 
 def _cell_likelihood(k: Any, failures: Any, plain: bool) -> Callable[..., Any]:
@@ -198,10 +196,15 @@ def model_values(structure: Structure, position: Any, given: Whitening) -> dict[
         values["log_a"] = next(rows)
     b = next(rows)
     values["centre_b"], values["b"] = b.mean(), b - b.mean()
-    for name, present in (("c", structure.guessing), ("delta", structure.slipping)):
-        if present:
-            values[name] = sigmoid(next(rows))
-    return values
+    return values | {name: sigmoid(logit) for name, logit in _asymptotes(structure, placed).items()}
+
+
+def _asymptotes(structure: Structure, placed: Placed) -> dict[str, Any]:
+    """Logits of the asymptotes by name; one that items share is placed with the scales."""
+    if structure.shared_guessing:
+        return {"c": placed.scales[-1:]}
+    names = ["c"] * structure.guessing + ["delta"] * structure.slipping
+    return dict(zip(names, placed.items[len(placed.items) - len(names) :], strict=True))
 
 
 def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
@@ -216,7 +219,7 @@ def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
         theta += effects[-1][:, term.level_of]
     if design.residual:
         theta += values["residual"]
-    c = values.get("c", np.zeros((count, items)))
+    c = values.get("c", np.zeros(1)) + np.zeros((count, items))
     delta = values.get("delta", np.ones((count, items)))
     return RawDraws(
         a=np.exp(values["log_a"]) if problem.free_a else np.ones((count, items)),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt.kernels import sigmoid
-from irt.model import SHARED_GUESSING, Problem
+from irt.model import Problem
 from irt.responses import Floats
 
 SMALLEST = 1e-6
@@ -98,7 +98,7 @@ def penalty_of(problem: Problem, on: NDArray[np.bool_], unit: float, given: bool
     precision[1] = 1.0 / (priors.spread_b**2 + (0.0 if given else priors.centre_b**2))
     if width > 2:
         # A guessing parameter that all items share takes one prior, not one from every item.
-        weight = priors.guessing_weight / (items if problem.model == SHARED_GUESSING else 1)
+        weight = priors.guessing_weight / (items if problem.shared_guessing else 1)
         low[2], high[2] = weight * problem.chance, weight * (1 - problem.chance)
     if width > 3:
         low[3], high[3] = priors.upper_weight * priors.upper, priors.upper_weight * (1 - priors.upper)

@@ -8,7 +8,7 @@ import numpy as np
 
 from irt.design import Design
 from irt.kernels import probability
-from irt.model import Named, Priors, RawDraws
+from irt.model import Named, Priors, RawDraws, guessing_centre
 from irt.responses import Floats
 
 
@@ -47,7 +47,10 @@ def draw_prior(given: Specification, count: int, seed: int) -> RawDraws:
     centre_b = priors.centre_b * rng.standard_normal(count)
     weight, slips = priors.guessing_weight, priors.upper_weight
     shape = (count, items)
-    c = rng.beta(weight * given.chance, weight * (1 - given.chance), shape) if named.guessing else np.zeros(shape)
+    c = np.zeros(shape)
+    if named.guessing:
+        centre = guessing_centre(given.model, given.chance)
+        c = c + rng.beta(weight * centre, weight * (1 - centre), (count, len(centre)))
     delta = np.ones(shape)
     if named.slipping:
         delta = rng.beta(slips * priors.upper, slips * (1 - priors.upper), shape)

@@ -83,8 +83,8 @@ def pymc_model(problem: Problem) -> Any:
         if not problem.guessing:
             pymc.Binomial("answers", logit_p=x, **counts)
             return model
-        weight, chance = priors.guessing_weight, problem.chance
-        c = pymc.Beta("c", weight * chance, weight * (1 - chance))
+        weight, centre = priors.guessing_weight, problem.guessing_centre
+        c = pymc.Beta("c", weight * centre, weight * (1 - centre)) + np.zeros(items)
         delta: Any = np.ones(items)
         if problem.slipping:
             weight, upper = priors.upper_weight, priors.upper

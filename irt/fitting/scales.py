@@ -18,45 +18,56 @@ from irt.responses import Floats
 
 @dataclass(frozen=True)
 class Scales:
-    """Hyperparameters, in logits: fixed within a climb, updated between climbs."""
+    """Hyperparameters, in logits: fixed within a climb, updated between climbs.
+
+    `guessing` is the logit of the c that all items share, where they do. It belongs here: a mode over it and the items
+    would be as inconsistent as one over scales and effects (each item gives c a bias, and hardly any information).
+    """
 
     terms: tuple[float, ...]
     residual: float
     spread_a: float
     centre_b: float
     spread_b: float
+    guessing: float = 0.0
 
     def vector(self) -> Floats:
-        """Logarithms of the scales, with `centre_b` as it is: what convergence is judged by."""
+        """Logarithms of the scales, with `centre_b` and `guessing` as they are: what convergence is judged by."""
         scales = [*self.terms, self.residual, self.spread_a, self.spread_b]
-        return np.append(np.log(scales), self.centre_b)
+        return np.append(np.log(scales), [self.centre_b, self.guessing])
 
     @staticmethod
     def of(vector: Floats) -> Scales:
         """The scales of a `vector`."""
-        *terms, residual, spread_a, spread_b = np.exp(vector[:-1]).tolist()
-        return Scales(tuple(terms), residual, spread_a, float(vector[-1]), spread_b)
+        *terms, residual, spread_a, spread_b = np.exp(vector[:-2]).tolist()
+        return Scales(tuple(terms), residual, spread_a, float(vector[-2]), spread_b, float(vector[-1]))
 
 
 def log_prior(problem: Problem, vector: Floats) -> float:
-    """Log prior density of the scales' `vector`, up to a constant: half-normal scales, with the Jacobian of the log."""
+    """Log prior density of the scales' `vector`, up to a constant: half-normal scales and a Beta c, with Jacobians."""
     priors, terms = problem.priors, len(problem.design.terms)
     widths = np.array([*[priors.term_scale] * terms, priors.residual_scale, priors.spread_a, priors.spread_b])
-    logs = vector[:-1] - 0.5 * np.exp(2 * vector[:-1]) / widths**2
+    logs = vector[:-2] - 0.5 * np.exp(2 * vector[:-2]) / widths**2
     if not terms:
         logs[0] = -0.5 * (vector[0] / priors.common_a) ** 2
-    return float(logs[estimated(problem)[:-1]].sum()) - 0.5 * float(vector[-1] / priors.centre_b) ** 2
+    total = float(logs[estimated(problem)[:-2]].sum()) - 0.5 * float(vector[-2] / priors.centre_b) ** 2
+    if problem.shared_guessing:
+        centre, logit = float(problem.guessing_centre[0]), vector[-1]
+        guessed = centre * np.logaddexp(0.0, -logit) + (1 - centre) * np.logaddexp(0.0, logit)
+        total -= priors.guessing_weight * float(guessed)
+    return total
 
 
 def estimated(problem: Problem) -> NDArray[np.bool_]:
     """Which entries of the scales' `vector` the model has."""
     terms = [True] * len(problem.design.terms)
-    return np.array([*terms, problem.design.residual, problem.free_a, True, True])
+    return np.array([*terms, problem.design.residual, problem.free_a, True, True, problem.shared_guessing])
 
 
 def starting(problem: Problem) -> Scales:
     """Where the climb begins."""
-    return Scales(tuple(0.5 for _ in problem.design.terms), 0.7, 0.3, 0.0, 1.0)
+    centre = float(problem.guessing_centre.mean())
+    return Scales(tuple(0.5 for _ in problem.design.terms), 0.7, 0.3, 0.0, 1.0, float(np.log(centre / (1 - centre))))
 
 
 def updated(problem: Problem, scales: Scales, point: Point, variances: Point) -> Scales:
@@ -83,7 +94,8 @@ def updated(problem: Problem, scales: Scales, point: Point, variances: Point) ->
     b = scales.centre_b + scales.spread_b * point.x[row]
     centre = float(b.sum() / (items + (scales.spread_b / priors.centre_b) ** 2))
     squares = float(np.sum((b - centre) ** 2 + scales.spread_b**2 * variance[row]))
-    return Scales(tuple(terms), residual, spread_a, centre, _scale_mode(items, squares, priors.spread_b))
+    spread_b = _scale_mode(items, squares, priors.spread_b)
+    return Scales(tuple(terms), residual, spread_a, centre, spread_b, scales.guessing)
 
 
 def leapt(scales: Scales, change: Floats, last: Floats) -> Scales:
@@ -91,8 +103,8 @@ def leapt(scales: Scales, change: Floats, last: Floats) -> Scales:
     ratio = np.divide(change, last, out=np.zeros_like(change), where=np.abs(last) > 1e-12)
     ratio = np.where(ratio > 0, np.minimum(ratio, 20 / 21), 0.0)
     logs = scales.vector() + np.clip(change * ratio / (1 - ratio), -0.25, 0.25)
-    *terms, residual, spread_a, spread_b = np.clip(np.exp(logs[:-1]), 1e-3, 20.0).tolist()
-    return Scales(tuple(terms), residual, spread_a, float(logs[-1]), spread_b)
+    *terms, residual, spread_a, spread_b = np.clip(np.exp(logs[:-2]), 1e-3, 20.0).tolist()
+    return Scales(tuple(terms), residual, spread_a, float(logs[-2]), spread_b, scales.guessing)
 
 
 def recoordinated(problem: Problem, point: Point, old: Scales, new: Scales) -> Point:

@@ -127,13 +127,14 @@ def _block(problem: Problem) -> Callable[..., Any]:
 
 
 class _Data(NamedTuple):
-    """Successes and failures `[S, I]` in small integers, levels `[T, S]`, roots per term, chance `[I]`."""
+    """Successes and failures `[S, I]` in small integers, levels `[T, S]`, roots per term, centre of guessing `[I]`
+    (`[1]` where it is shared)."""
 
     successes: Any
     failures: Any
     level_of: tuple[Any, ...]
     roots: tuple[Any, ...]
-    chance: Any
+    guessing_centre: Any
 
 
 def _data(problem: Problem) -> _Data:
@@ -141,7 +142,8 @@ def _data(problem: Problem) -> _Data:
     right, wrong = answers.successes, answers.failures
     if answers.codes is not None:
         right, wrong = (answers.codes > 0).astype(np.int8), (answers.codes < 0).astype(np.int8)
-    return _Data(right, wrong, tuple(t.level_of for t in terms), tuple(t.root for t in terms), problem.chance)
+    levels, roots = tuple(term.level_of for term in terms), tuple(term.root for term in terms)
+    return _Data(right, wrong, levels, roots, problem.guessing_centre)
 
 
 def _start(problem: Problem) -> Family:
@@ -158,7 +160,7 @@ def _start(problem: Problem) -> Family:
     if problem.free_a:
         mean |= {"log_spread_a": np.log(0.3), "log_a": np.zeros(len(b))}
     if problem.guessing:
-        mean["logit_c"] = np.log(problem.chance / (1 - problem.chance))
+        mean["logit_c"] = np.log(problem.guessing_centre / (1 - problem.guessing_centre))
     if problem.slipping:
         mean["logit_delta"] = np.full(len(b), np.log(problem.priors.upper / (1 - problem.priors.upper)))
     mean = {name: np.asarray(value, dtype=np.float64) for name, value in mean.items()}
@@ -191,16 +193,16 @@ def _bound(problem: Problem, inflate: float) -> Callable[..., Any]:
             local = _normal(z["residual"], 0.0, z["log_residual_scale"]) + log_sd["residual"].sum()
         none = jnp.zeros_like(z["b"])
         log_a = z["log_a"] - z["log_a"].mean() if problem.free_a else none
-        c = jax.nn.sigmoid(z["logit_c"]) if problem.guessing else none
+        c = none + jax.nn.sigmoid(z["logit_c"]) if problem.guessing else none
         delta = jax.nn.sigmoid(z["logit_delta"]) if problem.slipping else none + 1.0
         k, f = (table[rows].astype(theta.dtype) for table in (data.successes, data.failures))
         cells = _cell_likelihood(k, f, plain)(theta, log_a, z["b"], c, delta)
-        return _log_prior(problem, z, data.chance) + entropy + inflate * (local + cells)
+        return _log_prior(problem, z, data.guessing_centre) + entropy + inflate * (local + cells)
 
     return bound
 
 
-def _log_prior(problem: Problem, z: Values, chance: Any) -> Any:
+def _log_prior(problem: Problem, z: Values, guessing_centre: Any) -> Any:
     """Of all but the residuals, in unconstrained coordinates, up to a constant."""
     priors, design = problem.priors, problem.design
     total = _normal(z["centre_b"], 0.0, np.log(priors.centre_b)) + _half_normal(z["log_spread_b"], priors.spread_b)
@@ -214,7 +216,7 @@ def _log_prior(problem: Problem, z: Values, chance: Any) -> Any:
     if problem.free_a:
         total += _half_normal(z["log_spread_a"], priors.spread_a) + _normal(z["log_a"], 0.0, z["log_spread_a"])
     if problem.guessing:
-        total += _beta(z["logit_c"], priors.guessing_weight, chance)
+        total += _beta(z["logit_c"], priors.guessing_weight, guessing_centre)
     if problem.slipping:
         total += _beta(z["logit_delta"], priors.upper_weight, priors.upper)
     return total
@@ -255,7 +257,7 @@ def _drawn(problem: Problem, family: Family, count: int, rng: np.random.Generato
     if design.residual:
         theta += z["residual"]
     log_a = z["log_a"] - z["log_a"].mean(axis=1, keepdims=True) if problem.free_a else np.zeros(shape)
-    c = sigmoid(z["logit_c"]) if problem.guessing else np.zeros(shape)
+    c = (sigmoid(z["logit_c"]) if problem.guessing else 0.0) + np.zeros(shape)
     delta = sigmoid(z["logit_delta"]) if problem.slipping else np.ones(shape)
     return RawDraws(
         a=np.exp(log_a),

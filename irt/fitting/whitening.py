@@ -59,7 +59,9 @@ class Whitening(NamedTuple):
 
 
 class Layout(Named):
-    """Which scales there are, and which one each free effect has."""
+    """Which scales there are (a guessing parameter that all items share is placed among them, by its logit: it too
+    moves everything else), and which one each free effect has.
+    """
 
     def __init__(self, model: str, shapes: tuple[tuple[int, ...], ...], residual: bool) -> None:
         self.model, self.residual, self.terms = model, residual, len(shapes)
@@ -69,12 +71,13 @@ class Layout(Named):
         names = [f"scale_{index}" for index in range(len(shapes))]
         names += ["residual_scale"] if residual else []
         names += ["spread_a"] if self.free_a else []
-        self.names = (*names, "spread_b")
+        names += ["spread_b"]
+        self.names = (*names, "c") if self.shared_guessing else tuple(names)
 
 
 class Placed(NamedTuple):
-    """Logarithms of the scales `[m]`, free effects `[p]`, residuals `[S]`, items `[K, I]` (log a, b, logits of c and
-    delta); the surplus coordinate of log a; the log Jacobian."""
+    """Logarithms of the scales `[m]` (logit of a shared c), free effects `[p]`, residuals `[S]`, items `[K, I]` (log a,
+    b, logits of c and delta); the surplus coordinate of log a; the log Jacobian."""
 
     scales: Any
     effects: Any
@@ -97,7 +100,7 @@ def whitening_of(problem: Problem, fit: laplace.LaplaceFit, layout: Layout) -> W
     units[: row + 1, 0] = [fit.scales.spread_a, fit.scales.spread_b][1 - row :]
     items = units * fit.point.x
     items[row] += fit.scales.centre_b - (fit.curvature.loadings @ fit.point.w).mean()
-    known = np.maximum(1 / np.maximum(laplace.item_variances(fit.curvature)[: row + 1], LEAST) - 1, LEAST)
+    known = np.maximum(1 / np.maximum(fit.curvature.variances.x[: row + 1], LEAST) - 1, LEAST)
     by_ability = np.einsum("iks,ts->kit", fit.curvature.regression, basis, optimize=True)
     return Whitening(
         scales=scales,
@@ -138,7 +141,7 @@ def place(position: Any, given: Whitening, layout: Layout) -> Placed:
     if layout.free_a:
         log_a, surplus, width = _discriminations(moved[0], scales, given, layout)
         items, jacobian = items.at[0].set(log_a), jacobian + width
-    b, width = _difficulties(moved[row], scales, given, row)
+    b, width = _difficulties(moved[row], scales, given, layout)
     items, jacobian = items.at[row].set(b + given.effects_mean @ effects), jacobian + width
     return Placed(scales, effects, residuals, items, surplus, jacobian)
 
@@ -211,11 +214,12 @@ def _discriminations(moved: Any, scales: Any, given: Whitening, layout: Layout) 
     return log_a - log_a.mean(), surplus, 0.5 * jnp.log(k).sum() - 0.5 * jnp.log(k.mean())
 
 
-def _difficulties(moved: Any, scales: Any, given: Whitening, row: int) -> tuple[Any, Any]:
+def _difficulties(moved: Any, scales: Any, given: Whitening, layout: Layout) -> tuple[Any, Any]:
     """b `[I]` that follows its spread, and the log Jacobian."""
     import jax.numpy as jnp
 
-    now, then = (_shrinkage(given.items_known[row], jnp.exp(2 * each[-1])) for each in (scales, given.scales))
+    row, at = int(layout.free_a), layout.names.index("spread_b")
+    now, then = (_shrinkage(given.items_known[row], jnp.exp(2 * each[at])) for each in (scales, given.scales))
     k, centre = now / then, given.items[row].mean()
     b = centre + k * (given.items[row] - centre) + jnp.sqrt(k) * moved
     return b, 0.5 * jnp.log(k).sum()
@@ -253,4 +257,5 @@ def _scales(problem: Problem, fit: laplace.LaplaceFit) -> Floats:
     values = [*fit.scales.terms]
     values += [fit.scales.residual] if problem.design.residual else []
     values += [fit.scales.spread_a] if problem.free_a else []
-    return np.log([*values, fit.scales.spread_b])
+    shared = [fit.scales.guessing] if problem.shared_guessing else []
+    return np.append(np.log([*values, fit.scales.spread_b]), shared)

@@ -140,7 +140,7 @@ def _fitted(data: ResponseMatrix, model: str, options: Options) -> _Fitted:
     mode = laplace.climb(problem)
     raw = report_scale(laplace.mode_of(problem, mode), problem.design)
     items = ItemParameters(*(raw[name][0] for name in "abcd"))
-    variance = laplace.item_variances(mode.curvature)[int(problem.free_a)]
+    variance = mode.curvature.variances.x[int(problem.free_a)]
     common = mode.scales.residual
     return _Fitted(raw["theta"][0], items, mode.scales.spread_b * np.sqrt(np.maximum(variance, 0)) / common, common)
 

@@ -281,8 +281,6 @@ def test_saved_fits_keep_facets_with_slashes_and_scalars(tmp_path: Path) -> None
 def test_what_cannot_read_ratings_says_so() -> None:
     data = irt.simulate_graded(40, 5, seed=1).data
     fit = irt.fit(data, "grm", "mml")
-    with pytest.raises(ValueError, match="scoring reads right and wrong answers"):
-        irt.score(fit, data)
     with pytest.raises(ValueError, match="an adaptive exam reads right and wrong answers"):
         irt.begin(fit)
     with pytest.raises(ValueError, match="linking reads right and wrong answers"):

@@ -30,7 +30,7 @@ def by_nuts(small: irt.Simulation) -> irt.Fit:
     return irt.fit(small.data, method="nuts", seed=3)
 
 
-@pytest.mark.parametrize("model", ["1pl", "2pl", "3pl", "4pl"])
+@pytest.mark.parametrize("model", ["1pl", "2pl", "3pl", "3pl-shared", "4pl"])
 def test_the_mode_has_a_zero_gradient(small: irt.Simulation, model: str) -> None:
     from irt.fitting import laplace
 
@@ -194,7 +194,7 @@ def test_auto_is_refused_where_cross_validation_is_unreliable(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "5pl"}, "unknown model '5pl'; 1pl, 2pl, 3pl, 4pl or auto"),
+        ({"model": "5pl"}, "unknown model '5pl'; 1pl, 2pl, 3pl, 3pl-shared, 4pl or auto"),
         ({"method": "vb"}, "unknown method 'vb'; nuts, map, laplace, mml or svi were wanted"),
         ({"method": "map", "backend": "pymc"}, "model '2pl' by 'map' has no backend 'pymc'; numpy was wanted"),
         ({"interval": 1.5}, "interval 1.5 is not a probability"),

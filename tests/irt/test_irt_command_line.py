@@ -119,7 +119,10 @@ def test_ratings_are_fitted_with_their_highest_score(tmp_path: Path, capsys: pyt
     words = ["fit", f"{tmp_path}/ratings.csv", "--model", "grm", "--method", "mml", "--graded", "--top", "3"]
     assert main([*words, "--out", f"{tmp_path}/fit", "--quiet"]) == 0
     assert "grm by mml: converged" in capsys.readouterr().out
-    for words in (["check"], ["dif", "--facet", "llm"], ["score", f"{tmp_path}/ratings.csv"], ["compare", "s0", "s1"]):
+    assert main(["score", f"{tmp_path}/fit", f"{tmp_path}/ratings.csv"]) == 0
+    assert main(["check", f"{tmp_path}/fit", "--quiet"]) == 0
+    assert "Not checked: overall" in capsys.readouterr().out
+    for words in (["dif", "--facet", "llm"], ["compare", "s0", "s1"]):
         assert main([words[0], f"{tmp_path}/fit", *words[1:]]) == 2
         assert "a fit of ratings (grm); one of right and wrong answers was wanted" in capsys.readouterr().err
 

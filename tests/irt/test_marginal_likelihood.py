@@ -441,8 +441,3 @@ def test_few_students_still_say_something_about_shared_guessing() -> None:
     fit = irt.fit(irt.simulate(60, 40, "3pl", seed=2, guessing=0.25).data, "3pl-shared", "mml")
     assert fit.converged
     assert 0.02 < fit.items["c_sd"][0] < 0.06
-
-
-def test_other_methods_refuse_shared_guessing() -> None:
-    with pytest.raises(ValueError, match="model '3pl-shared' is fitted by method 'mml', not 'map'"):
-        irt.fit(irt.simulate(20, 10, seed=0).data, "3pl-shared", "map")

@@ -89,11 +89,29 @@ def test_nested_laplace_adds_the_uncertainty_of_the_scales() -> None:
     np.testing.assert_allclose(nested.point["theta"], mode.point["theta"], atol=0.15)
 
 
+def test_nested_laplace_finds_scales_where_the_joint_search_for_them_runs_away() -> None:
+    sim = irt.simulate(30, 20, seed=0)
+    problem = problem_of(sim.data, "2pl")
+    assert laplace.at_bound(problem, laplace.climb(problem, joint=True))
+    fit = irt.fit(sim.data, method="laplace")
+    assert fit.converged
+    assert any("intervals of discriminations are too short" in sentence for sentence in fit.warnings)
+    covered = (fit.items["b_low"] < sim.truth.b) & (sim.truth.b < fit.items["b_high"])
+    assert np.mean(covered) > 0.75
+    assert np.sqrt(np.mean((fit.point["theta"] - sim.truth.theta) ** 2)) < 0.6
+
+
+def test_five_items_say_that_few_sampled_scales_carry_the_weight() -> None:
+    fit = irt.fit(lsat6(), method="laplace")
+    assert not fit.converged
+    assert any("of 64 sampled scales carry the weight" in sentence for sentence in fit.warnings)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
+        (irt.simulate(10, 20, seed=1).data, "the discriminations ran away in this table; use method 'nuts'"),
         (irt.simulate(800, 700, seed=0).data, "method 'laplace' fits up to 500000 cells, found 800 x 700"),
-        (lsat6(), "method 'laplace' needs a joint mode, whose discriminations ran away"),
     ],
 )
 def test_laplace_is_refused_where_it_cannot_be_had(data: irt.ResponseMatrix, message: str) -> None:

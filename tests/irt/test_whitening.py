@@ -21,13 +21,15 @@ def problem(case: str) -> Problem:
     data = irt.simulate(12, 4, facets={"retriever": 3, "shots": 2}, seed=1).data
     if case == "unbalanced":
         data = data.select_students([name for index, name in enumerate(data.students) if index not in (1, 2, 8)])
+    if case == "shared guessing":
+        return build_problem(data, build_design(data, ["retriever", "shots"]), "3pl-shared", 4, Priors())
     crossed = [("retriever", "shots")] if case == "no residual" else []
     if case == "no residual":
         data = data.select_students(data.students[:6])
     return build_problem(data, build_design(data, ["retriever", "shots"], crossed), "4pl", 4, Priors())
 
 
-@pytest.mark.parametrize("case", ["no facets", "balanced", "unbalanced", "no residual"])
+@pytest.mark.parametrize("case", ["no facets", "balanced", "unbalanced", "no residual", "shared guessing"])
 def test_the_jacobian_is_that_of_the_map(case: str) -> None:
     import jax
     import jax.numpy as jnp
@@ -71,7 +73,7 @@ def test_the_basis_is_that_of_numpyro() -> None:
         np.testing.assert_allclose(zero_sum_basis((3, 4)), crossed, atol=1e-12)
 
 
-@pytest.mark.parametrize("case", ["no facets", "balanced", "unbalanced", "no residual"])
+@pytest.mark.parametrize("case", ["no facets", "balanced", "unbalanced", "no residual", "shared guessing"])
 def test_the_centre_of_the_map_is_the_mode(case: str) -> None:
     import jax
 

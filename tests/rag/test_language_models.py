@@ -1,7 +1,7 @@
 """One contract over every kind of language model."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +9,24 @@ import pytest
 
 from exam_gen.model import LanguageModel, Likelihoods, Prompt
 from rag.loading import load_model
+from tests.rag.faulty_server import Body, Say, Server, chat, echo, serving
 
 PROMPTS = (Prompt(user="What does the keeper count?", reply="Answer:"), Prompt(user="Bread needs", system="Be brief."))
 
 
-@pytest.fixture(params=["llama", "qwen2", "gemma3", "hash"])
-def model(request: pytest.FixtureRequest, tiny_folder: Callable[..., Path], hash_model: Any) -> LanguageModel:
+def answer(server: Server, path: str, body: Body) -> Say:
+    return Say(echo(body["prompt"]) if path == "completions" else chat("the keeper counts ships"))
+
+
+@pytest.fixture(params=["llama", "qwen2", "gemma3", "hash", "server"])
+def model(request: pytest.FixtureRequest, tiny_folder: Callable[..., Path], hash_model: Any) -> Iterator[LanguageModel]:
     if request.param == "hash":
-        kept: LanguageModel = hash_model
-        return kept
-    return load_model(str(tiny_folder(request.param)))
+        yield hash_model
+    elif request.param == "server":
+        with serving(answer) as server:
+            yield load_model(f"openai:scripted@{server.url}")
+    else:
+        yield load_model(str(tiny_folder(request.param)))
 
 
 def test_contract_of_every_model(model: LanguageModel) -> None:

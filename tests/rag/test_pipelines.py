@@ -76,3 +76,18 @@ def test_missing_grid_file_is_named(tmp_path: Path) -> None:
 def test_mapping_in_memory_names_its_source() -> None:
     with pytest.raises(ValueError, match=r"^config\.yaml: pipelines: unknown key"):
         grid_of({"models": []}, "config.yaml: pipelines")
+
+
+def test_a_served_model_goes_by_its_name_and_is_stored_without_how_it_is_asked() -> None:
+    entry = {"model": "openai:org/qwen@http://h:1/v1", "server": {"concurrency": 3, "price_per_million": {"prompt": 1}}}
+    (llm,) = grid_of({"llms": [entry], "retrievers": ["oracle"]}).llms
+    assert llm.name == "qwen"
+    assert llm.server is not None
+    assert (llm.server.concurrency, llm.server.price_per_million.prompt) == (3, 1)
+    assert llm.identity == {"name": "qwen", "model": entry["model"], "dtype": "auto", "device": "auto"}
+
+
+def test_a_wrong_option_of_a_server_is_placed_in_the_grid() -> None:
+    entry = {"model": "openai:qwen", "server": {"concurency": 3}}
+    with pytest.raises(ValueError, match=r"grid: llms\[0\]: server: concurency: Unexpected keyword argument"):
+        grid_of({"llms": [entry], "retrievers": ["oracle"]})

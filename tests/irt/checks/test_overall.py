@@ -9,6 +9,7 @@ import pytest
 
 from irt.checks import m2, overall
 from irt.checks.inputs import Population, population
+from irt.fitting.coordinates import SHARED
 from irt.kernels import ItemParameters, probability
 
 MODELS = {"Rasch": "1pl", "2PL": "2pl", "3PL": "3pl"}
@@ -34,7 +35,9 @@ def test_covariance_of_the_moments_equals_enumeration() -> None:
     np.testing.assert_allclose(overall._covariance(where, moments, where.weights @ moments), wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize(("model", "parameters"), [("1pl", 6), ("2pl", 10), ("3pl", 15), ("4pl", 20)])
+@pytest.mark.parametrize(
+    ("model", "parameters"), [("1pl", 6), ("2pl", 10), ("3pl", 15), ("3pl-shared", 11), ("4pl", 20)]
+)
 def test_slopes_of_the_moments_equal_finite_differences(model: str, parameters: int) -> None:
     items, count = some_items(), 5
     where = population(items)
@@ -48,15 +51,12 @@ def test_slopes_of_the_moments_equal_finite_differences(model: str, parameters: 
 
     steps = np.eye(4 * count) * 1e-6
     numeric = np.stack([(moments(start + step) - moments(start - step)) / 2e-6 for step in steps], axis=1)
-    found = overall._jacobian(where, overall.derivatives(where, items, model), model == "1pl")
-    kinds = found[:, 1:] if model == "1pl" else found
+    found = overall._jacobian(where, overall.derivatives(where, items, model), SHARED[model])
     assert found.shape[1] == parameters
-    if model == "1pl":
-        np.testing.assert_allclose(found[:, 0], numeric[:, :count].sum(axis=1), atol=1e-8)
-        np.testing.assert_allclose(kinds, numeric[:, count : 2 * count], atol=1e-8)
-    else:
-        order = [kind * count + item for item in range(count) for kind in range(parameters // count)]
-        np.testing.assert_allclose(kinds, numeric[:, order], atol=1e-8)
+    by_kind = numeric.reshape(len(numeric), 4, count)[:, : len(SHARED[model])]
+    common = np.array(SHARED[model])
+    own = by_kind[:, ~common].transpose(0, 2, 1).reshape(len(numeric), -1)
+    np.testing.assert_allclose(found, np.hstack([by_kind[:, common].sum(axis=2), own]), atol=1e-8)
 
 
 def test_rejections_are_nominal_and_a_second_ability_is_found(draw: Callable[..., Any]) -> None:
@@ -127,7 +127,7 @@ def test_three_parameter_m2_of_mirt_is_met_with_its_slopes_which_are_not_the_der
     theirs = right.copy()
     theirs[:, :, 1] = where.p * (1 - where.p)
     theirs[:, :, 0] = theirs[:, :, 1] * where.nodes[:, None]
-    found, df = overall._statistic(data.scores, where, theirs, common=False)
+    found, df = overall._statistic(data.scores, where, theirs, (False,) * theirs.shape[2])
     assert df == said["M2"]["df"]
     assert found == pytest.approx(said["M2"]["M2"], rel=1e-7)
     assert m2(data, items, "3pl").m2 == pytest.approx(said["M2"]["M2"], rel=0.025)

@@ -1,0 +1,156 @@
+"""How a server is named and asked: address, key, limits, price."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+PREFIX = "openai:"
+DEFAULT_URL = "https://api.openai.com/v1"
+DEFAULT_KEY = "OPENAI_API_KEY"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a million tokens cost, read and written, in whatever currency the bill is in."""
+
+    prompt: float = 0.0
+    written: float = 0.0
+
+    def __post_init__(self) -> None:
+        if min(self.prompt, self.written) < 0:
+            raise ValueError(f"price_per_million: {min(self.prompt, self.written)}; wanted at least 0")
+
+    def of(self, prompt_tokens: int, written_tokens: int) -> float:
+        """The cost of so many tokens."""
+        return (prompt_tokens * self.prompt + written_tokens * self.written) / 1e6
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """How a server is asked.
+
+    `base_url`: its address up to `/v1`, when the model's name does not give it. `api_key_env`: the environment variable
+    that holds the key, never the key itself. `concurrency`: requests under way at once. `requests_per_minute`: the most
+    that are begun. `timeout`: seconds for one request. `retries`: further attempts after a failed one; `backoff`:
+    seconds before the first of them, doubled for each. `context_tokens`: what the model reads, when the server does not
+    tell. `chat`: ask for chat replies; false sends plain text to be continued. `tokenizer`: a folder or hub name whose
+    tokenizer counts tokens and renders the chat template where plain text is sent.
+    """
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    concurrency: int = 8
+    requests_per_minute: float | None = None
+    timeout: float = 120.0
+    retries: int = 6
+    backoff: float = 0.5
+    context_tokens: int | None = None
+    chat: bool = True
+    tokenizer: str | None = None
+    price_per_million: Price = field(default_factory=Price)
+
+    def __post_init__(self) -> None:
+        for name, least in (("concurrency", 1), ("retries", 0), ("context_tokens", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"server: {name} is {value}; wanted at least {least}")
+        for name in ("requests_per_minute", "timeout", "backoff"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"server: {name} is {value}; wanted a number above 0")
+        # What does not look like a variable may be the key itself and is not repeated.
+        if self.api_key_env is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", self.api_key_env):
+            raise ValueError(
+                "server: api_key_env is no name of an environment variable; wanted one such as OPENAI_API_KEY"
+            )
+        if self.base_url is not None:
+            _check_url(self.base_url)
+
+
+class Address(NamedTuple):
+    """A model and the server that has it."""
+
+    model: str
+    base_url: str
+
+    @property
+    def host(self) -> str:
+        """The server's name as messages show it."""
+        return urlsplit(self.base_url).netloc
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server runs on this machine."""
+        return urlsplit(self.base_url).hostname in LOOPBACK
+
+
+def is_server(name: str) -> bool:
+    """Whether a model's name asks for a server."""
+    return name.startswith(PREFIX)
+
+
+def address(name: str, options: ServerOptions) -> Address:
+    """From `openai:MODEL` or `openai:MODEL@http://host:port/v1` to model and address.
+
+    Without an address in the name or the options, OPENAI_BASE_URL or else OpenAI's own is meant. Raises ValueError for
+    a name without model and an address that is none or holds a password.
+    """
+    found = re.fullmatch(r"(?P<model>(?!@http)\S+?)(?:@(?P<url>https?://\S+))?", name.removeprefix(PREFIX))
+    if not is_server(name) or found is None:
+        raise ValueError(f"model {name}: wanted openai:MODEL or openai:MODEL@http://host:port/v1")
+    if found["url"] and options.base_url and found["url"].rstrip("/") != options.base_url.rstrip("/"):
+        raise ValueError(f"model {name}: base_url is {options.base_url}; wanted one address")
+    url = found["url"] or options.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+    _check_url(url)
+    return Address(found["model"], url.rstrip("/"))
+
+
+def key_of(place: Address, options: ServerOptions) -> str | None:
+    """The key for a server, from the environment; None without one.
+
+    OPENAI_API_KEY is not sent unencrypted to another machine unless it is named. Raises ValueError when the named
+    variable is empty.
+    """
+    if options.api_key_env is None:
+        trusted = place.is_local or urlsplit(place.base_url).scheme == "https"
+        return os.environ.get(DEFAULT_KEY) or None if trusted else None
+    key = os.environ.get(options.api_key_env)
+    if not key:
+        raise ValueError(
+            f"model {place.model}: the environment variable {options.api_key_env} is not set; wanted a key"
+        )
+    return key
+
+
+def options_of(given: Mapping[str, object], where: str) -> ServerOptions:
+    """Options from a mapping of a configuration; raises ValueError naming `where` and the setting."""
+    from pydantic import ConfigDict, ValidationError, create_model
+
+    # A dataclass refuses unknown names only inside a model that does.
+    holder = create_model("Holder", __config__=ConfigDict(extra="forbid"), server=(ServerOptions, ...))
+    try:
+        checked: ServerOptions = holder.model_validate({"server": given}).server  # type: ignore[attr-defined]
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"][1:]))
+        # Pydantic's own text would repeat what was given, which may be a key.
+        message = first["msg"].removeprefix("Value error, ").removeprefix("server: ")
+        known = f"; wanted {', '.join(ServerOptions.__dataclass_fields__)}" if "keyword" in first["type"] else ""
+        raise ValueError(f"{where}: {f'{name}: ' if name else ''}{message}{known}") from None
+    return checked
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError(
+            "server: base_url holds more than an address; wanted http://host:port/v1, the key in the environment"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"server: base_url is {url!r}; wanted http://host:port/v1")

@@ -1,0 +1,295 @@
+"""Requests over HTTP: many at once, within limits, repeated when they fail, each answer handed over as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import queue
+import random
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import httpx
+
+from exam_gen.model import NoReply
+from rag.servers.options import Address, ServerOptions
+from rag.servers.traffic import Traffic
+
+Answer = TypeVar("Answer")
+
+MOST_BYTES = 10 * 1024 * 1024
+"""A longer reply is cut off and counts as failed."""
+LONGEST_WAIT = 120.0
+"""Seconds: no server makes us wait longer before the next attempt."""
+GONE_AFTER = 20
+"""So many prompts lost in a row mean that the server is gone, not that the prompts are bad."""
+_TOO_LONG = re.compile(
+    r"context.{0,9}(?:length|window|size)|maximum context|too (?:long|large|many tokens)|content.?(?:filter|management)"
+    r"|prompt.{0,20}exceed",
+    re.IGNORECASE,
+)
+_JITTER = random.Random()
+"""Of its own, so that waits disturb nobody's seeded draws."""
+_ABOUT_THE_BODY = frozenset({400, 422})
+_REPEATED = frozenset({408, 409, 425, 429})
+
+
+class UnusableError(Exception):
+    """A reply that came but cannot be used; the request counts as failed and is repeated."""
+
+
+class RefusedError(ValueError):
+    """A request the server will not answer however often it is sent; `said` are the server's own words."""
+
+    def __init__(self, message: str, status: int, said: str) -> None:
+        super().__init__(message)
+        self.status, self.said = status, said
+
+
+class _FailedError(Exception):
+    """An attempt that may go better next time; `wait` is what the server asked for, in seconds."""
+
+    def __init__(self, kind: str, wait: float = 0.0) -> None:
+        super().__init__(kind)
+        self.kind, self.wait = kind, wait
+
+
+@dataclass(frozen=True)
+class Job(Generic[Answer]):
+    """One request: where it goes, what is sent, and how its JSON is read.
+
+    `body` is made anew for each attempt. `read` raises `UnusableError` for a reply it cannot use. `adapt` is told why
+    the server refused which body; when the next one is another, it is sent.
+    """
+
+    path: str
+    body: Callable[[], Mapping[str, Any]]
+    read: Callable[[Mapping[str, Any]], Answer]
+    adapt: Callable[[str, Mapping[str, Any]], None] = lambda _said, _sent: None
+
+
+class Transport:
+    """A connection to one server, on a thread of its own, so that it works inside a notebook and ends with Ctrl-C."""
+
+    def __init__(self, place: Address, key: str | None, options: ServerOptions, traffic: Traffic) -> None:
+        self._place, self._key, self._options, self.traffic = place, key, options, traffic
+        self._pace = 60 / options.requests_per_minute if options.requests_per_minute else 0.0
+        self._next = 0.0
+        self._lost_in_a_row = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def stream(self, jobs: Sequence[Job[Answer]]) -> Iterator[tuple[int, Answer | NoReply]]:
+        """Answers with the places of their jobs, as they come; `NoReply` where every attempt failed.
+
+        Raises `RefusedError` when the server refuses for good, OSError when it is gone. Whatever is still under way
+        when the iterator is left is given up.
+        """
+        arrived: queue.SimpleQueue[tuple[int, Answer | NoReply] | None] = queue.SimpleQueue()
+        task = self._start(self._all(jobs, arrived))
+        task.add_done_callback(lambda _: arrived.put(None))
+        try:
+            while (item := arrived.get()) is not None:
+                self._count_lost(item[1])
+                yield item
+            task.result()
+        finally:
+            task.cancel()
+
+    def models(self) -> list[Mapping[str, Any]]:
+        """What the server says of its models, empty when it says nothing of use.
+
+        Raises `RefusedError` when it refuses the key, OSError when it cannot be reached.
+        """
+        listed: list[Mapping[str, Any]] = self._start(self._models()).result()
+        return listed
+
+    def _count_lost(self, answer: object) -> None:
+        if not isinstance(answer, NoReply):
+            self._lost_in_a_row = 0
+            return
+        self.traffic.lost += 1
+        self._lost_in_a_row += 1
+        if self._lost_in_a_row >= GONE_AFTER:
+            raise OSError(
+                f"server {self._place.host}: no usable reply to {GONE_AFTER} prompts in a row ({answer.reason}); "
+                "replies received so far are kept"
+            )
+
+    def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=self._loop.run_forever, name=f"server {self._place.host}", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def _all(self, jobs: Sequence[Job[Answer]], arrived: queue.SimpleQueue[Any]) -> None:
+        slots = asyncio.Semaphore(self._options.concurrency)
+
+        async def one(place: int, job: Job[Answer], client: httpx.AsyncClient) -> None:
+            async with slots:
+                arrived.put((place, await self._answer(job, client)))
+
+        async with self._client() as client:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for place, job in enumerate(jobs):
+                        group.create_task(one(place, job, client))
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[httpx.AsyncClient]:
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        limits = httpx.Limits(max_connections=self._options.concurrency)
+        # A proxy stands between this machine and others, not between it and itself.
+        async with httpx.AsyncClient(
+            headers=headers, limits=limits, timeout=self._options.timeout, trust_env=not self._place.is_local
+        ) as client:
+            yield client
+
+    async def _answer(self, job: Job[Answer], client: httpx.AsyncClient) -> Answer | NoReply:
+        reason, attempt, backoff = "", 0, self._options.backoff
+        while attempt <= self._options.retries:
+            await self._turn()
+            body = dict(job.body())
+            self.traffic.requests += 1
+            try:
+                return job.read(await self._post(client, job.path, body))
+            except (_FailedError, UnusableError) as error:
+                reason = str(error)
+                self.traffic.failed[reason] += 1
+                attempt += 1
+                if isinstance(error, _FailedError) and error.wait:
+                    self._next = max(self._next, time.monotonic() + min(error.wait, LONGEST_WAIT))
+                elif attempt <= self._options.retries:
+                    await asyncio.sleep(min(backoff, LONGEST_WAIT) * _JITTER.uniform(0.5, 1))
+                backoff *= 2
+            except RefusedError as error:
+                if error.status in _ABOUT_THE_BODY:
+                    job.adapt(error.said, body)
+                if dict(job.body()) == body:
+                    return self._given_up(error)
+        return NoReply(f"{reason}, {attempt} attempts")
+
+    @staticmethod
+    def _given_up(error: RefusedError) -> NoReply:
+        """A prompt the server cannot take is one lost prompt; any other refusal would meet every prompt."""
+        if error.status == 413 or (error.status in _ABOUT_THE_BODY and _TOO_LONG.search(error.said)):
+            return NoReply(f"status {error.status}: {error.said}")
+        raise error
+
+    async def _turn(self) -> None:
+        """Wait until the rate limit, or a server that asked for patience, allows the next request."""
+        now = time.monotonic()
+        begin = max(now, self._next)
+        self._next = begin + self._pace if self._pace else self._next
+        if begin > now:
+            await asyncio.sleep(begin - now)
+
+    async def _post(self, client: httpx.AsyncClient, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        response, content = await self._exchange(client, "POST", path, body)
+        if response.status_code != 200:
+            raise self._fault(response, content)
+        return _object(content)
+
+    async def _exchange(
+        self, client: httpx.AsyncClient, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> tuple[httpx.Response, bytes]:
+        try:
+            async with (
+                asyncio.timeout(self._options.timeout),
+                client.stream(method, f"{self._place.base_url}/{path}", json=body) as response,
+            ):
+                return response, await _bounded(response)
+        except (TimeoutError, httpx.TimeoutException):
+            raise _FailedError(f"no answer within {self._options.timeout:g} s") from None
+        except httpx.TransportError as error:
+            raise _FailedError(f"connection: {plain(str(error)) or type(error).__name__}") from None
+
+    def _fault(self, response: httpx.Response, content: bytes) -> Exception:
+        status, message, code = response.status_code, *_message(content)
+        spent = code == "insufficient_quota"
+        if (status in _REPEATED or status >= 500) and not spent:
+            return _FailedError(f"status {status}", _retry_after(response.headers.get("retry-after")))
+        if self._key:
+            message = message.replace(self._key, "***")
+        hint = "; wanted a key it accepts (api_key_env)" if status in (401, 403) else ""
+        place = f"server {self._place.host}: model {self._place.model}"
+        return RefusedError(f"{place}: status {status}: {message or 'no reason given'}{hint}", status, message)
+
+    async def _models(self) -> list[Mapping[str, Any]]:
+        async with self._client() as client:
+            try:
+                response, content = await self._exchange(client, "GET", "models")
+            except _FailedError as error:
+                raise OSError(
+                    f"server {self._place.host}: cannot be reached ({error}); wanted an OpenAI-compatible server at "
+                    f"{self._place.base_url}"
+                ) from None
+        if response.status_code in (401, 403):
+            raise self._fault(response, content)
+        try:
+            listed = _object(content).get("data")
+        except _FailedError:
+            return []
+        return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+async def _bounded(response: httpx.Response) -> bytes:
+    content = bytearray()
+    async for part in response.aiter_bytes():
+        content += part
+        if len(content) > MOST_BYTES:
+            raise _FailedError(f"a reply above {MOST_BYTES // 1024**2} MB")
+    return bytes(content)
+
+
+def _object(content: bytes) -> Mapping[str, Any]:
+    """The JSON object of a reply; anything else is a failed request."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        start = content[:200].lstrip().lower()
+        raise _FailedError("HTML for JSON" if start.startswith(b"<") else "broken JSON") from None
+    if not isinstance(value, dict):
+        raise _FailedError("broken JSON")
+    return value
+
+
+def _message(content: bytes) -> tuple[str, str]:
+    """What a server says of an error, on one line, and its code."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return plain(re.sub(r"<[^>]*>", " ", content[:2000].decode("utf-8", "replace"))), ""
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if not isinstance(error, dict):
+        return plain(str(error)), ""
+    said = error.get("message") or error.get("detail") or error
+    return plain(str(said)), str(error.get("code") or "")
+
+
+def plain(text: str, longest: int = 300) -> str:
+    """Text of a server on one line, short and without control characters."""
+    kept = "".join(mark if mark.isprintable() else " " for mark in text[: 10 * longest])
+    return " ".join(kept.split())[:longest]
+
+
+def _retry_after(value: str | None) -> float:
+    """Seconds of a Retry-After header, given in seconds or as a date; 0 without one."""
+    if not value:
+        return 0.0
+    try:
+        return max(float(value), 0.0) if float(value) < float("inf") else 0.0
+    except ValueError:
+        pass
+    try:
+        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return 0.0

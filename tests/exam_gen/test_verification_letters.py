@@ -1,0 +1,210 @@
+"""Verification by letters, verification by another model, and what becomes of a request without reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt
+from exam_gen.prompts import LETTERS_VERSION
+from exam_gen.records import Chunk
+from exam_gen.replies import CachedModel, ReplyStore
+from exam_gen.stems import read_stem
+from exam_gen.verification import (
+    AMBIGUOUS,
+    KNOWN,
+    UNSUPPORTED,
+    Case,
+    LetterVerifier,
+    LikelihoodVerifier,
+    Thresholds,
+    read_letters,
+)
+from exam_gen.writing import WritingSettings, write_questions
+
+
+@pytest.mark.parametrize(
+    ("raw", "letters"),
+    [
+        ("B", "B"),
+        (" b) ", None),
+        ("B.", "B"),
+        ("(B)", "B"),
+        ("**B**", "B"),
+        ("A, C", "AC"),
+        ("A and C", "AC"),
+        ("A, B, and D.", "ABD"),
+        ("A) C) D)", "ACD"),
+        ("The answer is C.", "C"),
+        ("Answer: D", "D"),
+        ("A) the boiler\nC) the pump", "AC"),
+        ("none", ""),
+        ("None.", ""),
+        ("None of the candidates is right", ""),
+        ("", None),
+        ("A boiler has no letter", None),
+        ("E", None),
+        ("I do not know", None),
+    ],
+)
+def test_letters_are_read_and_prose_is_not_taken_for_them(raw: str, letters: str | None) -> None:
+    assert read_letters(raw, 4) == letters
+
+
+CASE = Case("Engines", "The boiler was tested in Lisbon.", "Where was the boiler tested?", "Lisbon", tuple("VWXYZ"))
+
+
+class Marker:
+    """Picks the given candidates, by their texts, with the passage and without."""
+
+    name = "marker"
+    context_tokens = 4096
+
+    def __init__(self, opened: Sequence[str] | NoReply, closed: Sequence[str] | NoReply) -> None:
+        self.said = {True: opened, False: closed}
+        self.asked: list[Prompt] = []
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def replies(self, prompts: Sequence[Prompt], **_: Any) -> Iterator[Arrival[str]]:
+        self.asked += prompts
+        for place, prompt in enumerate(prompts):
+            picked = self.said['"""' in prompt.user]
+            found = dict(re.findall(r"^([A-Z])\) (.*)$", prompt.user, re.MULTILINE))
+            texts = {text: letter for letter, text in found.items()}
+            value = picked if isinstance(picked, NoReply) else ", ".join(texts[one] for one in picked) or "none"
+            yield Arrival(place, value, 1, 1)
+
+    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+        yield from (Arrival(place, NoReply("gone"), 0, 0) for place in range(len(asked)))
+
+    def generate(self, *_: Any, **__: Any) -> list[str]:
+        raise AssertionError("asked as a batch")
+
+    def log_likelihoods(self, *_: Any) -> Likelihoods:
+        raise AssertionError("asked alone")
+
+
+@pytest.mark.parametrize(
+    ("opened", "closed", "reason", "letters", "options"),
+    [
+        (["Lisbon"], ["V"], None, ("A", "B"), "VWXYZ"),
+        (["Lisbon", "W"], [], None, ("AC", ""), "VXYZ"),
+        (["V"], ["V"], UNSUPPORTED, ("B", ""), "WXYZ"),
+        ([], [], UNSUPPORTED, ("", ""), "VWXYZ"),
+        (["Lisbon"], ["Lisbon"], KNOWN, ("A", "A"), "VWXYZ"),
+        (["Lisbon", "V", "W", "X"], [], AMBIGUOUS, ("ABCD", ""), "YZ"),
+        (NoReply("gone"), [], "no reply: gone", None, ""),
+        (["Lisbon"], NoReply("gone"), "no reply: gone", None, ""),
+    ],
+)
+def test_the_key_is_picked_with_the_passage_and_not_without(
+    opened: Any, closed: Any, reason: str | None, letters: tuple[str, str] | None, options: str
+) -> None:
+    with ReplyStore(":memory:") as store:
+        marker = Marker(opened, closed)
+        (verdict,) = LetterVerifier(CachedModel(marker, store), seed=1).verdicts([CASE])
+    assert (verdict.reason, verdict.letters) == (reason, letters)
+    assert "".join(option.text for option in verdict.options) == options
+    assert verdict.support is verdict.closed is None
+    assert len(marker.asked) == (1 if reason == UNSUPPORTED or isinstance(opened, NoReply) else 2)
+
+
+def test_candidates_stand_in_an_order_that_depends_on_the_question() -> None:
+    with ReplyStore(":memory:") as store:
+        marker = Marker(["Lisbon"], ["V"])
+        cases = [CASE._replace(stem=f"Where was boiler {number} tested?") for number in range(12)]
+        LetterVerifier(CachedModel(marker, store), seed=1).verdicts(cases)
+    places = {re.search(r"^([A-Z])\) Lisbon$", p.user, re.MULTILINE).group(1) for p in marker.asked}  # type: ignore[union-attr]
+    assert len(places) > 2
+
+
+def test_likelihoods_without_reply_are_a_reason_to_drop() -> None:
+    with ReplyStore(":memory:") as store:
+        verifier = LikelihoodVerifier(CachedModel(Marker([], []), store), Thresholds())
+        assert [one.reason for one in verifier.verdicts([CASE])] == ["no reply: gone"]
+
+
+def chunks() -> list[Chunk]:
+    texts = [
+        f"The {part} of the {place} works was tested in {place} by a company of engineers. "
+        f"It was built with {number} valves of brass for the {part} house.\n"
+        for number, (part, place) in enumerate(
+            zip(
+                ["boiler", "governor", "flywheel", "injector", "manifold", "regulator"],
+                ["Lisbon", "Bergen", "Odessa", "Cardiff", "Gdansk", "Trieste"],
+                strict=True,
+            ),
+            130,
+        )
+    ]
+    return [Chunk(f"d{n}#0", f"d{n}", text, 0, len(text), f"Engine {n}") for n, text in enumerate(texts)]
+
+
+class Silent(Marker):
+    """Gives no reply at all."""
+
+    def replies(self, prompts: Sequence[Prompt], **_: Any) -> Iterator[Arrival[str]]:
+        yield from (Arrival(place, NoReply("status 500, 3 attempts"), 0, 0) for place in range(len(prompts)))
+
+
+@pytest.mark.parametrize("mode", ["answer-first", "paper", "json"])
+def test_a_writer_without_reply_loses_its_prompts_and_says_so(mode: Any) -> None:
+    with ReplyStore(":memory:") as store:
+        settings = WritingSettings(questions=3, mode=mode, completions=0)
+        written = write_questions(chunks(), Silent([], []), settings, seed=0, replies=store)
+        assert len(store) == 0
+    assert written.questions == []
+    assert {one.reason for one in written.dropped} == {"no reply: status 500, 3 attempts"}
+    assert all(one.chunk_id for one in written.dropped)
+
+
+def test_the_verifier_is_named_and_its_cost_counted_apart() -> None:
+    class Writer(Silent):
+        name = "writer"
+
+    class Judge(Marker):
+        def replies(self, prompts: Sequence[Prompt], **_: Any) -> Iterator[Arrival[str]]:
+            for place, prompt in enumerate(prompts):
+                found = re.findall(r"^([A-Z])\) (.*)$", prompt.user, re.MULTILINE)
+                passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
+                inside = [letter for letter, text in found if text in passage]
+                yield Arrival(place, ", ".join(inside) or "none", 5, 2)
+
+    with ReplyStore(":memory:") as store:
+        settings = WritingSettings(questions=2, verification="letters", completions=1.0)
+        written = write_questions(chunks(), Writer([], []), settings, seed=0, replies=store, verifier=Judge([], []))
+    assert written.questions
+    for question in written.questions:
+        assert question.metadata["model"] == "writer"
+        assert question.metadata["verifier"] == "marker"
+        assert question.metadata["verification"] == LETTERS_VERSION
+    assert written.usage.calls == 0
+    assert written.verifying.calls > 0
+    assert written.verifying.prompt_tokens == 5 * written.verifying.calls
+
+
+def test_a_question_begun_anew_is_not_put_behind_the_opening() -> None:
+    sentence = "The boiler was tested in Lisbon by a company."
+    options = {"title": "The boiler", "key": "Lisbon", "sentence": sentence, "opening": " Which"}
+    assert read_stem(" Where was the boiler tested by a company?", **options) == (
+        "Where was the boiler tested by a company?",
+        None,
+    )
+    assert read_stem(" city tested the boiler by a company?", **options)[0].startswith("Which city tested")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"verification": "oracle"}, "wanted likelihood or letters"),
+        ({"verification": "letters", "candidates": 26}, "25"),
+    ],
+)
+def test_settings_of_verification_out_of_range_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        WritingSettings(**given)

@@ -1,0 +1,77 @@
+"""A real server on this machine: the one that transformers brings, where its web framework is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from exam_gen.model import Prompt
+from rag.loading import load_model
+from rag.servers.options import ServerOptions
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn", "openai")),
+        reason="transformers serve needs fastapi, uvicorn and openai",
+    ),
+]
+PROMPTS = [Prompt("What does the keeper count?"), Prompt("Bread needs", system="Be brief."), Prompt("When at noon?")]
+
+
+@pytest.fixture(scope="module")
+def served(tiny_folder: Callable[..., Path]) -> Iterator[tuple[str, str]]:
+    """The folder of a small random model and the address it is served at."""
+    folder = str(tiny_folder("llama"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = "from transformers.cli.transformers import main; main()"
+    words = ["serve", folder, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
+    job = subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
+    try:
+        for _ in range(600):
+            if job.poll() is not None:
+                pytest.skip("transformers serve ended before it began")
+            with httpx.Client(trust_env=False) as client:
+                try:
+                    client.get(f"http://127.0.0.1:{port}/health", timeout=2)
+                    break
+                except httpx.TransportError:
+                    time.sleep(0.2)
+        yield folder, f"http://127.0.0.1:{port}/v1"
+    finally:
+        job.terminate()
+        job.wait()
+
+
+def test_a_served_model_writes_what_it_writes_here(served: tuple[str, str]) -> None:
+    folder, url = served
+    far: Any = load_model(f"openai:{folder}@{url}", server=ServerOptions(tokenizer=folder, retries=1))
+    here = load_model(folder, dtype="float32")
+    assert far.generate(PROMPTS, max_tokens=12) == [text.strip() for text in here.generate(PROMPTS, max_tokens=12)]
+    assert far.traffic.requests == len(PROMPTS)
+    assert far.traffic.written_tokens > 0
+    assert not far.traffic.failed
+    assert not far.traffic.notes
+
+
+def test_a_served_model_without_log_probabilities_is_found_out(served: tuple[str, str]) -> None:
+    folder, url = served
+    far: Any = load_model(f"openai:{folder}@{url}")
+    assert not far.gives_likelihoods
