@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ragexam import exam_commands
 from ragexam.errors import is_bad_input, one_line
 from ragexam.progress import Progress
 
@@ -120,6 +121,7 @@ def generate(
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
     from ragexam.config import of_generate
+    from ragexam.contents import inventory_in_words, statistics_in_words
     from ragexam.run import run_exam
     from ragexam.usage import in_words
 
@@ -127,8 +129,9 @@ def generate(
     settings = of_generate(corpus, out, seed, given, overrides or ())
     result = run_exam(settings, Progress(quiet=quiet))
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
-    lines = [f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}", *in_words(result["usage"])]
-    show(result, as_json=as_json, lines="\n".join(lines))
+    tables = f"{inventory_in_words(result['corpus'])}\n\n{statistics_in_words(result['statistics'])}\n"
+    said = f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}"
+    show(result, as_json=as_json, lines="\n".join([tables, said, *in_words(result["usage"])]))
 
 
 @app.command("filter", epilog="Example: ragexam filter runs/quickstart --dry-run --rule near-duplicate=0.7")
@@ -286,6 +289,9 @@ def estimate(
 
     foreseen = foresee(read(config, Config, overrides or ()), Progress(quiet=quiet))
     show(foreseen, as_json=as_json, lines=in_words(foreseen))
+
+
+exam_commands.register(app)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from exam_gen.catalogue import needs_of, rules_of
 from exam_gen.chunks import ChunkBounds
+from exam_gen.selection import Selection
 from exam_gen.writing import WritingSettings
 from rag.encoders import DEFAULT_ENCODER
 from rag.pipelines import Grid, grid_of
@@ -26,9 +27,11 @@ class Group(BaseModel):
 
 
 class CorpusSettings(Group):
-    """Where documents come from and how they are cut."""
+    """Where documents come from, how records become documents, which are taken, and how they are cut."""
 
     source: str
+    layout: Literal["documents", "abstracts", "threads", "filings"] = "documents"
+    select: Selection = Selection()
     sample: int | None = Field(default=None, ge=1)
     chunks: ChunkBounds = ChunkBounds()
 

@@ -15,6 +15,8 @@ seed: 0
 corpus:
   source: {documents}      # a folder (.txt .md .rst .html .pdf), a .json .jsonl .csv .parquet file, or hf:NAME
   # sample: 100            # use so many documents, drawn by the seed
+  # select: {{min_characters: 200, per_topic: 20}}       # also max_characters, before (a year), topics
+  # layout: abstracts      # of other records than documents: abstracts, threads, filings (docs/corpora.md)
   chunks:
     min_characters: 350
     max_characters: 1100

@@ -17,6 +17,7 @@ from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, STEM_VERSION
 from exam_gen.records import Chunk, Exam
 from exam_gen.replies import ReplyStore
 from exam_gen.screening import write_screened
+from exam_gen.statistics import exam_statistics
 from exam_gen.writing import BEYOND, WritingSettings, Written, write_questions
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
@@ -332,3 +333,29 @@ def test_a_model_can_be_asked_by_the_rules_of_the_finished_exam():
     written = screen({"needless-passage": 6.5, "solved-blind": True})
     assert len(written.questions) == 12
     assert written.usage.calls > write().usage.calls
+
+
+class Clerk(Scribe):
+    """A scribe that counts the stems it was asked for."""
+
+    def __init__(self, bad: str = "") -> None:
+        super().__init__(bad)
+        self.asked = 0
+
+    def generate(self, prompts, **options):
+        self.asked += len(prompts)
+        return super().generate(prompts, **options)
+
+
+@pytest.mark.parametrize(("bad", "wanted"), [("", 5), ("", 1000), ("pressure", 8), ("company", 1000)])
+def test_every_stem_that_was_asked_for_or_completed_is_accounted_for(bad: str, wanted: int, tmp_path: Path) -> None:
+    clerk = Clerk(bad)
+    settings = WritingSettings(questions=wanted, batch=7)
+    with ReplyStore(tmp_path / "replies.sqlite") as replies:
+        written = write_questions(corpus(), clerk, settings, seed=1, replies=replies)
+    whole = [*written.questions, *(one.question for one in written.dropped if one.question)]
+    completed = sum(one.metadata["prompt"] == COMPLETION_VERSION for one in whole)
+    found = exam_statistics(written.questions, written.dropped, generated=clerk.asked + completed)
+    assert found.generated == clerk.asked + completed
+    assert found.surviving == len(written.questions)
+    assert found.beyond == sum(one.reason == BEYOND for one in written.dropped)
