@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exam_gen.records import Question
+from exam_gen.selection import lot
 
 
 class Split(NamedTuple):
@@ -70,9 +70,9 @@ def split_pool(questions: Sequence[Question], pool_size: int, seed: int) -> Spli
     chunks = Counter(question.chunk_id or question.id for question in questions)
     documents = Counter(question.document_id or question.id for question in questions)
 
-    def rank(question: Question) -> tuple[int, int, bytes]:
+    def rank(question: Question) -> tuple[int, int, int]:
         shared = chunks[question.chunk_id or question.id], documents[question.document_id or question.id]
-        return (*shared, _lot(seed, question.id))
+        return (*shared, lot(seed, question.id))
 
     chosen = {question.id for question in sorted(questions, key=rank)[:pool_size]}
     return Split(
@@ -81,39 +81,99 @@ def split_pool(questions: Sequence[Question], pool_size: int, seed: int) -> Spli
     )
 
 
+class Stratum(NamedTuple):
+    """A part of an exam: its name by each attribute, questions there are, its share of the size, questions taken."""
+
+    name: tuple[str, ...]
+    available: int
+    wanted: int
+    taken: int
+
+
+class Assembled(NamedTuple):
+    """The chosen questions, in the given order, and what each stratum gave."""
+
+    questions: tuple[Question, ...]
+    strata: tuple[Stratum, ...]
+
+    @property
+    def shortfalls(self) -> tuple[Stratum, ...]:
+        """The strata with fewer questions than their share; others filled in for them."""
+        return tuple(stratum for stratum in self.strata if stratum.taken < stratum.wanted)
+
+
+def attribute(name: str) -> Callable[[Question], str]:
+    """What questions are stratified by: `topic`, `document`, or a kind of label (`bloom`, `form` …).
+
+    Of several labels the last counts (of Bloom's levels the most demanding); without one it is empty.
+    """
+    if name == "topic":
+        return lambda question: question.topic
+    if name == "document":
+        return lambda question: question.document_id
+    return lambda question: next(iter(tuple(question.labels.get(name, ()))[-1:]), "")
+
+
 def assemble(
     questions: Sequence[Question],
     size: int,
     seed: int,
     *,
-    stratum: Callable[[Question], str] = lambda question: question.topic,
-) -> tuple[Question, ...]:
-    """`size` questions with every stratum (topic) in its share and documents taken in turn, in the given order.
+    by: Sequence[Callable[[Question], str]] = (attribute("topic"),),
+    equal: bool = False,
+) -> Assembled:
+    """`size` questions with every stratum in its share, and documents taken in turn.
 
-    Shares are rounded by largest remainder, and every stratum gets one question if there is room for all. Raises
-    `ValueError` when there are fewer questions than wanted.
+    The first attribute of `by` is divided first, then the next inside each of its values, and so on. Shares are in
+    proportion to the questions there are or, with `equal`, alike; they are rounded by largest remainder, every stratum
+    gets one question if there is room for all, and what a stratum lacks the others fill. The lots depend on `seed` and
+    ids alone. Raises `ValueError` when there are fewer questions than wanted.
     """
     if not 0 < size <= len(questions):
         raise ValueError(f"size: found {size}; wanted 1 to {len(questions)}, the number of questions")
-    strata: dict[str, list[Question]] = defaultdict(list)
-    for question in sorted(questions, key=lambda question: _lot(seed, question.id)):
-        strata[stratum(question)].append(question)
-    quotas = _quotas({name: len(members) for name, members in strata.items()}, size, seed)
-    chosen = {question.id for name, quota in quotas.items() for question in _in_turn(strata[name])[:quota]}
-    return tuple(question for question in questions if question.id in chosen)
+    drawn = sorted(questions, key=lambda question: lot(seed, question.id))
+    parts = list(_divided(drawn, size, size, tuple(by), equal, seed, ()))
+    chosen = {question.id for part, _ in parts for question in part}
+    return Assembled(
+        tuple(question for question in questions if question.id in chosen), tuple(stratum for _, stratum in parts)
+    )
 
 
-def _quotas(sizes: Mapping[str, int], size: int, seed: int) -> dict[str, int]:
-    """Whole numbers that add up to `size`, in proportion to `sizes`, none above its own."""
-    total = sum(sizes.values())
-    least = 1 if size >= len(sizes) else 0
-    quotas = {name: max(least, size * count // total) for name, count in sizes.items()}
+def _divided(
+    members: Sequence[Question],
+    size: int,
+    wanted: int,
+    by: tuple[Callable[[Question], str], ...],
+    equal: bool,
+    seed: int,
+    name: tuple[str, ...],
+) -> Iterator[tuple[list[Question], Stratum]]:
+    """The strata below one, each with its questions."""
+    if not by:
+        yield _in_turn(members)[:size], Stratum(name, len(members), wanted, size)
+        return
+    groups: dict[str, list[Question]] = defaultdict(list)
+    for question in members:
+        groups[by[0](question)].append(question)
+    rooms = {value: len(group) for value, group in groups.items()}
+    weights = dict.fromkeys(rooms, 1) if equal else rooms
+    quotas = _quotas(weights, size, seed, rooms)
+    shares = _quotas(weights, wanted, seed, dict.fromkeys(rooms, wanted))
+    for value in sorted(groups):
+        yield from _divided(groups[value], quotas[value], shares[value], by[1:], equal, seed, (*name, value))
 
-    def want(name: str) -> tuple[float, bytes]:
-        return size * sizes[name] / total - quotas[name], _lot(seed, name)
+
+def _quotas(weights: Mapping[str, int], size: int, seed: int, rooms: Mapping[str, int]) -> dict[str, int]:
+    """Whole numbers that add up to `size`, in proportion to `weights` by largest remainder, none above its room."""
+    least = 1 if size >= len(weights) else 0
+    total = sum(weights.values())
+    quotas = {name: min(rooms[name], max(least, size * weight // total)) for name, weight in weights.items()}
+
+    def want(name: str) -> tuple[float, int]:
+        return size * weights[name] / total - quotas[name], lot(seed, name)
 
     while sum(quotas.values()) < size:
-        quotas[max((name for name in quotas if quotas[name] < sizes[name]), key=want)] += 1
+        quotas[max((name for name in quotas if quotas[name] < rooms[name]), key=want)] += 1
     while sum(quotas.values()) > size:
         quotas[min((name for name in quotas if quotas[name] > least), key=want)] -= 1
     return quotas
@@ -129,10 +189,6 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
     return [question for _, _, question in sorted(turns, key=lambda turn: turn[:2])]
 
 
-def _lot(seed: int, name: str) -> bytes:
-    return hashlib.sha256(f"{seed}\0{name}".encode("utf-8", "surrogatepass")).digest()
-
-
 def _rng(seed: int, name: str) -> np.random.Generator:
     """A generator that depends on the seed and the name alone, not on what was drawn before."""
-    return np.random.default_rng(int.from_bytes(_lot(seed, name)[:16], "big"))
+    return np.random.default_rng(lot(seed, name) >> 128)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from exam_gen.cases import is_unsafe
 from exam_gen.prompts import GAP
 from exam_gen.records import Chunk
 from exam_gen.spans import Span, sentences, spans
@@ -67,7 +68,7 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
         jitter = random.Random(f"{seed}:{chunk.id}")
         best = []
         for sentence in sentences(chunk.text):
-            if sentence in used or _LEANS.match(sentence) or _POINTS.search(sentence):
+            if sentence in used or _LEANS.match(sentence) or _POINTS.search(sentence) or is_unsafe(sentence):
                 continue
             found = _of_sentence(chunk, sentence, common, jitter)
             if found:

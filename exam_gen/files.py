@@ -25,8 +25,8 @@ _Identified = TypeVar("_Identified", Document, Chunk, Question)
 
 
 def write_documents(path: str | Path, documents: Iterable[Document]) -> None:
-    """Write `corpus.jsonl`: `id, title, text, source, topic` per line."""
-    write_lines(path, (_fields(one, "id title text source topic") for one in documents))
+    """Write `corpus.jsonl`: `id, title, text, source, topic, date` per line."""
+    write_lines(path, (_fields(one, "id title text source topic date") for one in documents))
 
 
 def read_documents(path: str | Path) -> list[Document]:
@@ -40,6 +40,7 @@ def read_documents(path: str | Path) -> list[Document]:
                 text=_string(record, "text"),
                 source=_string(record, "source", ""),
                 topic=_string(record, "topic", ""),
+                date=_string(record, "date", ""),
             ),
         )
         for record in read_records(path)
@@ -72,6 +73,17 @@ def read_exam(path: str | Path) -> Exam:
     if not questions:
         raise ValueError(f"{path}: the exam is empty; wanted at least one question")
     return Exam(tuple(questions))
+
+
+def read_questions(path: str | Path) -> list[Question]:
+    """Read the questions of an `exam.jsonl` as they are, blank and equal choices too, which filters are for.
+
+    Raises `ValueError` as `read_exam` does for everything else.
+    """
+    questions = _unique((record.place, question_of(record)) for record in read_records(path))
+    if not questions:
+        raise ValueError(f"{path}: the exam is empty; wanted at least one question")
+    return questions
 
 
 def write_dropped(path: str | Path, dropped: Iterable[Dropped]) -> None:

@@ -17,6 +17,7 @@ TEXT_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", "
 
 UNDERLINE = re.compile(r"([=\-~^\"'*+#`:._<>])\1{2,}\s*$")
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
+_LONGEST_HEADING = 1000
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)", re.S)
 
 
@@ -72,7 +73,8 @@ def _from_markdown(text: str) -> Page:
 def markdown_title(text: str) -> str:
     """The first `#` or underlined heading, or nothing."""
     fenced = False
-    lines = text.split("\n")
+    # No heading is longer: a line of megabytes stays cheap.
+    lines = [line[:_LONGEST_HEADING] for line in text.split("\n")]
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
@@ -96,7 +98,7 @@ def plain_inline(text: str) -> str:
 
 def underlined_title(text: str) -> str:
     """The first line with a line of punctuation of at least its length below it (or nothing)."""
-    lines = text.split("\n")
+    lines = [line[:_LONGEST_HEADING] for line in text.split("\n")]
     for line, following in pairwise(lines):
         content = line.strip()
         if content and not UNDERLINE.fullmatch(content) and UNDERLINE.fullmatch(following.strip()):

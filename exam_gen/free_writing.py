@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from exam_gen.filters import Filter, standard_filters
@@ -41,6 +41,7 @@ def write_free(
     seed: int,
     report: Callable[[int, int], None],
     mode: str = "paper",
+    filters: Mapping[str, object] | None = None,
 ) -> tuple[list[Question], list[Dropped]]:
     """One question per chunk, in the given order, until `wanted` survive parsing and the standard filters.
 
@@ -48,13 +49,13 @@ def write_free(
     """
     kept: list[Question] = []
     dropped: list[Dropped] = []
-    filters, form = standard_filters(), FORMS[mode]
+    rules, form = standard_filters(filters), FORMS[mode]
     for start in range(0, len(chunks), batch):
         group = chunks[start : start + batch]
         prompts = [form.prompt(chunk.title, chunk.text) for chunk in group]
         texts = model.replies(prompts, max_tokens=MAX_TOKENS, seed=seed, schema=form.schema)
         for chunk, raw in zip(group, texts, strict=True):
-            read = _read(chunk, raw, form, model.name, seed, filters)
+            read = _read(chunk, raw, form, model.name, seed, rules)
             if isinstance(read, Dropped):
                 dropped.append(read)
             elif len(kept) < wanted:

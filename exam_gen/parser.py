@@ -330,9 +330,10 @@ def _named(statement: str, choices: Sequence[str]) -> int | Unparsable | None:
         return by_text
     mark, rest = letter.group(1), letter.group(2)
     index = int(mark) - 1 if mark.isdigit() else ord(mark.lower()) - ord("a")
-    if index >= len(choices):
+    said = normal(unwrap(statement.split("\n")[0]))
+    if index >= len(choices) or (len(said) > 2 and said in map(normal, choices)):
         return by_text
-    if _SEVERAL.match(rest):
+    if _SEVERAL.match(rest) and not _begins(choices[index], rest):
         return Unparsable("several answers")
     # "A bucket" may be the label A or an article; "2" may be a label or the choice "2": then the text decides.
     glued = re.match(r"[\s*_\"'`(\[]*[A-Fa-f1-6]\s+[\w\"'`$(]", statement) is not None

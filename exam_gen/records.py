@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Document:
-    """One text of the corpus; `topic` groups documents in reports."""
+    """One text of the corpus; `topic` groups documents in reports, `date` begins with the year (empty: unknown)."""
 
     id: str
     title: str
     text: str
     source: str = ""
     topic: str = ""
+    date: str = ""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ _REFERENCES = tuple(
         rf"\b(?:{_TEXTS})\s*,?\s*[\"“][^\"”]+[\"”]|\btitled\s+[\"“]",
         r"\b(?:in|see|from|of)\s+(?:figure|fig\.|table|section|chapter|appendix|listing|equation|eq\.)\s+\d",
         r"\bin\s+this\s+(?:example|case|context|code|scenario|question|section)\b",
+        r"\b(?:that|this)\s+same\s+\w+|\b(?:of|than|by|does|do|is|are)\s+the\s+(?:former|latter)\b(?!\s+(?:\w+\s+)?(?:of|name))"
+        r"|\bthe\s+previous\s+(?:question|answer|passage)\b",
         r"\bthe\s+(?:author|speaker|writer|narrator|questioner|answerer|asker|poster|top\s+answer|original\s+poster)s?\b",
     )
 )
@@ -50,7 +52,7 @@ _REFERENCES = tuple(
 _ASKS = r"(?:what|which|how|why|when|where|who|whose|whom)"
 _IS = r"(?:is|are|was|were|does|do|did|can|could|should|would|will|has|have|had|might|may|must)"
 _EXPLETIVE = (
-    r"(?!\s+(?:\w+ly\s+)?(?:mean|possible|impossible|necessary|important|useful|recommended|required|common|best|better|safe"
+    r"(?!\s+that\b)(?!\s+(?:\w+ly\s+)?(?:mean|possible|impossible|necessary|important|useful|recommended|required|common|best|better|safe"
     r"|true|false|called|likely|unlikely|take|takes|help|matter|cost|legal|allowed|advisable|easy|hard|difficult|rain))"
     r"(?!\s+(?:not\s+)?(?:an?\s+)?\w+(?:\s+(?!than\b)[\w-]+){0,3}\s+(?:to|that)\b)"
 )
@@ -62,6 +64,7 @@ _LEANING = (
         rf"^{_ASKS}(?:\s+\w+){{0,3}}?\s+{_IS}(?:n['’]t)?\s+(?:this|these|those|that)\b(?!\s+\w+\s+(?:which|that|who|where)\b)",
         re.I,
     ),
+    re.compile(rf"^{_ASKS}\s+{_IS}(?:n['’]t)?\s+(?:his|her|their|its)\s+\w", re.I),
     re.compile(rf"^{_IS}\s+(?:it|they|this|these|those)\b{_EXPLETIVE}", re.I),
     re.compile(r"^(?:it|they|this|these|those|he|she|his|her|their|its)\b(?!\s+is\s+\w+\s+to\b)", re.I),
     re.compile(

@@ -7,7 +7,7 @@ often as they stand (bags, not sets). The n-gram length is the mean number of wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -157,11 +157,6 @@ def threshold_for(values: Sequence[float] | Floats, share: float) -> float:
     if removed == 0 or not ordered.size:
         return float("inf")
     return float(ordered[-removed - 1]) if removed < ordered.size else float("-inf")
-
-
-def by_id(questions: Sequence[Question], values: Floats) -> Mapping[str, float]:
-    """The values under the questions' ids."""
-    return {question.id: float(value) for question, value in zip(questions, values, strict=True)}
 
 
 def _lead(closeness: Floats, key: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from scipy import stats
 
 from exam_gen.filters import rule_of
 from exam_gen.records import Dropped, Question
+from exam_gen.writing import BEYOND
 
 _WORDS = ("what", "which", "how", "why", "when", "where", "who", "whom", "whose")
 
@@ -43,11 +44,19 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class ExamStatistics:
-    """Counts, baselines and lengths of an exam; shares are out of its questions, lengths in characters."""
+    """Counts, baselines, lengths and coverage of an exam; shares are out of its questions, lengths in characters.
+
+    `generated` = all of `unparsable` + all of `dropped` + `beyond` + `set_aside` + `surviving`: unparsable replies by
+    kind, questions dropped by rule, good ones beyond the wanted number, the pool of examples, and the exam. `labels`
+    counts the questions with each label, by its kind (`bloom`, `form` …); a question may have several, or none.
+    `uncovered_topics` are those of the corpus that no question asks about (empty when the corpus is not given).
+    """
 
     generated: int
     unparsable: Mapping[str, int]
     dropped: Mapping[str, int]
+    beyond: int
+    set_aside: int
     surviving: int
     positions: tuple[int, ...]
     fixed_answer: Baseline
@@ -60,7 +69,10 @@ class ExamStatistics:
     question_words: Mapping[str, float]
     first_words: Mapping[str, int]
     topics: Mapping[str, int]
+    uncovered_topics: tuple[str, ...]
     documents: int
+    chunks: int
+    labels: Mapping[str, Mapping[str, int]]
 
     def as_dict(self) -> dict[str, object]:
         """The statistics as plain mappings, for JSON."""
@@ -75,21 +87,31 @@ def exam_statistics(
     questions: Sequence[Question],
     dropped: Sequence[Dropped] = (),
     *,
+    pool: Sequence[Question] = (),
+    topics: Collection[str] = (),
     generated: int | None = None,
     seed: int = 0,
 ) -> ExamStatistics:
     """Statistics of an exam and of what was dropped on the way to it.
 
     A dropped record without a question was unparsable, its reason is the kind; with one, the rule that dropped it
-    counts. `generated` (default: all of them) may be larger, for instance by replies that were not kept. `seed` draws
-    the chance distribution of the fixed-answer baseline.
+    counts. `pool` are the survivors set aside as examples, `topics` those of the corpus. `generated` is a count made
+    elsewhere: `ValueError` when the parts do not add up to it. `seed` draws the chance distribution of the fixed-answer
+    baseline.
     """
-    kinds = Counter(rule_of(one.reason) for one in dropped if one.question is None)
-    rules = Counter(rule_of(one.reason) for one in dropped if one.question is not None)
+    beyond = sum(one.reason == BEYOND for one in dropped)
+    kinds = Counter(_kind_of(one.reason) for one in dropped if one.question is None)
+    rules = Counter(rule_of(one.reason) for one in dropped if one.question is not None and one.reason != BEYOND)
+    total = kinds.total() + rules.total() + beyond + len(pool) + len(questions)
+    if generated is not None and generated != total:
+        raise ValueError(f"exam: {generated} were generated and {total} are accounted for; wanted equal numbers")
+    by_topic = Counter(question.topic for question in questions)
     return ExamStatistics(
-        generated=len(questions) + len(dropped) if generated is None else generated,
+        generated=total,
         unparsable=dict(kinds.most_common()),
         dropped=dict(rules.most_common()),
+        beyond=beyond,
+        set_aside=len(pool),
         surviving=len(questions),
         positions=_positions(questions),
         fixed_answer=fixed_answer_baseline(questions, seed=seed),
@@ -101,9 +123,26 @@ def exam_statistics(
         context_length=_spread([len(question.context) for question in questions]),
         question_words=_question_words(questions),
         first_words=dict(Counter(_first_word(question.stem) for question in questions).most_common()),
-        topics=dict(Counter(question.topic for question in questions).most_common()),
+        topics=dict(by_topic.most_common()),
+        uncovered_topics=tuple(sorted(set(topics) - set(by_topic))),
         documents=len({question.document_id for question in questions}),
+        chunks=len({question.chunk_id for question in questions}),
+        labels=_labels(questions),
     )
+
+
+def _kind_of(reason: str) -> str:
+    """What an unparsable reply lacked."""
+    return rule_of(reason.removeprefix("unparsable:"))
+
+
+def _labels(questions: Sequence[Question]) -> dict[str, dict[str, int]]:
+    """How many questions have each label, by kind, the most frequent first."""
+    counts: dict[str, Counter[str]] = {}
+    for question in questions:
+        for kind, names in question.labels.items():
+            counts.setdefault(kind, Counter()).update(set(names))
+    return {kind: dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))) for kind, found in counts.items()}
 
 
 def fixed_answer_baseline(questions: Sequence[Question], *, draws: int = 20_000, seed: int = 0) -> Baseline:

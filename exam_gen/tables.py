@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from exam_gen.formats import markdown_title, suffix, tidy
 from exam_gen.lines import Record, decode, json_lines, kind, read_bytes
@@ -20,10 +21,24 @@ ID_FIELDS = ("id", "docs_id", "doc_id", "_id")
 TEXT_FIELDS = ("text", "contents", "content")
 TOPIC_FIELDS = ("topic", "section", "category")
 SOURCE_FIELDS = ("source", "url")
+DATE_FIELDS = ("date", "year")
 """Field names in order of preference; the second ones are auto-rag-eval's `docs_id` and `section`."""
 
 _NOTHING = {"", "N/A"}
 """auto-rag-eval writes `N/A` into fields that a corpus does not have."""
+
+
+TITLE_CHARACTERS = 200
+"""A title stands in every passage and prompt of its document; a longer one is cut at a word."""
+BLANK = "no text"
+
+
+class Placed(NamedTuple):
+    """A document and the place it was read from; without one, the reason why the place gave none."""
+
+    place: str
+    document: Document | None
+    reason: str = ""
 
 
 def read_table(path: Path) -> list[Record]:
@@ -38,54 +53,66 @@ def read_table(path: Path) -> list[Record]:
     return _csv(path, "\t" if ending == ".tsv" else ",")
 
 
-def documents(records: Iterable[Record]) -> Iterator[tuple[str, Document]]:
+def documents(records: Iterable[Record]) -> Iterator[Placed]:
     """The document of each record, with the record's place.
 
-    Fields: `text` (required, not blank), `id` (default: the record's number from 1), `title` (default: the first
-    heading or line of the text), `source`, `topic`; see `ID_FIELDS` and the others for the accepted names.
-    auto-rag-eval's `start_character` goes into the id, as several of its records share a `docs_id`.
+    Fields: `text` (required), `id` (default: the record's number from 1), `title` (default: the first heading or line
+    of the text), `source`, `topic`, `date`; see `ID_FIELDS` and the others for the accepted names. A record whose text
+    is blank gives no document. auto-rag-eval's `start_character` goes into the id, as several of its records share a
+    `docs_id`.
     """
     for number, record in enumerate(records, start=1):
-        yield record.place, document(record, number)
+        yield document(record, number)
 
 
-def document(record: Record, number: int) -> Document:
+def document(record: Record, number: int) -> Placed:
     """One record as a document; `ValueError` names the place, the field and what stood there."""
-    text = _text(record)
-    title = _string(record, ("title",)) or markdown_title(text) or first_line(text)
-    return Document(
-        id=_id(record, number),
-        title=title,
+    text = text_field(record, TEXT_FIELDS)
+    if not text.strip():
+        return Placed(record.place, None, BLANK)
+    found = Document(
+        id=id_field(record, number),
+        title=shortened(string_field(record, ("title",))) or default_title(text),
         text=text,
-        source=_string(record, SOURCE_FIELDS),
-        topic=_string(record, TOPIC_FIELDS),
+        source=string_field(record, SOURCE_FIELDS),
+        topic=string_field(record, TOPIC_FIELDS),
+        date=date_field(record),
     )
+    return Placed(record.place, found)
+
+
+def default_title(text: str) -> str:
+    """The first heading of a text, else its first line."""
+    return shortened(markdown_title(text)) or first_line(text)
+
+
+def shortened(text: str, limit: int = TITLE_CHARACTERS) -> str:
+    """The text, cut at a word when longer than `limit` characters."""
+    return text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + "…"
 
 
 def first_line(text: str, limit: int = 100) -> str:
     """The first line that is not blank, cut at a word when longer than `limit` characters."""
-    line = " ".join(next((line for line in text.split("\n") if line.strip()), "").split())
-    if len(line) <= limit:
-        return line
-    return line[:limit].rsplit(" ", 1)[0] + "…"
+    # Only the beginning is looked at: a line may be megabytes long.
+    begin = text.lstrip()[: 10 * limit]
+    return shortened(" ".join(begin.split("\n", 1)[0].split()), limit)
 
 
-def _text(record: Record) -> str:
-    name = next((name for name in TEXT_FIELDS if record.fields.get(name) is not None), None)
+def text_field(record: Record, names: tuple[str, ...]) -> str:
+    """The first given field as tidy text; `ValueError` when none is given or it is no string."""
+    name = next((name for name in names if record.fields.get(name) is not None), None)
     if name is None:
         found = ", ".join(sorted(map(str, record.fields))) or "no field"
-        raise ValueError(f"{record.place}: no text field (found {found}); wanted 'text'")
+        raise ValueError(f"{record.place}: no {names[0]} field (found {found}); wanted {names[0]!r}")
     value = record.fields[name]
     if not isinstance(value, str):
         raise ValueError(f"{record.place}: {name} is of type {kind(value)}; wanted a string")
-    text = tidy(value)
-    if not text.strip():
-        raise ValueError(f"{record.place}: {name} is blank; wanted some text")
-    return text
+    return tidy(value)
 
 
-def _id(record: Record, number: int) -> str:
-    name = next((name for name in ID_FIELDS if record.fields.get(name) not in (None, "")), None)
+def id_field(record: Record, number: int, names: tuple[str, ...] = ID_FIELDS) -> str:
+    """The first given field as an id, else the record's number."""
+    name = next((name for name in names if record.fields.get(name) not in (None, "")), None)
     if name is None:
         return str(number)
     value = record.fields[name]
@@ -96,7 +123,20 @@ def _id(record: Record, number: int) -> str:
     return tidy(str(value)).strip() + part
 
 
-def _string(record: Record, names: tuple[str, ...]) -> str:
+def date_field(record: Record, names: tuple[str, ...] = DATE_FIELDS) -> str:
+    """The first given date: a string, a year as a number, or a date of Python's; empty without one."""
+    for name in names:
+        value = record.fields.get(name)
+        if isinstance(value, str) and value.strip() not in _NOTHING:
+            return " ".join(value.split())[:40]
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if (written := getattr(value, "isoformat", None)) is not None:
+            return str(written())
+    return ""
+
+
+def string_field(record: Record, names: tuple[str, ...]) -> str:
     """The first given field as a string; of a list of strings (tags, addresses) the first."""
     for name in names:
         value = record.fields.get(name)

@@ -196,23 +196,31 @@ def supported(with_passage: Likelihoods, limits: Thresholds) -> bool:
 
 def judge(with_passage: Likelihoods, without: Likelihoods, wrong: Sequence[str], limits: Thresholds) -> Verdict:
     """Judge the key (first continuation) and the wrong answers `wrong` (the other continuations, in order)."""
-    sums, means = with_passage.sums, _means(with_passage)
-    closed = _means(without)
-    leads = [min(sums[0] - s, 2 * (means[0] - m)) for s, m in zip(sums[1:], means[1:], strict=True)]
+    closed = means(without)
+    ahead = leads(with_passage)
     options = tuple(
         Option(text, round(likelihood, 4))
-        for text, lead, likelihood in zip(wrong, leads, closed[1:], strict=True)
+        for text, lead, likelihood in zip(wrong, ahead, closed[1:], strict=True)
         if lead >= limits.margin
     )
-    lift = sums[0] - without.sums[0]
+    lift = with_passage.sums[0] - without.sums[0]
     reason = None
     if lift < limits.lift:
         reason = KNOWN
     elif len(options) < 3:
         reason = AMBIGUOUS
-    margin = sorted(leads)[-3] if len(leads) >= 3 else 0.0
-    return Verdict(reason, options, round(means[0], 4), round(margin, 4), round(lift, 4), round(closed[0], 4))
+    margin = sorted(ahead)[-3] if len(ahead) >= 3 else 0.0
+    return Verdict(
+        reason, options, round(means(with_passage)[0], 4), round(margin, 4), round(lift, 4), round(closed[0], 4)
+    )
 
 
-def _means(likelihoods: Likelihoods) -> list[float]:
+def leads(likelihoods: Likelihoods) -> list[float]:
+    """By how much the first continuation leads each other one, in nats: the sum, or twice the mean if that is less."""
+    sums, each = likelihoods.sums, means(likelihoods)
+    return [min(sums[0] - s, 2 * (each[0] - m)) for s, m in zip(sums[1:], each[1:], strict=True)]
+
+
+def means(likelihoods: Likelihoods) -> list[float]:
+    """Mean log-likelihood per token of each continuation, in nats."""
     return [total / count for total, count in zip(likelihoods.sums, likelihoods.tokens, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -108,24 +108,29 @@ def write_questions(
     embed: Embed | None = None,
     verifier: LanguageModel | None = None,
     progress: Progress | None = None,
+    filters: Mapping[str, object] | None = None,
 ) -> Written:
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
     The same chunks, settings and seed give the same exam; a run that was stopped takes what was answered from
     `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers near
-    the key in meaning; without it spelling decides. `progress` is called with survivors so far and wanted.
+    the key in meaning; without it spelling decides. `progress` is called with survivors so far and wanted. `filters`
+    changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened` applies
+    them all.
     """
     cached = CachedModel(model, replies)
     report = progress or _silent
     if settings.mode != "answer-first":
         order = random.Random(seed).sample(list(chunks), len(chunks))
-        kept, dropped = write_free(order, cached, settings.questions, settings.batch, seed, report, settings.mode)
+        kept, dropped = write_free(
+            order, cached, settings.questions, settings.batch, seed, report, settings.mode, filters
+        )
         return Written(kept, dropped, cached.usage, _stopped(len(kept), settings.questions, len(order), "chunks"))
     todo = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
     second = CachedModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
-    writer = _Writer(cached, judging, pool(chunks, embed), settings, seed)
+    writer = _Writer(cached, judging, pool(chunks, embed), settings, seed, standard_filters(filters))
     for batch in _batches(todo, settings.batch):
         writer.write(batch)
         report(min(len(writer.passed), settings.questions), settings.questions)
@@ -153,10 +158,16 @@ class _Writer:
     """The state of one exam in the making; batches are written in order, so that every run goes the same way."""
 
     def __init__(
-        self, model: CachedModel, verifier: Verifier, pooled: Pool, settings: WritingSettings, seed: int
+        self,
+        model: CachedModel,
+        verifier: Verifier,
+        pooled: Pool,
+        settings: WritingSettings,
+        seed: int,
+        filters: Sequence[Filter],
     ) -> None:
         self._model, self._verifier, self._pool, self._settings, self._seed = model, verifier, pooled, settings, seed
-        self._filters: Sequence[Filter] = standard_filters()
+        self._filters = filters
         self.passed: list[Passed] = []
         self.dropped: list[Dropped] = []
 

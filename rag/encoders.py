@@ -1,41 +1,48 @@
-"""Sentence embeddings, kept on disk by the content they were computed from."""
+"""Sentence embeddings, kept on disk by the text they were computed from."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.loading import offline, quiet
+from rag.vectors import Vectors, VectorStore, digest
 from rag.weights import cache_folder, is_embedded, locate
 
 DEFAULT_ENCODER = "embedded:minilm-l6"
 BATCH = 32
-Vectors = NDArray[np.float32]
+BLOCK = 2048
+"""Texts that are encoded and kept together: what a stopped process loses."""
 
 
 def embed(texts: Sequence[str], *, encoder: str = DEFAULT_ENCODER, cache_dir: Path | None = None) -> Vectors:
-    """Unit-length embeddings `[n, d]` of texts.
+    """Unit-length embeddings `[n, d]` of texts; each different text is encoded once, ever.
 
-    `encoder` is `embedded:minilm-l6`, a folder or a hub name that sentence-transformers reads. Results are kept under
-    `cache_dir` (by default in the cache folder) by the hash of encoder and texts. Raises ValueError or OSError with
-    one line when the encoder cannot be loaded.
+    `encoder` is `embedded:minilm-l6`, a folder or a hub name that sentence-transformers reads. Vectors are kept under
+    `cache_dir` (by default in the cache folder), one file per encoder, by the hash of each text. Raises ValueError or
+    OSError with one line when the encoder cannot be loaded.
     """
     place = encoder_place(encoder)
-    file = (cache_dir or cache_folder() / "embeddings") / f"{_key(place, texts)}.npy"
-    with contextlib.suppress(OSError, ValueError):  # absent or damaged: compute again
-        return np.asarray(np.load(file, allow_pickle=False), dtype=np.float32)
-    vectors = encode(texts, place)
-    _store(file, vectors)
-    return vectors
+    store = VectorStore((cache_dir or cache_folder() / "embeddings") / f"{_key(place)}.sqlite")
+    rows = {digest(text): text for text in texts}
+    vectors = store.known(list(rows))
+    missing = [name for name in rows if name not in vectors]
+    for start in range(0, len(missing), BLOCK):
+        names = missing[start : start + BLOCK]
+        fresh = encode([rows[name] for name in names], place)
+        store.keep(names, fresh)
+        vectors |= dict(zip(names, fresh, strict=True))
+    if not texts:
+        return encode([], place)
+    found = np.empty((len(texts), len(next(iter(vectors.values())))), dtype=np.float32)
+    for row, text in enumerate(texts):
+        found[row] = vectors[digest(text)]
+    return found
 
 
 def encode(texts: Sequence[str], place: str) -> Vectors:
@@ -71,27 +78,9 @@ def _load(place: str) -> Any:
         raise OSError(f"encoder {place}: cannot be loaded{' from local files' if local else ''}: {reason}") from error
 
 
-def _key(place: str, texts: Sequence[str]) -> str:
-    digest = hashlib.sha256(place.encode())
-    # A folder whose weights were replaced must not answer with the old vectors.
+def _key(place: str) -> str:
+    """What stands for an encoder; a folder whose weights were replaced must not answer with the old vectors."""
+    parts = hashlib.sha256(place.encode())
     for file in sorted(Path(place).glob("*.safetensors")) if Path(place).is_dir() else ():
-        digest.update(f"{file.name}|{file.stat().st_size}|{file.stat().st_mtime_ns}".encode())
-    for text in texts:
-        raw = text.encode()
-        digest.update(f"|{len(raw)}|".encode())
-        digest.update(raw)
-    return digest.hexdigest()[:32]
-
-
-def _store(file: Path, vectors: Vectors) -> None:
-    """Keep the vectors if the disk lets us; the cache is a convenience."""
-    scratch = None
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, scratch = tempfile.mkstemp(dir=file.parent, suffix=".partial")
-        with os.fdopen(handle, "wb") as sink:
-            np.save(sink, vectors, allow_pickle=False)
-        Path(scratch).replace(file)
-        return
-    if scratch is not None:
-        Path(scratch).unlink(missing_ok=True)
+        parts.update(f"{file.name}|{file.stat().st_size}|{file.stat().st_mtime_ns}".encode())
+    return parts.hexdigest()[:32]

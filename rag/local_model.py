@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -48,6 +49,7 @@ class LocalModel:
         self.tokenizer = tokenizer
         self._name = name
         self._eos = _end_tokens(model, tokenizer)
+        self._marks = _marks(tokenizer)
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
         self._prefixes = PrefixCache(model, block=block)
@@ -70,7 +72,11 @@ class LocalModel:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def render(self, prompt: Prompt) -> str:
-        """The text the model reads: through its chat template when it has one, else system, user and reply in turn."""
+        """The text the model reads: through its chat template when it has one, else system, user and reply in turn.
+
+        Special tokens that stand in a text lose their meaning: a document cannot end the turn it is quoted in.
+        """
+        prompt = Prompt(*(self._quoted(text) for text in (prompt.user, prompt.system, prompt.reply)))
         if not self.tokenizer.chat_template:
             above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
             return f"{above}\n{prompt.reply}"
@@ -134,7 +140,7 @@ class LocalModel:
         continuation, a prompt longer than the context, or a model that returns NaN.
         """
         text = self.render(prompt)
-        joint = self._joint(prompt, text, continuations)
+        joint = self._joint(prompt, text, [self._quoted(one) for one in continuations])
         longest = len(joint.prompt) + max(map(len, joint.own), default=0)
         self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
         with torch.inference_mode():
@@ -153,6 +159,10 @@ class LocalModel:
                     raise
                 user = {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}
         return self._template([user])
+
+    def _quoted(self, text: str) -> str:
+        """The text with a space inside each special token, which is then read as the characters it is written with."""
+        return self._marks.sub(lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
 
     def _template(self, messages: list[dict[str, str]]) -> str:
         return str(
@@ -286,6 +296,14 @@ def _batches(own: Sequence[Sequence[int]], positions: int) -> Iterator[list[int]
 def _cut(text: str, stop: Sequence[str]) -> str:
     ends = [position for position in (text.find(one) for one in stop) if position >= 0]
     return text[: min(ends)] if ends else text
+
+
+def _marks(tokenizer: Any) -> re.Pattern[str]:
+    """The special tokens as they are written, the longest first; a pattern that matches nothing without any."""
+    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+    names = {*tokenizer.all_special_tokens, *(str(one.content) for one in added if one.special)}
+    written = sorted((name for name in names if len(name) > 1), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, written)) or r"(?!)")
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from exam_gen.records import Chunk, Question
-from rag.encoders import DEFAULT_ENCODER, Vectors, embed, encode, encoder_place
+from rag.encoders import DEFAULT_ENCODER, embed, encode, encoder_place
 from rag.loading import offline, quiet
+from rag.vectors import Vectors
 from rag.weights import is_embedded
 
 RRF = 60

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ragexam import exam_commands
 from ragexam.errors import is_bad_input, one_line
 from ragexam.progress import Progress
 
@@ -120,6 +121,7 @@ def generate(
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
     from ragexam.config import of_generate
+    from ragexam.contents import inventory_in_words, statistics_in_words
     from ragexam.run import run_exam
     from ragexam.usage import in_words
 
@@ -127,8 +129,42 @@ def generate(
     settings = of_generate(corpus, out, seed, given, overrides or ())
     result = run_exam(settings, Progress(quiet=quiet))
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
-    lines = [f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}", *in_words(result["usage"])]
-    show(result, as_json=as_json, lines="\n".join(lines))
+    tables = f"{inventory_in_words(result['corpus'])}\n\n{statistics_in_words(result['statistics'])}\n"
+    said = f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}"
+    show(result, as_json=as_json, lines="\n".join([tables, said, *in_words(result["usage"])]))
+
+
+@app.command("filter", epilog="Example: ragexam filter runs/quickstart --dry-run --rule near-duplicate=0.7")
+def filter_exam(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or an exam.jsonl.")],
+    out: Annotated[Path | None, typer.Option("--out", metavar="NEW", help="A new run folder or .jsonl file.")] = None,
+    rehearse: Annotated[bool, typer.Option("--dry-run", help="Show what each rule would remove.")] = False,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", metavar="NAME=LIMIT", help="A limit, a share (10%), on or off.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="This rule and no others.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model that reads likelihoods; usually the writer.")] = None,
+    encoder: Annotated[str | None, typer.Option(help="The encoder that compares meanings.")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Drop questions by named rules: a dry run with examples, or a new exam; the old one stays."""
+    from exam_gen.catalogue import rules_of
+    from ragexam.filtering import Source, changed, dry_run, in_words, write_filtered
+
+    if (out is None) != rehearse:
+        raise ValueError("filter: wanted either --dry-run or --out NEW, a new folder or file for the filtered exam")
+    source = Source.of(run, model, encoder)
+    settings = changed(source.settings, rule or ())
+    rules = rules_of(settings, only=only or ())
+    if out is None:
+        found = dry_run(source, rules, seed, Progress(quiet=quiet))
+        show(found, as_json=as_json, lines=in_words(found))
+        return
+    result = write_filtered(source, settings, rules, out, seed, Progress(quiet=quiet))
+    lost = ", ".join(f"{count} {name}" for name, count in result["dropped"].items()) or "none"
+    show(result, as_json=as_json, lines=f"{result['out']}: {result['kept']} questions; dropped: {lost}")
 
 
 @app.command(epilog="Example: ragexam sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine")
@@ -253,6 +289,9 @@ def estimate(
 
     foreseen = foresee(read(config, Config, overrides or ()), Progress(quiet=quiet))
     show(foreseen, as_json=as_json, lines=in_words(foreseen))
+
+
+exam_commands.register(app)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from exam_gen.catalogue import needs_of, rules_of
 from exam_gen.chunks import ChunkBounds
+from exam_gen.selection import Selection
 from exam_gen.writing import WritingSettings
 from rag.encoders import DEFAULT_ENCODER
 from rag.pipelines import Grid, grid_of
@@ -25,9 +27,11 @@ class Group(BaseModel):
 
 
 class CorpusSettings(Group):
-    """Where documents come from and how they are cut."""
+    """Where documents come from, how records become documents, which are taken, and how they are cut."""
 
     source: str
+    layout: Literal["documents", "abstracts", "threads", "filings"] = "documents"
+    select: Selection = Selection()
     sample: int | None = Field(default=None, ge=1)
     chunks: ChunkBounds = ChunkBounds()
 
@@ -114,7 +118,10 @@ class PruneSettings(Group):
 
 
 class ExamConfig(Group):
-    """What `ragexam generate` needs; `run` is the folder the results go to. Without `verifier` the writer verifies."""
+    """What `ragexam generate` needs; `run` is the folder the results go to, `filters` changes the usual rules.
+
+    Without `verifier` the writer verifies.
+    """
 
     run: Path
     seed: int = Field(default=0, ge=0)
@@ -123,6 +130,19 @@ class ExamConfig(Group):
     verifier: ModelSettings | None = None
     exam: WritingSettings = WritingSettings()
     pool: int = Field(default=4, ge=0)
+    filters: dict[str, Any] = {}
+
+    @field_validator("filters")
+    @classmethod
+    def _names_rules(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        rules_of(settings)
+        return settings
+
+    @model_validator(mode="after")
+    def _has_an_encoder(self) -> ExamConfig:
+        if self.writer.encoder is None and "encoder" in needs_of(rules_of(self.filters)):
+            raise ValueError("filters: some compare meanings and writer.encoder is null; wanted an encoder")
+        return self
 
     @property
     def authors(self) -> list[ModelSettings]:

@@ -11,8 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.chunks import chunk
-from exam_gen.corpus import read_corpus
 from exam_gen.facts import Fact, facts
 from exam_gen.free_writing import FORMS, MAX_TOKENS
 from exam_gen.model import Prompt
@@ -23,11 +21,10 @@ from rag.pipelines import LlmSpec
 from rag.prompts import Shot, exam_prompt
 from rag.servers.options import ServerOptions, is_server
 from ragexam.config import Config, ModelSettings
+from ragexam.contents import CHARACTERS_PER_TOKEN, cut_corpus
 from ragexam.progress import Progress
 from ragexam.progress import in_words as duration
 
-CHARACTERS_PER_TOKEN = 4.5
-"""English prose in the vocabularies of current models."""
 FACTS_PER_SURVIVOR = 2.5
 """Facts tried for one surviving question, and requests that verify one fact: as measured (`benchmarks/RESULTS.md`)."""
 CHECKS_PER_FACT = 2.0
@@ -68,9 +65,7 @@ class Work:
 def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     """`steps` with tokens and seconds, `seconds` in all, `download_bytes` still to come, `cost` of paid models."""
     with progress.step("corpus"):
-        documents = read_corpus(config.corpus.source, sample=config.corpus.sample, seed=config.seed)
-        bounds = config.corpus.chunks
-        chunks = chunk(documents, bounds, lambda text: round(len(text) / CHARACTERS_PER_TOKEN))
+        documents, chunks, _ = cut_corpus(config)
     with progress.step("speed of this machine"):
         machine = measure()
     writing, verifying = write_work(config, chunks, machine)

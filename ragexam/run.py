@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen.assembly import split_pool
-from exam_gen.chunks import chunk
-from exam_gen.corpus import read_corpus
+from exam_gen.chunks import ChunkBounds, chunk
+from exam_gen.corpus import gather
 from exam_gen.files import (
     read_chunks,
     read_documents,
@@ -23,10 +23,11 @@ from exam_gen.files import (
     write_dropped,
     write_exam,
 )
+from exam_gen.inventory import take_inventory
 from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk, Exam, Question
 from exam_gen.replies import ReplyStore
-from exam_gen.writing import write_questions
+from exam_gen.screening import write_screened
 from irt.selecting.selection import FEWEST
 from rag.answers import AnswerStore
 from rag.encoders import embed
@@ -36,6 +37,7 @@ from rag.retrievers import build_retriever
 from rag.sitting import sit
 from rag.weights import download_bytes, find, is_embedded, locate
 from ragexam.config import Config, ExamConfig, GridSettings, ModelSettings
+from ragexam.contents import inventory, statistics
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.progress import Progress, Report
@@ -59,7 +61,7 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
 
 
 def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
-    """Write an exam; returns `n_questions`, `pool`, the number dropped by reason, and what it cost (`usage`)."""
+    """Write an exam; returns `n_questions`, `pool`, the number dropped by reason, its tables and cost (`usage`)."""
     folder = RunFolder(config.run)
     with folder.held():
         steps = Steps.of(folder, config, progress)
@@ -67,10 +69,13 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
             prepare(config.author_names, config.authors, progress)
         exam = write_steps(steps, config)
         dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
+        pool = len(read_exam(folder.shots)) if config.pool else 0
         return {
             "n_questions": len(exam),
-            "pool": len(read_exam(folder.shots)),
+            "pool": pool,
             "dropped": dict(dropped.most_common()),
+            "corpus": _inventory(steps),
+            "statistics": statistics(folder.path),
             "usage": steps.record.content.get("usage", {}),
         }
 
@@ -124,20 +129,33 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     writer = cache(lambda: loaded(config.writer))
 
     def read(_: Report) -> None:
-        write_documents(folder.corpus, read_corpus(corpus.source, sample=corpus.sample, seed=config.seed))
+        found = gather(
+            corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed
+        )
+        write_documents(folder.corpus, found.documents)
+        # The rest of the table comes with the chunks, which need not be cut again.
+        table = steps.record.content.get("corpus", {})
+        steps.record.content["corpus"] = {**table, "left_out": dict(found.left_out)}
 
     def cut(report: Report) -> None:
         documents = read_documents(folder.corpus)
-        count = (lambda text: writer().count_tokens(text)) if _bounds_tokens(corpus.chunks) else None
-        write_chunks(folder.chunks, chunk(documents, corpus.chunks, count, progress=report))
+        count = (lambda text: writer().count_tokens(text)) if bounds_tokens(corpus.chunks) else None
+        chunks = chunk(documents, corpus.chunks, count, progress=report)
+        write_chunks(folder.chunks, chunks)
+        left_out = steps.record.content.get("corpus", {}).get("left_out", {})
+        steps.record.content["corpus"] = take_inventory(documents, chunks, left_out).as_dict()
 
     def write(report: Report) -> None:
         _write_questions(steps, config, writer(), report)
+        steps.record.content["statistics"] = statistics(folder.path)
 
     source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
+    source |= {"layout": corpus.layout, "select": asdict(corpus.select)}
     cutting = {**source, "bounds": asdict(corpus.chunks)}
     authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
     writing = {**cutting, **authors, "exam": asdict(config.exam), "pool": config.pool}
+    if config.filters:
+        writing["filters"] = config.filters
     steps.do("corpus", source, [folder.corpus], read)
     steps.do("chunks", cutting, [folder.chunks], cut)
     steps.do("exam", writing, [folder.exam, folder.dropped, folder.shots], write)
@@ -216,6 +234,12 @@ def contexts(exam: Exam) -> list[Chunk]:
     return list(found.values())
 
 
+def _inventory(steps: Steps) -> dict[str, Any]:
+    """The table of the corpus that the run keeps; made now for a run that an earlier release cut."""
+    kept = dict(steps.record.content.get("corpus", {}))
+    return kept if "documents" in kept else inventory(str(steps.folder.path))
+
+
 def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: Report) -> None:
     """Write the exam's files, and into the record what the models were asked and what it cost."""
     folder = steps.folder
@@ -227,12 +251,13 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
     encoder = config.writer.encoder
     with ReplyStore(folder.replies) as replies:
-        written = write_questions(
+        written = write_screened(
             chunks,
             model,
             settings,
             seed=config.seed,
             replies=replies,
+            filters=config.filters,
             embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
             verifier=second,
             progress=report,
@@ -303,7 +328,8 @@ def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
         write_exam(folder.shots, read_exam(source.shots))
 
 
-def _bounds_tokens(bounds: Any) -> bool:
+def bounds_tokens(bounds: ChunkBounds) -> bool:
+    """Whether a bound on tokens is set, which takes a tokenizer to keep."""
     return bool(bounds.min_tokens) or bounds.max_tokens is not None
 
 

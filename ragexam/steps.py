@@ -13,7 +13,7 @@ from ragexam.doctor import PACKAGES, version
 from ragexam.folder import Record, RunFolder, file_hash, fingerprint
 from ragexam.progress import Progress, Report
 
-EXAM_SETTINGS = ("seed", "corpus", "writer", "verifier", "exam", "pool")
+EXAM_SETTINGS = ("seed", "corpus", "writer", "verifier", "exam", "pool", "filters")
 """A run folder holds one exam: these settings may not change in it."""
 
 
@@ -70,16 +70,31 @@ def source_hash(source: str) -> str:
 
 
 def _refuse_other(record: Record, content: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
+    if "filtered" in record.content:
+        raise ValueError(
+            f"{record.folder.record}: this folder holds an exam that ragexam filter made; choose another run folder, "
+            "or let a grid sit it with ragexam sit"
+        )
     before = record.content.get("configuration")
     if before is None or record.fingerprint("exam") is None:
         return
+    known = ExamConfig.model_validate({"run": "", "corpus": {"source": ""}}).model_dump(mode="json")
     where = f"{record.folder.record}: this folder holds another exam"
     for name in EXAM_SETTINGS:
-        difference = first_difference(_lasting(before.get(name)), _lasting(content.get(name)), name)
+        # A setting that an earlier release did not know stood at its default.
+        stood = _filled(before.get(name, known.get(name)), known.get(name))
+        difference = first_difference(_lasting(stood), _lasting(content.get(name)), name)
         if difference:
             raise ValueError(f"{where} ({difference}); choose another run folder or remove this one")
     if record.content.get("inputs") != dict(inputs):
         raise ValueError(f"{where} (the corpus has changed since); choose another run folder or remove this one")
+
+
+def _filled(before: object, default: object) -> object:
+    """A group of settings with the defaults of those it lacks."""
+    if not isinstance(before, dict) or not isinstance(default, dict):
+        return before
+    return {**default, **{name: _filled(value, default.get(name)) for name, value in before.items()}}
 
 
 def _lasting(settings: object) -> object:

@@ -15,6 +15,8 @@ seed: 0
 corpus:
   source: {documents}      # a folder (.txt .md .rst .html .pdf), a .json .jsonl .csv .parquet file, or hf:NAME
   # sample: 100            # use so many documents, drawn by the seed
+  # select: {{min_characters: 200, per_topic: 20}}       # also max_characters, before (a year), topics
+  # layout: abstracts      # of other records than documents: abstracts, threads, filings (docs/corpora.md)
   chunks:
     min_characters: 350
     max_characters: 1100
@@ -33,6 +35,11 @@ exam:
   # mode: paper            # everything in one reply, unverified; or json
   # verification: letters  # for a server that gives no log-probabilities
 pool: 4                    # further questions, shown as examples and never asked
+
+# filters:                 # change the usual rules; ragexam filter RUN --dry-run shows them and what each removes
+#   near-duplicate: 0.7    # a limit
+#   extra-words: 10%       # a share of the questions
+#   catch-all: off
 
 grid:                      # every combination sits the exam
   llms: [embedded:smollm2-135m]        # or {{name: mine, model: org/model, dtype: bfloat16}}

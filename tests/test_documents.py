@@ -112,6 +112,30 @@ def test_the_commands_of_the_manual_run_in_their_order(tmp_path: Path) -> None:
     assert {"fit", "checks", "pruned"} <= {path.name for path in tmp_path.iterdir()}
 
 
+def test_the_commands_on_corpora_run_in_their_order(tmp_path: Path) -> None:
+    shown = [line for page, line in LINES if page == "corpora.md"]
+    assert {line.split()[1] for line in shown} == {"corpus", "generate", "statistics", "assemble", "diff"}
+    (tmp_path / "experiments").symlink_to(ROOT / "experiments")
+    text = "An abstract of the usual length says what was done and found. " * 20
+    record = {"id": "1801.00001", "title": "A paper", "abstract": text, "categories": ["cs.CL"]}
+    (tmp_path / "abstracts.jsonl").write_text(json.dumps(record) + "\n")
+    for line in shown:
+        words = line.replace("ragexam ", f"{sys.executable} -m ragexam ", 1)
+        if " generate " in words:
+            words = f"{words} {shlex.join(FAST[:4])}"
+        done = subprocess.run(
+            ["bash", "-ec", words],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'ragexam'}"},
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        assert done.stdout.strip(), line
+    assert (tmp_path / "short.version.json").is_file()
+
+
 def commands() -> list[str]:
     done = subprocess.run(
         [sys.executable, "-m", "ragexam", "--help"], capture_output=True, text=True, cwd=ROOT, check=True

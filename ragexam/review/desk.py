@@ -10,17 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen.audit import FAULTS
+from exam_gen.catalogue import objections
 from exam_gen.edits import CONTENT, Edit, edit_of
 from exam_gen.files import read_exam, write_dropped, write_exam
-from exam_gen.filters import (
-    answer_leak,
-    catch_all,
-    choice_form,
-    marked_choice,
-    rule_of,
-    self_contained,
-    stem_form,
-)
+from exam_gen.filters import rule_of
 from exam_gen.logbook import held, read_logbook
 from exam_gen.records import Exam, Question
 from exam_gen.review import Review, Reviewed, apply_edits
@@ -31,8 +24,6 @@ from ragexam.review.run_files import RunFiles, now
 
 CLIPPED = 200
 """Characters of a stem in the list."""
-RULES = (stem_form(), choice_form(), marked_choice, catch_all, answer_leak, self_contained)
-"""The filters that need the question alone; what they find is told as a hint, also of an edited question."""
 
 
 class Desk:
@@ -281,7 +272,7 @@ def _labelled(question: Question) -> Question:
 
 
 def _hints(question: Question | None) -> list[str]:
-    return [] if question is None else [found for rule in RULES if (found := rule(question)) is not None]
+    return [] if question is None else objections(question)
 
 
 def _texts(question: Question | None) -> list[str]:

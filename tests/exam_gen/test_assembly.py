@@ -1,11 +1,12 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Question
-from exam_gen.assembly import assemble, shuffle_choices, shuffle_exam, split_pool
+from exam_gen.assembly import assemble, attribute, shuffle_choices, shuffle_exam, split_pool
 
 
 def question(number: int, *, choices: int = 4, topic: str = "t", document: str = "d", chunk: str = "") -> Question:
@@ -94,10 +95,10 @@ def test_assembled_exams_have_every_topic_in_its_share(sizes: list[int], data: s
         for n in range(size)
     ]
     size = data.draw(st.integers(1, len(questions)))
-    chosen = assemble(questions, size, seed=4)
+    chosen = assemble(questions, size, seed=4).questions
     assert len(chosen) == size
     assert chosen == tuple(one for one in questions if one in chosen)
-    assert chosen == assemble(list(reversed(questions)), size, seed=4)[::-1]
+    assert chosen == assemble(list(reversed(questions)), size, seed=4).questions[::-1]
     counts = Counter(one.topic for one in chosen)
     for topic, count in Counter(one.topic for one in questions).items():
         share = size * count / len(questions)
@@ -116,5 +117,54 @@ def test_sizes_that_cannot_be_met_are_refused() -> None:
 
 def test_another_stratum_can_be_given() -> None:
     questions = [question(n, choices=2 if n % 2 else 4) for n in range(40)]
-    chosen = assemble(questions, 10, seed=0, stratum=lambda one: str(len(one.choices)))
-    assert Counter(len(one.choices) for one in chosen) == {2: 5, 4: 5}
+    chosen = assemble(questions, 10, seed=0, by=[lambda one: str(len(one.choices))])
+    assert Counter(len(one.choices) for one in chosen.questions) == {2: 5, 4: 5}
+    assert [(one.name, one.available, one.wanted, one.taken) for one in chosen.strata] == [
+        (("2",), 20, 5, 5),
+        (("4",), 20, 5, 5),
+    ]
+
+
+def labelled(number: int, topic: str, *levels: str) -> Question:
+    return replace(question(number, topic=topic, document=f"d{number}"), labels={"bloom": levels})
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("uvw")), min_size=1, max_size=60), st.data())
+def test_a_second_attribute_is_divided_inside_the_first(kinds: list[tuple[str, str]], data: st.DataObject) -> None:
+    questions = [labelled(n, topic, level) for n, (topic, level) in enumerate(kinds)]
+    size = data.draw(st.integers(1, len(questions)))
+    equal = data.draw(st.booleans())
+    chosen = assemble(questions, size, 1, by=[attribute("topic"), attribute("bloom")], equal=equal)
+    assert len(chosen.questions) == size == sum(one.taken for one in chosen.strata)
+    assert sum(one.wanted for one in chosen.strata) == size
+    counts = Counter((one.topic, one.labels["bloom"][-1]) for one in chosen.questions)
+    assert {one.name: one.taken for one in chosen.strata if one.taken} == counts
+    assert {one.name: one.available for one in chosen.strata} == Counter(kinds)
+    alone = assemble(questions, size, 1, equal=equal)
+    topics = {one.name[0]: one.taken for one in alone.strata if one.taken}
+    assert topics == Counter(one.topic for one in chosen.questions)
+
+
+def test_equal_shares_are_filled_up_and_the_shortfall_is_said() -> None:
+    questions = [labelled(n, "rare" if n < 2 else "common" if n < 40 else "other") for n in range(70)]
+    chosen = assemble(questions, 30, 0, equal=True)
+    assert {one.name[0]: one.taken for one in chosen.strata} == {"rare": 2, "common": 14, "other": 14}
+    assert [(one.name, one.wanted, one.taken) for one in chosen.shortfalls] == [(("rare",), 10, 2)]
+    assert not assemble(questions, 30, 0).shortfalls
+
+
+def test_largest_remainders_get_the_questions_that_are_left() -> None:
+    # Shares of 10: 4.7, 3.1, 2.2 of 47, 31 and 22 hundredths: Hamilton's method gives 5, 3, 2.
+    questions = [labelled(n, "a" if n < 47 else "b" if n < 78 else "c") for n in range(100)]
+    assert [one.taken for one in assemble(questions, 10, 0).strata] == [5, 3, 2]
+
+
+def test_the_seed_decides_which_questions_are_chosen() -> None:
+    questions = [labelled(n, "t") for n in range(40)]
+    assert len({tuple(q.id for q in assemble(questions, 5, seed).questions) for seed in range(8)}) == 8
+
+
+def test_of_several_labels_the_last_counts() -> None:
+    one = labelled(1, "t", "remember", "apply")
+    assert (attribute("bloom")(one), attribute("form")(one), attribute("document")(one)) == ("apply", "", "d1")

@@ -1,3 +1,4 @@
+import os
 import re
 import time
 from itertools import pairwise
@@ -12,7 +13,7 @@ from exam_gen.chunks import ChunkBounds, chunk
 from exam_gen.corpus import read_corpus
 from exam_gen.sentences import sentence_starts, units
 
-CORPORA = Path(__file__).parents[3] / "shared" / "corpora"
+CORPORA = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora"
 
 
 def words(text: str) -> int:

@@ -233,7 +233,7 @@ def test_a_sample_is_fixed_by_its_seed_and_grows_by_adding(tmp_path: Path) -> No
 def test_blank_files_are_left_out_with_a_warning(tmp_path: Path) -> None:
     put(tmp_path / "a.md", b"Text.")
     put(tmp_path / "b.md", b" \n\n")
-    with pytest.warns(UserWarning, match=r"b\.md: the file has no text and is left out"):
+    with pytest.warns(UserWarning, match=r": 1 without text left out"):
         assert [document.id for document in read_corpus(tmp_path)] == ["a.md"]
 
 
@@ -251,7 +251,7 @@ def test_blank_files_are_left_out_with_a_warning(tmp_path: Path) -> None:
         ("c.jsonl", b'{"text": "a"}\n\n{"text": \n', r"c\.jsonl:3: malformed JSON \(Expecting value at column 10\)"),
         ("c.jsonl", b"[" * 100_000, r"c\.jsonl:1: malformed JSON"),
         ("c.jsonl", b'{"id": "a"}\n', r"c\.jsonl:1: no text field \(found id\); wanted 'text'"),
-        ("c.jsonl", b'{"text": " "}\n', r"c\.jsonl:1: text is blank; wanted some text"),
+        ("c.jsonl", b'{"text": " "}\n', r"c\.jsonl: the corpus is empty \(1 no text\); wanted at least one document"),
         ("c.jsonl", b'{"text": 5}\n', r"c\.jsonl:1: text is of type number; wanted a string"),
         (
             "c.jsonl",

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from exam_gen import Question
 from exam_gen.similarity import (
     best_windows,
-    by_id,
     distractors,
     embedding_similarities,
     jaccard,
@@ -101,7 +100,6 @@ def test_shares_out_of_range_are_refused() -> None:
 def test_small_helpers() -> None:
     one = question("", "a", "b", "c", key=1, name="n")
     assert distractors(one) == ("a", "c")
-    assert by_id([one], np.array([0.5])) == {"n": 0.5}
 
 
 def test_windows_are_much_faster_than_the_word_by_word_loop() -> None:

@@ -4,10 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exam_gen import Dropped, Question
 from exam_gen.assembly import shuffle_exam
 from exam_gen.statistics import exam_statistics, fixed_answer_baseline, length_baseline, wilson
+from exam_gen.writing import BEYOND
 
 
 def question(number: int, key: int, *choices: str, stem: str = "Which is it?") -> Question:
@@ -111,7 +114,41 @@ def test_losses_are_counted_by_kind_and_rule_and_nothing_is_lost() -> None:
     assert found.unparsable == {"no answer": 2, "too few choices": 1}
     assert found.dropped == {"near-duplicate stem": 2}
     assert found.generated == found.surviving + sum(found.unparsable.values()) + sum(found.dropped.values()) == 7
-    assert exam_statistics(kept, dropped, generated=9).generated == 9
+
+
+reasons = st.sampled_from([BEYOND, "unparsable: no answer", "no stem", "answer leak: all 2 words", "length cue"])
+
+
+@given(st.lists(st.tuples(reasons, st.booleans()), max_size=30), st.integers(0, 9), st.integers(0, 4))
+def test_whatever_was_generated_is_accounted_for(losses: list[tuple[str, bool]], kept: int, pooled: int) -> None:
+    asked = exam([0] * (kept + pooled))
+    dropped = [
+        Dropped(reason, "raw", question=question(100 + n, 0, "a", "b") if whole or reason == BEYOND else None)
+        for n, (reason, whole) in enumerate(losses)
+    ]
+    total = len(dropped) + kept + pooled
+    found = exam_statistics(asked[:kept], dropped, pool=asked[kept:], generated=total)
+    parts = sum(found.unparsable.values()) + sum(found.dropped.values()) + found.beyond
+    assert found.generated == parts + found.set_aside + found.surviving == total
+    assert found.beyond == sum(reason == BEYOND for reason, _ in losses)
+    with pytest.raises(ValueError, match=rf"{total + 1} were generated and {total} are accounted for"):
+        exam_statistics(asked[:kept], dropped, pool=asked[kept:], generated=total + 1)
+
+
+def test_unparsable_replies_are_told_apart_by_kind() -> None:
+    dropped = [Dropped("unparsable: no answer", "raw"), Dropped("unparsable: too few choices", "raw")]
+    assert exam_statistics(exam([0]), dropped).unparsable == {"no answer": 1, "too few choices": 1}
+
+
+def test_topics_and_labels_are_covered_or_said_to_be_missing() -> None:
+    asked = [
+        Question("q0", "?", ("a", "b"), 0, "d", "c0", "s3", labels={"bloom": ("apply",), "form": ("how",)}),
+        Question("q1", "?", ("a", "b"), 1, "d", "c1", "ecs", labels={"bloom": ("apply", "create"), "form": ("what",)}),
+    ]
+    found = exam_statistics(asked, topics={"s3", "ecs", "vpc"})
+    assert found.uncovered_topics == ("vpc",)
+    assert found.labels == {"bloom": {"apply": 2, "create": 1}, "form": {"how": 1, "what": 1}}
+    assert (found.documents, found.chunks) == (1, 2)
 
 
 def test_lengths_words_and_topics_are_described() -> None:
@@ -130,7 +167,7 @@ def test_lengths_words_and_topics_are_described() -> None:
     assert found.key_length.mean == pytest.approx(10 / 3)
     assert found.context_length.least == 10
     plain = found.as_dict()
-    assert json.loads(json.dumps(plain)) == {**plain, "positions": [1, 2]}
+    assert json.loads(json.dumps(plain)) == {**plain, "positions": [1, 2], "uncovered_topics": []}
 
 
 def test_an_empty_exam_has_undefined_baselines() -> None:

@@ -5,15 +5,19 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from exam_gen.filters import rule_of
 from exam_gen.model import Likelihoods, Prompt
 from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, STEM_VERSION
 from exam_gen.records import Chunk, Exam
 from exam_gen.replies import ReplyStore
+from exam_gen.screening import write_screened
+from exam_gen.statistics import exam_statistics
 from exam_gen.writing import BEYOND, WritingSettings, Written, write_questions
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
@@ -276,3 +280,82 @@ def test_paper_mode_keeps_what_parses_and_counts_the_rest():
     assert {question.metadata["prompt"] for question in written.questions} == {PAPER_VERSION}
     assert "verifier" not in written.questions[0].metadata
     assert any(one.reason.startswith("unparsable: ") for one in written.dropped)
+
+
+def screen(filters, model=None, *, store=":memory:", chunks=None, **settings) -> Written:
+    options = {"questions": 12, "batch": 4} | settings
+    with ReplyStore(store) as replies:
+        return write_screened(
+            chunks or corpus(),
+            model or Scribe(),
+            WritingSettings(**options),
+            seed=3,
+            replies=replies,
+            filters=filters,
+        )
+
+
+def test_rules_that_drop_nothing_leave_the_exam_as_it_was_written():
+    assert screen({"repeated-fact": False}).questions == write().questions
+
+
+def test_writing_goes_on_until_enough_questions_pass_the_rules_of_the_finished_exam(tmp_path):
+    filters = {"stem-long": "30%"}
+    written = screen(filters, store=tmp_path / "replies.sqlite")
+    assert len(written.questions) == 12
+    reasons = Counter(rule_of(lost.reason) for lost in written.dropped)
+    assert reasons["stem-long"] >= 1
+    model = Scribe()
+    again = screen(filters, model, store=tmp_path / "replies.sqlite")
+    assert (again.questions, again.dropped) == (written.questions, written.dropped)
+    assert model.calls == 0
+    ids = [question.id for question in written.questions]
+    lost = [lost.question.id for lost in written.dropped if lost.question and rule_of(lost.reason) == "stem-long"]
+    assert not set(ids) & set(lost)
+
+
+def test_when_nothing_is_left_to_write_fewer_questions_are_given_and_said():
+    written = screen({"stem-long": 10}, chunks=corpus(4))
+    assert written.questions == []
+    assert written.stopped.startswith("all ")
+    assert {rule_of(lost.reason) for lost in written.dropped} >= {"stem-long"}
+
+
+def test_settings_reach_the_rules_that_questions_meet_as_they_arrive():
+    stems = [question.stem for question in write().questions]
+    limit = sorted(map(len, stems))[6]
+    written = screen({"stem-long": limit}, questions=5)
+    assert len(written.questions) == 5
+    assert max(len(question.stem) for question in written.questions) <= limit
+
+
+def test_a_model_can_be_asked_by_the_rules_of_the_finished_exam():
+    written = screen({"needless-passage": 6.5, "solved-blind": True})
+    assert len(written.questions) == 12
+    assert written.usage.calls > write().usage.calls
+
+
+class Clerk(Scribe):
+    """A scribe that counts the stems it was asked for."""
+
+    def __init__(self, bad: str = "") -> None:
+        super().__init__(bad)
+        self.asked = 0
+
+    def generate(self, prompts, **options):
+        self.asked += len(prompts)
+        return super().generate(prompts, **options)
+
+
+@pytest.mark.parametrize(("bad", "wanted"), [("", 5), ("", 1000), ("pressure", 8), ("company", 1000)])
+def test_every_stem_that_was_asked_for_or_completed_is_accounted_for(bad: str, wanted: int, tmp_path: Path) -> None:
+    clerk = Clerk(bad)
+    settings = WritingSettings(questions=wanted, batch=7)
+    with ReplyStore(tmp_path / "replies.sqlite") as replies:
+        written = write_questions(corpus(), clerk, settings, seed=1, replies=replies)
+    whole = [*written.questions, *(one.question for one in written.dropped if one.question)]
+    completed = sum(one.metadata["prompt"] == COMPLETION_VERSION for one in whole)
+    found = exam_statistics(written.questions, written.dropped, generated=clerk.asked + completed)
+    assert found.generated == clerk.asked + completed
+    assert found.surviving == len(written.questions)
+    assert found.beyond == sum(one.reason == BEYOND for one in written.dropped)

@@ -123,12 +123,15 @@ def test_embeddings_are_computed_once_per_content(chunks: list[Chunk], tmp_path:
     assert FakeEncoder.calls == 1
     assert np.array_equal(first, encoders.embed(texts, encoder="fake", cache_dir=tmp_path))
     assert FakeEncoder.calls == 1
-    encoders.embed([*texts[:-1], "changed"], encoder="fake", cache_dir=tmp_path)
+    changed = encoders.embed([texts[0], "changed", texts[0]], encoder="fake", cache_dir=tmp_path)
+    assert np.array_equal(changed, np.stack([first[0], bag_of_letters(["changed"])[0], first[0]]))
     encoders.embed(texts, encoder="other", cache_dir=tmp_path)
     assert FakeEncoder.calls == 3
-    for file in tmp_path.glob("*.npy"):
-        file.write_bytes(b"damaged")
+    for file in tmp_path.glob("*.sqlite"):
+        file.write_bytes(b"damaged" * 1000)
     assert np.array_equal(first, encoders.embed(texts, encoder="fake", cache_dir=tmp_path))
+    assert np.array_equal(first, encoders.embed(texts, encoder="fake", cache_dir=tmp_path))
+    assert FakeEncoder.calls == 4
     assert encoders.embed([], encoder="fake", cache_dir=tmp_path).shape[0] == 0
 
 

@@ -1,0 +1,82 @@
+"""The commands on what an exam is made of and what it holds: corpus, statistics, assemble, diff."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. corpus.sample=50.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+
+
+def _show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
+    print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else lines)
+
+
+def corpus(
+    where: Annotated[str, typer.Argument(metavar="CORPUS", help="A corpus, a configuration .yaml or a run folder.")],
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a corpus holds: documents, chunks, words, vocabulary, topics, unusual documents, what was left out."""
+    from ragexam.contents import inventory, inventory_in_words
+
+    table = inventory(where, overrides or ())
+    _show(table, as_json=as_json, lines=inventory_in_words(table))
+
+
+def statistics(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what became of every question: unparsable, dropped, surviving; baselines, lengths, coverage."""
+    from ragexam import contents
+
+    table = contents.statistics(exam)
+    _show(table, as_json=as_json, lines=contents.statistics_in_words(table))
+
+
+def assemble(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    size: Annotated[int, typer.Option(min=1, help="Wanted number of questions.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The exam to write (.jsonl).")],
+    by: Annotated[str, typer.Option(help="topic, document, bloom, form, or several: topic,bloom.")] = "topic",
+    equal: Annotated[bool, typer.Option(help="Equal shares instead of those the exam has.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Choose a balanced exam of a wanted size; how it came about is written beside it."""
+    from ragexam.assembling import assemble_exam, in_words
+
+    version = assemble_exam(exam, size, out, [one.strip() for one in by.split(",")], equal=equal, seed=seed)
+    _show(version, as_json=as_json, lines=in_words(version, out))
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(metavar="A", help="exam.jsonl, or a run folder.")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="exam.jsonl, or a run folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say which questions were added, removed, renamed or changed from one exam to another."""
+    from ragexam.assembling import diff_files, diff_in_words
+
+    found = diff_files(before, after)
+    _show(found, as_json=as_json, lines=diff_in_words(found))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    commands: dict[str, tuple[Callable[..., None], str]] = {
+        "corpus": (corpus, "documents/"),
+        "statistics": (statistics, "runs/quickstart"),
+        "assemble": (assemble, "runs/quickstart --size 40 --by topic,bloom --out exam.jsonl"),
+        "diff": (diff, "runs/quickstart exam.jsonl"),
+    }
+    for name, (command, example) in commands.items():
+        app.command(name, epilog=f"Example: ragexam {name} {example}")(command)

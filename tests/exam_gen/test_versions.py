@@ -1,0 +1,79 @@
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_gen.records import Exam, Question
+from exam_gen.versions import diff_exams
+
+
+def question(number: int) -> Question:
+    return Question(f"q{number}", f"Which is number {number}?", ("a", "b", f"c{number}"), 2, "d", "d#0", "t", "text")
+
+
+def exam(*questions: Question) -> Exam:
+    return Exam(questions)
+
+
+def test_an_exam_does_not_differ_from_itself() -> None:
+    one = exam(*map(question, range(5)))
+    found = diff_exams(one, one)
+    assert found.is_empty
+    assert (found.same, found.before) == (5, found.after)
+
+
+def test_added_removed_changed_and_renamed_questions_are_told_apart() -> None:
+    before = exam(*map(question, range(6)))
+    after = exam(
+        question(0),
+        replace(question(1), stem="Which is number one?"),
+        replace(question(2), choices=("c2", "a", "b"), key=0),
+        replace(question(3), key=0, labels={"bloom": ("apply",)}),
+        replace(question(4), id="x4", choices=("C4 ", "b", "a"), key=0),
+        question(9),
+    )
+    found = diff_exams(before, after)
+    assert found.added == ("q9",)
+    assert found.removed == ("q5",)
+    assert found.changed == {
+        "q1": ("question",),
+        "q2": ("order of choices",),
+        "q3": ("answer", "labels"),
+    }
+    assert found.renamed == {"q4": "x4"}
+    assert (found.same, found.moved, found.is_empty) == (1, False, False)
+    assert found.before != found.after
+
+
+def test_another_order_is_noticed() -> None:
+    found = diff_exams(exam(question(0), question(1)), exam(question(1), question(0)))
+    assert (found.same, found.moved, found.is_empty) == (2, True, False)
+
+
+def test_metadata_does_not_count() -> None:
+    assert diff_exams(exam(question(0)), exam(replace(question(0), metadata={"model": "m"}))).is_empty
+
+
+subsets = st.lists(st.tuples(st.integers(0, 9), st.booleans(), st.booleans()), unique_by=lambda one: one[0])
+
+
+@given(subsets, subsets)
+def test_every_question_of_both_exams_is_accounted_for(
+    old: list[tuple[int, bool, bool]], new: list[tuple[int, bool, bool]]
+) -> None:
+    def build(kinds: list[tuple[int, bool, bool]]) -> Exam:
+        made = [question(number) for number, _, _ in kinds]
+        made = [
+            replace(one, id=f"x{one.id}") if rename else one for one, (_, rename, _) in zip(made, kinds, strict=True)
+        ]
+        return exam(*(replace(q, topic="u") if change else q for q, (_, _, change) in zip(made, kinds, strict=True)))
+
+    before, after = build(old), build(new)
+    found = diff_exams(before, after)
+    kept = found.same + len(found.changed) + len(found.renamed)
+    assert kept + len(found.removed) == len(before)
+    assert kept + len(found.added) == len(after)
+    back = diff_exams(after, before)
+    assert (set(back.added), set(back.removed)) == (set(found.removed), set(found.added))
+    assert {new: old for old, new in found.renamed.items()} == dict(back.renamed)
+    assert found.is_empty == (before.questions == after.questions)
