@@ -164,12 +164,15 @@ def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
         centre, unit = np.zeros(len(raw.theta)), raw.residual_scale
     unit = np.maximum(unit, SMALLEST_UNIT)
     column = unit[:, None]
+    b, theta = raw.b - centre[:, None], raw.theta - centre[:, None]
+    b /= column
+    theta /= column
     draws = {
         "a": raw.a * column,
-        "b": (raw.b - centre[:, None]) / column,
+        "b": b,
         "c": raw.c,
         "d": raw.d,
-        "theta": (raw.theta - centre[:, None]) / column,
+        "theta": theta,
         "spread_a": raw.spread_a,
         "spread_b": raw.spread_b / unit,
         "centre_b": (raw.centre_b - centre) / unit,

@@ -251,8 +251,12 @@ class Fit:
     def thinned(self, count: int) -> dict[str, Floats]:
         """At most `count` draws, evenly spaced."""
         total = len(self.draws["a"])
-        keep = np.unique(np.linspace(0, total - 1, min(count, total)).astype(int))
-        return {name: values[keep] for name, values in self.draws.items()}
+        if count >= total:
+            return dict(self.draws)
+        keep = np.unique(np.linspace(0, total - 1, count).astype(int))
+        return {
+            name: values[: len(keep)] if values.strides[0] == 0 else values[keep] for name, values in self.draws.items()
+        }
 
     def save(self, folder: str | Path) -> None:
         """Write `items.csv abilities.csv components.csv posterior.nc fit.json`, each atomically, `fit.json` last."""
@@ -292,6 +296,5 @@ class Fit:
         return pd.DataFrame(columns | {"top": items.top}).join(fit)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
-        low, high = np.quantile(draws, self._tails, axis=0)
-        error = self.errors.get(name, draws.std(axis=0, ddof=1))
-        return {name: point, f"{name}_sd": error, f"{name}_low": low, f"{name}_high": high}
+        sd, low, high = tables.spread(draws, self._tails)
+        return {name: point, f"{name}_sd": self.errors.get(name, sd), f"{name}_low": low, f"{name}_high": high}

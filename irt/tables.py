@@ -46,6 +46,17 @@ def rest_correlation(data: ResponseMatrix) -> Floats:
     return np.concatenate([_rest_correlation(block) for block in _blocks(data)])
 
 
+def spread(draws: Floats, tails: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
+    """Standard deviation and quantiles at the `tails` of draws `[D, N, ...]`, some columns at a time."""
+    sd, low, high = (np.empty(draws.shape[1:]) for _ in range(3))
+    for columns in blocks(draws.shape[1], draws[:, :1].size):
+        # A value that is the same in every draw is stored once.
+        block = draws[:1, columns] if draws.strides[0] == 0 else draws[:, columns]
+        sd[columns] = block.std(axis=0, ddof=1) if len(block) > 1 else 0.0
+        low[columns], high[columns] = np.quantile(block, tails, axis=0)
+    return sd, low, high
+
+
 class _Block(NamedTuple):
     """Some columns of a table: successes and trials `[S, B]` (0 where not asked), and all items' totals `[S, 1]`."""
 

@@ -32,18 +32,22 @@ class Loadings:
     def ability(self, w: Floats) -> Floats:
         """`L w` `[..., S]` of weights `[..., p + S]`."""
         effects = self.effects.shape[1]
-        theta = w[..., :effects] @ self.effects.T
-        if self.residual is not None:
-            own = w[..., effects:]
-            theta = theta + self.residual * (own - own.mean(axis=-1, keepdims=True))
+        if self.residual is None:
+            return np.asarray(w @ self.effects.T)
+        own = w[..., effects:]
+        theta = own - own.mean(axis=-1, keepdims=True)
+        theta *= self.residual
+        if effects:
+            theta += w[..., :effects] @ self.effects.T
         return np.asarray(theta)
 
     def back(self, v: Floats) -> Floats:
         """`L' v` `[..., p + S]` of `[..., S]`."""
-        pulled = v @ self.effects
         if self.residual is None:
-            return np.asarray(pulled)
-        return np.concatenate([pulled, self.residual * (v - v.mean(axis=-1, keepdims=True))], axis=-1)
+            return np.asarray(v @ self.effects)
+        own = v - v.mean(axis=-1, keepdims=True)
+        own *= self.residual
+        return np.concatenate([v @ self.effects, own], axis=-1) if self.effects.shape[1] else np.asarray(own)
 
 
 def loadings(design: Design, scales: tuple[float, ...], residual: float) -> Loadings:
@@ -128,4 +132,7 @@ class Known:
     def _middle(self, u: Floats) -> Floats:
         """`(D^-1 + L L')^-1 u`, without dividing by D."""
         scaled = self._shrunk * u
-        return np.asarray(scaled - self._shrunk * (((scaled @ self._factors) @ self.core) @ self._factors.T))
+        common = ((scaled @ self._factors) @ self.core) @ self._factors.T
+        common *= self._shrunk
+        scaled -= common
+        return np.asarray(scaled)

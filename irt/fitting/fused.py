@@ -8,6 +8,7 @@ in a way that depends on the table's size only and partial sums are added in ord
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 from collections.abc import Callable
@@ -26,6 +27,8 @@ with contextlib.suppress(ImportError):  # numba may be missing
 
 CELLS = 200_000
 """Cells a thread takes at a time, at least."""
+COPIED = 4_000_000
+"""Numbers of each parameter that are copied at a time."""
 MOST = 32
 """Portions at most."""
 FAR, SMALLEST, LARGEST = 700.0, 1e-307, 1e200
@@ -85,10 +88,17 @@ def expected(theta: Floats, a: Floats, b: Floats, c: Floats, d: Floats) -> Float
             for rows in pieces(total.shape):
                 total[rows] += probability(theta[draw, rows, None], a[draw], b[draw], c[draw], d[draw])
     else:
-        arrays = [np.ascontiguousarray(values, dtype=np.float64) for values in (theta, a, b, c, d)]
-        _spread(total.shape, lambda _, start, stop: compiled.probabilities(*arrays, start, stop, total))
+        step = max(1, COPIED // sum(total.shape))
+        for first in range(0, len(theta), step):
+            arrays = [np.ascontiguousarray(each[first : first + step], np.float64) for each in (theta, a, b, c, d)]
+            _spread(total.shape, functools.partial(_add_probabilities, arrays, total))
     total /= len(theta)
     return total
+
+
+def _add_probabilities(arrays: list[Floats], total: Floats, index: int, start: int, stop: int) -> None:
+    del index
+    compiled.probabilities(*arrays, start, stop, total)
 
 
 def _is_plain(answers: Answers, items: ItemParameters) -> bool:

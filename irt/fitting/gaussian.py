@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
@@ -22,6 +22,8 @@ from irt.responses import Floats
 
 ITERATIONS = 60
 TOLERANCE = 1e-5
+PORTION = 100_000
+"""Numbers drawn at a time, so that temporaries stay in the cache."""
 LARGEST = 40_000_000
 """Numbers a dense coupling may have."""
 
@@ -75,10 +77,13 @@ class Coupling:
     def dense(self, rows: slice = slice(None)) -> Floats:
         """`C` `[R, I, K]` of these students."""
         h = np.asarray(self.weights.x[rows], dtype=np.float64)
-        cells = h[:, :, None] * (self.theta[rows, None, None] * self.slope.T + self.shift.T)
+        cells = self.theta[rows, None, None] * self.slope.T
+        cells += self.shift.T
+        cells *= h[:, :, None]
         for weights, factor in self.asymptotes:
-            cells += np.asarray(weights[rows], dtype=np.float64)[:, :, None] * factor.T
-        return cells
+            for k in np.flatnonzero(factor.any(axis=1)):
+                cells[:, :, k] += weights[rows] * factor[k]
+        return np.asarray(cells)
 
 
 @dataclass(frozen=True)
@@ -154,10 +159,11 @@ class StudentsKept:
         loadings = self.joint.known.loadings
         w = solve_triangular(self._factor, rng.standard_normal((count, loadings.size)).T, lower=True, trans="T").T
         root = np.linalg.cholesky(self.joint.inverse)
-        own = np.einsum("ikl,dil->dki", root, rng.standard_normal((count, *root.shape[:2])))
-        theta = loadings.ability(w)
-        pulled = theta @ self.regression.reshape(theta.shape[1], -1)
-        return Point(w, own - pulled.reshape(count, *root.shape[:2]).transpose(0, 2, 1))
+        theta, x = loadings.ability(w), _coloured(root, rng, count)
+        regression = self.regression.reshape(theta.shape[1], -1)
+        for rows in _portions(count, regression.shape[1]):
+            x[rows] -= (theta[rows] @ regression).reshape(-1, *root.shape[:2]).transpose(0, 2, 1)
+        return Point(w, x)
 
     @property
     def log_determinant(self) -> float:
@@ -209,18 +215,21 @@ class ItemsKept:
     def variances(self) -> Point:
         """Marginal variances of `w` and `x`: those given the items, and what the items' own uncertainty adds."""
         known = self.joint.known
-        covariance = np.asarray(cho_solve((self._factor, True), np.eye(len(self._factor))))
-        moves = known.solve(known.loadings.back(self._dense.T))
-        w = known.weight_variances + np.sum(moves * (covariance @ moves), axis=0)
-        return Point(w, self._from(np.diag(covariance)))
+        root = solve_triangular(self._factor, np.eye(len(self._factor)), lower=True, overwrite_b=True)
+        moves = root @ known.solve(known.loadings.back(self._dense.T))
+        return Point(known.weight_variances + np.sum(moves**2, axis=0), self._from(np.sum(root**2, axis=0)))
 
     def sample(self, rng: np.random.Generator, count: int) -> Point:
         """Draws around 0."""
         known = self.joint.known
         flat = solve_triangular(self._factor, rng.standard_normal((len(self._factor), count)), lower=True, trans="T")
-        own = rng.standard_normal((count, known.loadings.size))
-        noise = np.sqrt(known.information) * rng.standard_normal((count, len(known.information)))
-        w = known.solve(own + known.loadings.back(noise - flat.T @ self._dense.T))
+        w = rng.standard_normal((count, known.loadings.size))
+        root = np.sqrt(known.information)
+        for rows in _portions(count, len(root)):
+            noise = rng.standard_normal((len(w[rows]), len(root)))
+            noise *= root
+            noise -= flat.T[rows] @ self._dense.T
+            w[rows] = known.solve(w[rows] + known.loadings.back(noise))
         return Point(w, flat.T.reshape(count, *self.joint.blocks.shape[:2]).transpose(0, 2, 1))
 
     @property
@@ -237,7 +246,9 @@ class ItemsKept:
     def _factor(self) -> Floats:
         known, dense = self.joint.known, self._dense
         inner = dense.T @ known.columns
-        precision = -(dense.T * known.own) @ dense - inner @ known.core @ inner.T
+        half = np.sqrt(known.own)[:, None] * dense
+        # A product of a table with itself takes half the operations of one with another table.
+        precision = -(half.T @ half) - inner @ known.core @ inner.T
         items, width = self.joint.blocks.shape[:2]
         place = np.arange(items)
         precision.reshape(items, width, items, width)[place, :, place, :] += self.joint.blocks
@@ -288,8 +299,7 @@ class Iterative:
         noise = np.sqrt(wider.information) * rng.standard_normal((count, len(lost)))
         w = wider.solve(rng.standard_normal((count, wider.loadings.size)) + wider.loadings.back(noise))
         root = np.linalg.cholesky(inverse + inverse @ gained @ inverse)
-        own = rng.standard_normal((count, *root.shape[:2]))
-        return Point(w, np.matmul(own.transpose(1, 0, 2), root.transpose(0, 2, 1)).transpose(1, 2, 0))
+        return Point(w, _coloured(root, rng, count))
 
     def _exchanged(self) -> tuple[Floats, Floats]:
         """Information about each ability lost to its items' uncertainty `[S]`; covariance of each item's gradient that
@@ -302,3 +312,22 @@ class Iterative:
             lost[rows] = np.sum(np.matmul(cells, inverse) * cells, axis=(0, 2))
             gained += np.matmul((cells * variances[rows, None]).transpose(0, 2, 1), cells)
         return lost, gained
+
+
+def _coloured(root: Any, rng: np.random.Generator, count: int) -> Floats:
+    """Standard normal draws times lower triangular roots `[I, K, K]`, as `[D, K, I]`."""
+    items, width = root.shape[:2]
+    product = np.empty((count, width, items))
+    for rows in _portions(count, items * width):
+        noise = rng.standard_normal((len(product[rows]), items, width))
+        for row in range(width):
+            product[rows, row] = root[:, row, 0] * noise[:, :, 0]
+            for column in range(1, row + 1):
+                product[rows, row] += root[:, row, column] * noise[:, :, column]
+    return product
+
+
+def _portions(count: int, size: int) -> list[slice]:
+    """Slices of `count` draws of `size` numbers each."""
+    step = max(1, PORTION // size)
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]

@@ -19,16 +19,23 @@ def width(problem: Problem) -> int:
 
 
 def parameters(problem: Problem, scales: Scales, x: Floats) -> tuple[ItemParameters, Floats]:
-    """Item parameters and, of the upper asymptote, its place between c and 1, at coordinates `[..., K, I]`."""
+    """Item parameters and, of the upper asymptote, its place between c and 1, at coordinates `[..., K, I]`.
+
+    What the model fixes is one number broadcast, which takes no memory and cannot be written to.
+    """
     rows = iter(range(x.shape[-2]))
-    zeros = np.zeros((*x.shape[:-2], x.shape[-1]))
-    a = np.exp(scales.spread_a * x[..., next(rows), :]) if problem.free_a else zeros + 1.0
-    b = scales.centre_b + scales.spread_b * x[..., next(rows), :]
+    zeros, ones = (np.broadcast_to(value, (*x.shape[:-2], x.shape[-1])) for value in (0.0, 1.0))
+    a = ones
+    if problem.free_a:
+        a = scales.spread_a * x[..., next(rows), :]
+        np.exp(a, out=a)
+    b = scales.spread_b * x[..., next(rows), :]
+    b += scales.centre_b
     c = sigmoid(x[..., next(rows), :]) if problem.own_guessing else zeros
     if problem.shared_guessing:
-        c = c + sigmoid(np.array(scales.guessing))
-    delta = sigmoid(x[..., next(rows), :]) if problem.slipping else zeros + 1.0
-    return ItemParameters(a, b, c, c + (1 - c) * delta), delta
+        c = np.broadcast_to(sigmoid(np.array(scales.guessing)), zeros.shape)
+    delta = sigmoid(x[..., next(rows), :]) if problem.slipping else ones
+    return ItemParameters(a, b, c, c + (1 - c) * delta if problem.slipping else ones), delta
 
 
 def chain_rule(problem: Problem, scales: Scales, items: ItemParameters, delta: Floats) -> Floats:

@@ -26,10 +26,12 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
     if problem.design.terms and problem.design.residual:
         scale = laplace.residual_scale_draws(problem, mode, count, settings.seed)
         reported["residual_scale"] = reported["residual_scale"] * scale / mode.scales.residual
+    theta = raw.theta
+    del raw  # draws of the items take most of the memory
     notes, bounded = verdict(problem, mode)
     return Outcome(
         draws=reported,
-        point=_reported_mode(problem, mode, raw.theta),
+        point=_reported_mode(problem, mode, theta),
         log_likelihood=mode.log_likelihood,
         converged=mode.converged and not bounded,
         diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior, "integrated": int(mode.integrated)},

@@ -257,13 +257,13 @@ def _drawn(problem: Problem, family: Family, count: int, rng: np.random.Generato
     if design.residual:
         theta += z["residual"]
     log_a = z["log_a"] - z["log_a"].mean(axis=1, keepdims=True) if problem.free_a else np.zeros(shape)
-    c = (sigmoid(z["logit_c"]) if problem.guessing else 0.0) + np.zeros(shape)
-    delta = sigmoid(z["logit_delta"]) if problem.slipping else np.ones(shape)
+    c = np.broadcast_to(sigmoid(z["logit_c"]) if problem.guessing else 0.0, shape)
+    ones = np.broadcast_to(1.0, shape)
     return RawDraws(
         a=np.exp(log_a),
         b=z["b"],
         c=c,
-        d=c + (1 - c) * delta,
+        d=c + (1 - c) * sigmoid(z["logit_delta"]) if problem.slipping else ones,
         theta=theta,
         effects=tuple(effects),
         scales=tuple(scales),

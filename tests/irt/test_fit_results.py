@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import irt
-from irt import kernels
+from irt import kernels, residuals, tables
 
 THETA = np.linspace(-2, 2, 5)
 
@@ -77,6 +77,24 @@ def test_infit_and_outfit_are_near_one_for_items_of_the_model() -> None:
     # A little below 1: abilities were estimated from the same answers.
     assert items["infit"].mean() == pytest.approx(0.95, abs=0.07)
     assert items["outfit"].mean() == pytest.approx(0.95, abs=0.1)
+
+
+def test_what_the_model_fixes_is_stored_once(fit: irt.Fit) -> None:
+    for name, value in (("c", 0.0), ("d", 1.0)):
+        draws = fit.draws[name]
+        assert draws.shape == fit.draws["a"].shape
+        assert draws.strides == (0, 0)
+        assert fit.thinned(7)[name].shape == (7, 20)
+        assert (fit.items[[name, f"{name}_low", f"{name}_high"]] == value).all(axis=None)
+        assert (fit.items[f"{name}_sd"] == 0.0).all()
+
+
+def test_spread_in_portions_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(0).standard_normal((30, 7, 2))
+    monkeypatch.setattr(residuals, "CELLS", 130)
+    sd, low, high = tables.spread(draws, (0.05, 0.95))
+    np.testing.assert_allclose(sd, draws.std(axis=0, ddof=1))
+    np.testing.assert_allclose([low, high], np.quantile(draws, (0.05, 0.95), axis=0))
 
 
 def test_a_saved_fit_reads_back_the_same(fit: irt.Fit, tmp_path: Path) -> None:

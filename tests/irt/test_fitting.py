@@ -9,7 +9,9 @@ import pytest
 import irt
 from irt import kernels
 from irt.design import build_design
+from irt.fitting.gaussian import Point
 from irt.fitting.laplace import climb
+from irt.fitting.linearised import objective
 from irt.model import Priors, build_problem
 
 GRID = {"retriever": 5, "icl": 3}
@@ -32,21 +34,19 @@ def by_nuts(small: irt.Simulation) -> irt.Fit:
 
 @pytest.mark.parametrize("model", ["1pl", "2pl", "3pl", "3pl-shared", "4pl"])
 def test_the_mode_has_a_zero_gradient(small: irt.Simulation, model: str) -> None:
-    from irt.fitting import laplace
-
     problem = build_problem(small.data, build_design(small.data, list(GRID)), model, 4, Priors())
     fit = climb(problem)
     rng = np.random.default_rng(0)
     for _ in range(5):
-        direction = laplace.Point(rng.standard_normal(fit.point.w.shape), rng.standard_normal(fit.point.x.shape))
+        direction = Point(rng.standard_normal(fit.point.w.shape), rng.standard_normal(fit.point.x.shape))
         if problem.free_a:
             direction.x[0] -= direction.x[0].mean()
         step = 1e-4
         ends = [
-            laplace._objective(
+            objective(
                 problem,
                 fit.scales,
-                laplace.Point(fit.point.w + sign * step * direction.w, fit.point.x + sign * step * direction.x),
+                Point(fit.point.w + sign * step * direction.w, fit.point.x + sign * step * direction.x),
             )[0]
             for sign in (1, -1)
         ]

@@ -7,7 +7,7 @@ import pytest
 
 import irt
 from irt.design import build_design
-from irt.fitting import fused, laplace
+from irt.fitting import fused, laplace, linearised
 from irt.model import Priors, Problem, build_problem
 from tests.irt.lsat import lsat6, lsat7
 
@@ -24,9 +24,9 @@ def test_conjugate_gradients_reach_the_mode_of_the_exact_solver(
 ) -> None:
     data = irt.simulate(*shape, model, seed=3).data
     exact = irt.fit(data, model, method="map")
-    monkeypatch.setattr(laplace, "CHEAP", 0.0)
+    monkeypatch.setattr(linearised, "CHEAP", 0.0)
     monkeypatch.setattr(laplace, "DEAR", 0.0)
-    monkeypatch.setattr(laplace, "DOUBLE", 0)
+    monkeypatch.setattr(linearised, "DOUBLE", 0)
     large = irt.fit(data, model, method="map")
     assert large.converged
     for name in ("a", "b", "theta"):
