@@ -71,7 +71,7 @@ def candidates(fact: Fact, stem: str, pooled: Pool, *, count: int, seed: int) ->
     key = fact.span.text
     rng = random.Random(f"{seed}:{fact.chunk.id}:{key}")
     options = _same_kind(fact, pooled, count)
-    options = [text for text in options if _apart(text, key, fact.span.sentence, stem)]
+    options = [text for text in options if apart(text, key, fact.span.sentence, stem)]
     rng.shuffle(options)
     near = _nearness(key, options, pooled)
     options = [text for text in options if near[text] < _TOO_CLOSE]
@@ -103,7 +103,8 @@ def _alike(text: str, key: str) -> bool:
     return text[:1].isupper() == key[:1].isupper() and abs(len(text.split()) - len(key.split())) <= 1
 
 
-def _apart(text: str, key: str, sentence: str, stem: str) -> bool:
+def apart(text: str, key: str, sentence: str, stem: str) -> bool:
+    """Whether a text is another answer than the key, of like length, and stands in neither sentence nor stem."""
     lower, lower_key = text.lower(), key.lower()
     if lower in sentence.lower() or lower in stem.lower() or lower in lower_key or lower_key in lower:
         return False

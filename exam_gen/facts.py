@@ -12,23 +12,9 @@ from exam_gen.cases import is_unsafe
 from exam_gen.prompts import GAP
 from exam_gen.records import Chunk
 from exam_gen.spans import Span, sentences, spans
+from exam_gen.standing import stands_alone
 
 _WEIGHTS = {"code": 1.0, "number": 0.8, "name": 0.9, "phrase": 0.6}
-_LEANS = re.compile(
-    r"^[\"'(]*(?:However|Also|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note that|Otherwise|Similarly"
-    r"|For (?:example|instance|more|details)|In (?:addition|particular|other words)|It|They|That|He|She|His|Her"
-    r"|Their|Its|There|We|Our|The (?:latter|former|same|second|first)|If so|And|But|So|Then|As (?:mentioned|before)"
-    r"|Question|Edit|Top answer|Returns?|Called|Execute|Print|Enter|Sets?|Start|Continue|Create|Delete|Remove|Show"
-    r"|Display|Choose|Select|Open|Specify|Click|Type|Changed? in|New in|Added in|Deprecated|Optional|Alternatively|Use"
-    r"|If used|More|Both|Neither|Like|Unlike|Suspend|Without)\b"
-)
-_POINTS = re.compile(
-    r"\b(?:sections?|chapters?|appendix|documentation|figures?|tables?|examples?|below|above|following|previously"
-    r"|this|these|those|such|here|(?-i:I)|me|my|you|your|so-called|see|refer to|click|et al)\b",
-    re.IGNORECASE,
-)
-_NEEDS_OTHERS = re.compile(r"\b(?:we|our|us|he|she|his|her|him|former|latter|also|instead|then)\b", re.IGNORECASE)
-_EARLY_PRONOUN = re.compile(r"^(?:\W*\w+){0,5}?\W*\b(?:it|its|they|them|their|there)\b", re.IGNORECASE)
 _LISTED = re.compile(r"(?:^|[,(]|\b(?:and|or|nor|e\.g\.|like|as|including))\s*[\"'`*(]*$")
 _COMMON = 0.12
 """A span in a larger share of the chunks than this says nothing about one of them."""
@@ -43,9 +29,9 @@ class Fact:
     score: float
 
     @property
-    def stands_alone(self) -> bool:
-        """Whether the sentence can be read without its neighbours: nothing in it points to another one or to a "we"."""
-        return not _NEEDS_OTHERS.search(self.span.sentence) and not _EARLY_PRONOUN.search(self.span.sentence)
+    def completes(self) -> bool:
+        """Whether the span says enough to be asked for by a gap: no single word, unless it is a name, code or number."""
+        return not self.span.kind.startswith(("phrase:1", "code:word", "clause"))
 
     @property
     def gapped(self) -> str:
@@ -68,7 +54,7 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
         jitter = random.Random(f"{seed}:{chunk.id}")
         best = []
         for sentence in sentences(chunk.text):
-            if sentence in used or _LEANS.match(sentence) or _POINTS.search(sentence) or is_unsafe(sentence):
+            if sentence in used or is_unsafe(sentence) or not stands_alone(sentence, chunk.title):
                 continue
             found = _of_sentence(chunk, sentence, common, jitter)
             if found:

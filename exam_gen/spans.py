@@ -14,6 +14,7 @@ _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|cf|vs|al|Fig|Eq|Sec|No|Dr|Mr|
 _BOUNDARY = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[`*]{0,2}[A-Z0-9])")
 _CODE_LIKE = re.compile(r">>>|::=|[{}]|==|\+=|->|\\\\|\$\$|=\s|\.\.\.|http|!\[|\|")
 _MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[([^\]]+)\]\([^)]*\)|\[\d+\]")
+_BOLD = re.compile(r"(?<!\w)\*\*(?=[^\s*])([^*`]+?)(?<=[^\s*])\*\*(?!\w)")
 _LIST_MARK = re.compile(r"^(?:[-*•+]|\d+[.)])\s+")
 
 _NOT_LAST = re.compile(r"(?:ly|ed|ing|ive|ous|ful|able|ible|ical|less|est|ic|al)$")
@@ -39,7 +40,7 @@ def sentences(text: str) -> list[str]:
     found: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text):
         for block in _blocks(paragraph.split("\n")):
-            plain = _MARKUP.sub(lambda match: match.group(1) or "", " ".join(block.split())).replace("**", "")
+            plain = _BOLD.sub(r"\1", _MARKUP.sub(lambda match: match.group(1) or "", " ".join(block.split())))
             found.extend(one for one in _split(plain) if _is_prose(one))
     return found
 
@@ -95,6 +96,13 @@ def spans(sentence: str) -> list[Span]:
             if free and (text.isdigit() or 1 < len(text) <= MAX_KEY_CHARACTERS):
                 taken.append(Span(text, kind, sentence, start))
     return sorted(taken, key=lambda span: span.start)
+
+
+def key_span(sentence: str, key: str) -> Span:
+    """The span of a sentence that a key is; of kind `clause` (with its number of words) when no rule finds it."""
+    start = max(sentence.find(key), 0)
+    kind = next((span.kind for span in spans(sentence) if span.text == key), f"clause:{min(len(key.split()), 9)}")
+    return Span(key, kind, sentence, start)
 
 
 _QUOTED = re.compile(r"(?:\"|``?|')((?:[^\s\"`']|(?<=,) ){1,36})(?:\"|``?|')(?!\w)")

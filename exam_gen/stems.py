@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from exam_gen.words import FUNCTION_WORDS
+from exam_gen.words import FUNCTION_WORDS, GENERIC
 
 _MENTIONS_TEXT = re.compile(
     r"\b(?:the|this|that|given|above|following) (?:sentence|text|passage|paragraph|document|documentation|article|paper"
@@ -13,7 +14,17 @@ _MENTIONS_TEXT = re.compile(
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|we|our|us|my|you|your)\b")
 _QUESTION = re.compile(r"\b(?:what|which|who|whom|whose|where|when|why|how)\b", re.IGNORECASE)
-_ANEW = re.compile(r"\s*(?:What|Which|Who|Whom|Whose|Where|When|Why|How|In what|In which)\b")
+_YES_NO = re.compile(
+    r"^(?:is|are|was|were|do|does|did|can|could|will|would|should|must|may|might|has|have|had)\b", re.IGNORECASE
+)
+_OPEN_ENDED = re.compile(
+    r"\b(?:give|name) an? |\bwhat (?:is|are|was|were) (?:an? (?:example|important|common|key|main|major|popular|possible)"
+    r"|some|one of|the purpose|the main (?:focus|topic|goal|purpose|idea)|the (?:significance|importance|role|nature))\b",
+    re.IGNORECASE,
+)
+LONGEST_KEY = 64
+"""Characters."""
+MOST_WORDS = 9
 _ASKING = frozenset(
     ["name", "term", "excep", "metho", "funct", "attri", "class", "keywo", "varia", "numbe", "value", "type"]
 )
@@ -21,20 +32,105 @@ _ASKING = frozenset(
 _WORD = re.compile(r"[a-z0-9_]+")
 
 
-def read_stem(raw: str, *, title: str, key: str, sentence: str = "", opening: str = "") -> tuple[str, str | None]:
-    """The stem in a reply that continues `opening`, and why it cannot be used (None when it can).
+class Asked(NamedTuple):
+    """A stem and its key as they were read from a reply, and why they cannot be used (None when they can)."""
 
-    With the `sentence` it was made from, it must also keep to it. A stem that names nothing of the document's title is
-    given the title as its topic, so that it stands alone.
+    stem: str
+    key: str
+    reason: str | None
+
+
+def read_question(raw: str, *, title: str, sentence: str) -> Asked:
+    """The stem and the key in a reply of the form `question, newline, Answer: words of the sentence`.
+
+    The key is given as it stands in the sentence. A stem that names nothing of the document's title is given the title
+    as its topic, so that it stands alone.
     """
-    # A chat model may begin the question anew instead of going on with it.
-    begun = "" if opening.strip() and _ANEW.match(raw) else opening
-    stem = " ".join((begun + raw).strip().split("\n")[0].split())
+    asked, _, answered = raw.strip().removeprefix("Question:").partition("\n")
+    stem = " ".join(asked.split())
     end = stem.find("?")
     stem = stem[: end + 1] if end >= 0 else stem
     stem = stem[:1].upper() + stem[1:]
-    reason = _fault(stem, key, sentence, title)
-    return (stem if reason or names_subject(stem, title) else with_topic(stem, title)), reason
+    key = find_answer(answered.strip().split("\n")[0].removeprefix("Answer:"), sentence)
+    reason = _fault(stem, title) or _unfit(key, sentence, stem)
+    if reason is None and leaks(stem, key):
+        reason = "stem contains the key"
+    if reason is None and strays(stem, sentence, title, key):
+        reason = "stem strays from the sentence"
+    return Asked(stem if reason or names_subject(stem, title) else with_topic(stem, title), key, reason)
+
+
+def find_answer(answer: str, sentence: str) -> str:
+    """The words of the sentence that an answer copies, but for case, quotes and an article; empty when there are none.
+
+    A name or token that the answer cuts off is completed to its word.
+    """
+    bare = answer.strip().strip("\"'`*“”").rstrip(".,;: ").strip("\"'`*“”")
+    words = re.findall(r"[^\s\"`*“”]+", bare)
+    if len(words) > 1 and words[0].lower() in {"a", "an", "the"}:
+        words = words[1:]
+    if not words:
+        return ""
+    pattern = r"[\s\"`*“”]+".join(re.escape(word) for word in words)
+    found = re.search(rf"(?<!\w){pattern}(?!\w)(?:\(\))?", sentence, re.IGNORECASE)
+    return _balanced(found.group()) if found else ""
+
+
+def _balanced(text: str) -> str:
+    """The text without outer marks that have no partner in it."""
+    for mark in '"`':
+        if text.count(mark) % 2:
+            text = text.strip(mark)
+    return text.rstrip(".,;: ")
+
+
+def _unfit(key: str, sentence: str, stem: str) -> str | None:
+    """Why the key cannot be one."""
+    if not key:
+        return "answer is not in the sentence"
+    if len(key) > LONGEST_KEY or len(key.split()) > MOST_WORDS:
+        return "answer is too long"
+    content = [word for word in _WORD.findall(key.lower()) if word not in FUNCTION_WORDS]
+    if not content or key.lower().rstrip("s") in GENERIC or len(key) < 2:
+        return "answer says little"
+    if key[0] in ",;)" or re.search(r"\b(?:and|or|the|a|an|of|to|in|for|with|by|that|which|is|are)$", key.lower()):
+        return "answer is cut off"
+    if one_of_list(sentence, key):
+        return "answer is one item of a list"
+    if sentence.lower().count(key.lower()) > 1:
+        return "answer stands twice in the sentence"
+    return None
+
+
+_BEFORE_ITEM = re.compile(r"(?:,|\b(?:and|or|nor|e\.g\.|like|such as|including|especially|both|either))\s*[\"'`*(]*$")
+_AFTER_ITEM = re.compile(r"[\"'`*)]*\s*(?:,\s*)?\(?(?:and|or|nor|as well as)\b")
+_MORE_ITEMS = re.compile(r"[\"'`*)]*\s*,\s*[^,]{1,40}(?:,|\b(?:and|or)\b)")
+
+
+def one_of_list(sentence: str, key: str) -> bool:
+    """Whether the key is one of several things the sentence names together, any of which would answer."""
+    start = sentence.lower().find(key.lower())
+    before, after = sentence[: max(start, 0)], sentence[max(start, 0) + len(key) :]
+    if re.search(r"\b(?:and|or)\b", key):
+        return bool(re.match(r"[\"'`*)]*\s*,?\s*(?:and|or)\b", after))
+    if re.search(r"\b(?:e\.g\.,?|such as|for example,?|including)\s[\"'`*(]*$", before):
+        return True
+    if re.search(r"\b(?:and|or|nor)\s+[\"'`*(]*$", before) or re.match(r"[\"'`*)]*\s*\(?(?:and|or)\b", after):
+        return bool(_sibling(after))
+    return bool(_BEFORE_ITEM.search(before) and _AFTER_ITEM.match(after)) or bool(
+        _BEFORE_ITEM.search(before) and _MORE_ITEMS.match(after)
+    )
+
+
+_CLAUSE_AFTER = re.compile(
+    r"[\"'`*)]*\s*\(?(?:and|or)\b\s*(?:\w+\s+){0,3}"
+    r"(?:is|are|was|were|has|have|can|may|must|will|does|do|\w+(?:ed|es|ates|izes))\b"
+)
+
+
+def _sibling(after: str) -> bool:
+    """Whether "and" or "or" beside the key joins it to a thing like itself rather than to another clause."""
+    return not _CLAUSE_AFTER.match(after)
 
 
 def with_topic(stem: str, title: str) -> str:
@@ -43,21 +139,25 @@ def with_topic(stem: str, title: str) -> str:
     return f"{topic}{'' if topic.endswith('?') else '.'} {stem}"
 
 
-def _fault(stem: str, key: str, sentence: str, title: str) -> str | None:
+def _fault(stem: str, title: str) -> str | None:
     if not stem.endswith("?"):
         return "stem is not a question"
-    if not 30 <= len(stem) <= 300:
+    if not 30 <= len(stem) <= 260:
         return "stem is too short or too long"
-    if not _QUESTION.search(stem):
+    if not _QUESTION.search(stem) or _YES_NO.match(stem):
         return "stem asks yes or no"
     if _FIRST_PERSON.search(stem):
         return "stem speaks in the first person"
     if _MENTIONS_TEXT.search(stem):
         return "stem refers to the text"
-    if leaks(stem, key):
-        return "stem contains the key"
-    if sentence and strays(stem, sentence, title, key):
-        return "stem strays from the sentence"
+    if _OPEN_ENDED.search(stem):
+        return "stem has more than one answer"
+    if title.strip().endswith("?"):
+        asked, titled = _stems(stem), _stems(title)
+        if len(asked & titled) > 0.7 * len(asked):
+            return "stem repeats the title"
+        if not names_subject(stem, title):
+            return "stem does not name its subject"
     return None
 
 

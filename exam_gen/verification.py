@@ -37,12 +37,14 @@ class Thresholds:
 
     `support`: the least mean log-likelihood per token of the key given the passage. `margin`: the least lead of the key
     over a wrong answer with the passage, in the sum; in the mean per token half of it. `lift`: the least gain of the
-    key's log-likelihood that the passage brings.
+    key's log-likelihood that the passage brings. `agreement`, from 0 to 1: the least agreement with the key of the
+    answer a model gives in its own words when it reads the passage (see `readback`).
     """
 
     support: float = -1.2
     margin: float = 1.5
     lift: float = 3.0
+    agreement: float = 0.5
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from exam_gen.assembly import shuffle_exam
@@ -14,41 +14,41 @@ from exam_gen.facts import Fact, facts
 from exam_gen.filters import Filter, standard_filters
 from exam_gen.free_writing import FORMS, write_free
 from exam_gen.model import LanguageModel, NoReply
-from exam_gen.prompts import (
-    COMPLETION_VERSION,
-    STEM_VERSION,
-    completion_stem,
-    stem_opening,
-    stem_prompt,
-)
+from exam_gen.prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
+from exam_gen.readback import Asking, ReadBack, read_back
 from exam_gen.records import Chunk, Dropped, Question
 from exam_gen.replies import CachedModel, ReplyStore, Usage
-from exam_gen.stems import read_stem
+from exam_gen.spans import key_span
+from exam_gen.stems import read_question
 from exam_gen.verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
+from exam_gen.wrong_answers import wants_writing, written_answers
 
 Progress = Callable[[int, int], None]
 BEYOND = "beyond the wanted number"
+ANSWERED_OTHERWISE = "the passage is read to another answer"
+TOO_FEW = "fewer than three wrong answers"
 
 
 @dataclass(frozen=True)
 class WritingSettings:
     """How many questions to write and how.
 
-    `questions`: the wanted number of survivors. `mode`: `answer-first` (a span of the passage is the key, the model
-    writes the stem) or `paper` (the model writes everything in free text). `per_chunk`: the most questions of one
-    chunk. `batch`: prompts written at once. `candidates`: wrong answers weighed per question. `max_tokens`: the longest
-    stem. `completions`: the largest share of questions that complete a sentence of the passage, made where the model's
-    own stem failed. `thresholds`: what verification asks for.
+    `questions`: the wanted number of survivors. `mode`: `answer-first` (a sentence of the passage is chosen, the model
+    asks for words of it, and wrong answers are found for those) or `paper` (the model writes everything in free text)
+    or `json`. `per_chunk`: the most questions of one chunk. `batch`: prompts written at once. `candidates`: wrong
+    answers weighed per question. `max_tokens`: the longest question with its answer. `completions`: the largest share
+    of questions that complete a sentence of the passage, made where the model's own question failed. `thresholds`: what
+    verification asks for.
     """
 
     questions: int = 64
     mode: Literal["answer-first", "paper", "json"] = "answer-first"
     verification: Literal["likelihood", "letters"] = "likelihood"
     per_chunk: int = 2
-    batch: int = 16
+    batch: int = 24
     candidates: int = 9
-    max_tokens: int = 40
-    completions: float = 0.5
+    max_tokens: int = 56
+    completions: float = 0.25
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
@@ -82,13 +82,14 @@ class Written:
 
 
 class Draft(NamedTuple):
-    """A stem for a fact, the text it came from, its prompt version and the wrong answers to weigh."""
+    """A stem for a fact, the text it came from, its prompt version, wrong answers to weigh, the model's own answer."""
 
     fact: Fact
     stem: str
     raw: str
     version: str
-    wrong: tuple[str, ...]
+    wrong: tuple[str, ...] = ()
+    back: ReadBack | None = None
 
 
 class Passed(NamedTuple):
@@ -172,13 +173,13 @@ class _Writer:
         self.dropped: list[Dropped] = []
 
     def write(self, batch: Sequence[Fact]) -> None:
-        """Write, verify and, where the model's stem failed, try again with the sentence itself as the stem."""
-        drafts = self._written(batch)
-        done = self._verified(drafts)
-        again = [fact for fact in batch if fact not in done and fact.stands_alone]
+        """Write, verify and, where the model's question failed, try again with the sentence itself as the stem."""
+        done = self._verified(self._asked(batch))
+        again = [fact for fact in batch if fact.span.sentence not in done and fact.completes]
         completed = sum(one.draft.version == COMPLETION_VERSION for one in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
-        self._verified([draft for fact in again[: max(room, 0)] if (draft := self._completion(fact))])
+        stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
+        self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
 
     def finished(self) -> list[Question]:
         """The wanted number of questions, with wrong answers and positions chosen over the whole exam."""
@@ -192,56 +193,77 @@ class _Writer:
         questions = [self._question(one.draft, one.verdict, wrong) for one, wrong in zip(kept, triples, strict=True)]
         return list(shuffle_exam(questions, self._seed))
 
-    def _written(self, batch: Sequence[Fact]) -> list[Draft]:
-        prompts = [stem_prompt(fact.chunk.title, fact.gapped, fact.span.kind) for fact in batch]
-        texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=("\n",), seed=self._seed)
+    def _asked(self, batch: Sequence[Fact]) -> list[Draft]:
+        """The model's questions about the facts' sentences, each with the words of the sentence that answer it."""
+        prompts = [question_prompt(fact.chunk.title, fact.span.sentence) for fact in batch]
+        stop = ("\n\n", "\nTopic")
+        texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=stop, seed=self._seed)
         drafts = []
         for fact, raw in zip(batch, texts, strict=True):
             if isinstance(raw, NoReply):
                 self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
                 continue
-            stem, reason = read_stem(
-                raw,
-                title=fact.chunk.title,
-                key=fact.span.text,
-                sentence=fact.span.sentence,
-                opening=stem_opening(fact.gapped, fact.span.kind),
-            )
-            if reason is None and (draft := self._draft(fact, stem, raw, STEM_VERSION)):
-                drafts.append(draft)
-            elif reason is not None:
-                self.dropped.append(Dropped(reason, stem, fact.chunk.id))
+            sentence = fact.span.sentence
+            asked = read_question(raw, title=fact.chunk.title, sentence=sentence)
+            if asked.reason is None:
+                own = replace(fact, span=key_span(sentence, asked.key))
+                drafts.append(Draft(own, asked.stem, raw, QUESTION_VERSION))
+            else:
+                self.dropped.append(Dropped(asked.reason, raw, fact.chunk.id))
         return drafts
 
-    def _completion(self, fact: Fact) -> Draft | None:
-        stem = completion_stem(fact.chunk.title, fact.gapped)
-        return self._draft(fact, stem, fact.gapped, COMPLETION_VERSION)
-
-    def _draft(self, fact: Fact, stem: str, raw: str, version: str) -> Draft | None:
-        """A draft with its candidates, unless there are too few or a filter finds a fault in the stem."""
-        wrong = candidates(fact, stem, self._pool, count=self._settings.candidates, seed=self._seed)
-        draft = Draft(fact, stem, raw, version, tuple(wrong))
-        if len(wrong) < 3:
-            self._drop("fewer than three wrong answers", draft, None)
-            return None
-        question = self._question(draft, None, draft.wrong[:3])
-        reason = next((reason for rule in self._filters[:-1] if (reason := rule(question))), None)
-        if reason:
-            self._drop(reason, draft, None)
-        return None if reason else draft
-
-    def _verified(self, drafts: Sequence[Draft]) -> set[Fact]:
-        """The facts of the drafts that passed."""
-        cases = [Case(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text, d.wrong) for d in drafts]
+    def _verified(self, drafts: Sequence[Draft]) -> set[str]:
+        """The sentences of the drafts that passed: read back, given wrong answers, and weighed against them."""
+        ready = self._with_wrong_answers(self._read_back(drafts))
+        cases = [Case(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text, d.wrong) for d in ready]
         passed = set()
-        for draft, verdict in zip(drafts, self._verifier.verdicts(cases), strict=True):
+        for draft, verdict in zip(ready, self._verifier.verdicts(cases), strict=True):
             reason = verdict.reason or self._filters[-1](self._question(draft, verdict, draft.wrong[:3]))
             if reason is None:
                 self.passed.append(Passed(draft, verdict))
-                passed.add(draft.fact)
+                passed.add(draft.fact.span.sentence)
             else:
                 self._drop(reason, draft, verdict)
         return passed
+
+    def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose stem the verifier answers with the key when it reads the passage."""
+        asked = [Asking(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text) for d in drafts]
+        kept = []
+        for draft, back in zip(drafts, read_back(asked, self._verifier.model, seed=self._seed), strict=True):
+            if isinstance(back, NoReply):
+                self._drop(f"no reply: {back.reason}", draft, None)
+            elif back.agreement < self._settings.thresholds.agreement:
+                self._drop(ANSWERED_OTHERWISE, draft._replace(back=back), None)
+            else:
+                kept.append(draft._replace(back=back))
+        return kept
+
+    def _with_wrong_answers(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts with candidates, but those that have too few or in whose stem a filter finds a fault."""
+        wanting = [draft for draft in drafts if wants_writing(draft.fact.span.kind)]
+        asked = [(draft.stem, draft.fact.span.text, draft.fact.span.sentence) for draft in wanting]
+        written = dict(zip(wanting, written_answers(asked, self._model, seed=self._seed), strict=True))
+        ready = []
+        for draft in drafts:
+            own = written.get(draft, [])
+            if isinstance(own, NoReply):
+                self._drop(f"no reply: {own.reason}", draft, None)
+                continue
+            count = self._settings.candidates - len(own)
+            found = candidates(draft.fact, draft.stem, self._pool, count=count, seed=self._seed) if count > 0 else []
+            wrong = list({text.lower(): text for text in [*own, *found]}.values())
+            full = draft._replace(wrong=tuple(wrong[: self._settings.candidates]))
+            reason = self._fault(full) if len(wrong) >= 3 else TOO_FEW
+            if reason is None:
+                ready.append(full)
+            else:
+                self._drop(reason, full, None)
+        return ready
+
+    def _fault(self, draft: Draft) -> str | None:
+        question = self._question(draft, None, draft.wrong[:3])
+        return next((reason for rule in self._filters[:-1] if (reason := rule(question))), None)
 
     def _drop(self, reason: str, draft: Draft, verdict: Verdict | None) -> None:
         question = self._question(draft, verdict, draft.wrong[:3])
@@ -255,6 +277,7 @@ class _Writer:
             "lift": found.lift,
             "margin": found.margin,
             "closed_book": found.closed,
+            **({"read_back": draft.back.answer, "agreement": round(draft.back.agreement, 4)} if draft.back else {}),
             **({"letters": list(found.letters)} if found.letters else {}),
         }
         digest = hashlib.sha256(f"{chunk.id}\n{draft.stem}".encode()).hexdigest()[:10]

@@ -11,7 +11,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList,
 
 from exam_gen.model import Likelihoods, Prompt, Schema
 from rag.json_shape import JsonShape
-from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, fork, shareable
+from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, croppable, fork, shareable
 
 Allowed = Callable[[int, Sequence[int]], Sequence[int]]
 """From a prompt's index and the tokens written so far to the tokens that may come next (empty: any)."""
@@ -52,7 +52,7 @@ class LocalModel:
         self._marks = _marks(tokenizer)
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
-        self._prefixes = PrefixCache(model, block=block)
+        self._prefixes, self._block = PrefixCache(model, block=block), block
         self.settings: Mapping[str, object] = {"model": name, **(settings or {}), "block": block}
 
     @property
@@ -104,8 +104,14 @@ class LocalModel:
         self._check_length(width + max_tokens, f"a prompt of {width} tokens and {max_tokens} to write")
         pad = self._eos[0] if self._eos else 0
         device = self._model.device
-        ids = torch.tensor([[pad] * (width - len(row)) + row for row in rows], device=device)
-        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device)
+        # What all prompts begin with (instructions, examples) is encoded once; padding stands behind it.
+        shared = self._shared(rows)
+        gaps = [width - len(row) for row in rows]
+        padded = [[*row[:shared], *[pad] * gap, *row[shared:]] for row, gap in zip(rows, gaps, strict=True)]
+        masked = [
+            [*[1] * shared, *[0] * gap, *[1] * (len(row) - shared)] for row, gap in zip(rows, gaps, strict=True)
+        ]
+        ids, mask = torch.tensor(padded, device=device), torch.tensor(masked, device=device)
         config = GenerationConfig(
             max_new_tokens=max_tokens,
             do_sample=temperature > 0,
@@ -116,9 +122,11 @@ class LocalModel:
         )
         with torch.inference_mode(), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(seed)
+            begun = fork(self._prefixes.encode(rows[0][:shared]).cache, len(rows)) if shared else None
             written = self._model.generate(
                 input_ids=ids,
                 attention_mask=mask,
+                past_key_values=begun,
                 generation_config=config,
                 stopping_criteria=StoppingCriteriaList([_Stops(self._text, width, stop)] if stop else []),
                 logits_processor=LogitsProcessorList([_Only(allowed, width)] if allowed else []),
@@ -148,6 +156,14 @@ class LocalModel:
         if any(value != value for value in sums):
             raise ValueError(f"model {self._name}: log-likelihood is NaN; wanted a number (try dtype float32)")
         return Likelihoods(tuple(sums), tuple(map(len, joint.own)), len(joint.prompt))
+
+    def _shared(self, rows: Sequence[Sequence[int]]) -> int:
+        """How many tokens all rows begin with, in whole blocks that leave each row one of its own; 0 for one row."""
+        if len(rows) < 2:
+            return 0
+        shared = min(len(rows[0]), *(min(common_prefix(rows[0], row), len(row) - 1) for row in rows[1:]))
+        shared = min(shared, len(rows[0]) - 1) // self._block * self._block
+        return shared if shared and croppable(self._prefixes.encode(rows[0][:shared]).cache) else 0
 
     def _chat(self, prompt: Prompt) -> str:
         user = {"role": "user", "content": prompt.user}
