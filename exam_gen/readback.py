@@ -40,18 +40,22 @@ def read_back(asked: Sequence[Asking], model: CachedModel, *, seed: int) -> list
     prompts = [open_prompt(one.title, one.passage, one.stem) for one in asked]
     replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []
     return [
-        raw if isinstance(raw, NoReply) else ReadBack(raw.strip(), agreement(raw, one.key))
+        raw if isinstance(raw, NoReply) else ReadBack(raw.strip(), agreement(raw, one.key, one.stem))
         for one, raw in zip(asked, replies, strict=True)
     ]
 
 
-def agreement(answer: str, key: str) -> float:
+def agreement(answer: str, key: str, stem: str = "") -> float:
     """F1 of the words of answer and key, without case, marks and articles (as in SQuAD; Rajpurkar et al. 2016).
 
-    An answer that is cut short at `MAX_TOKENS` is compared with as many words of the key.
+    Words of the stem do not count, for an answer may repeat it as a full sentence. An answer that may have been cut
+    short is compared with as many words of the key.
     """
-    said, wanted = _words(answer), _words(key)
-    if len(said) >= 6:
+    asked = set(_words(stem))
+    said, wanted = ([word for word in _words(text) if word not in asked] for text in (answer, key))
+    if not wanted:
+        said, wanted = _words(answer), _words(key)
+    if len(_words(answer)) >= MAX_TOKENS // 2:
         wanted = wanted[: max(len(said), 1)]
     if not said or not wanted:
         return float(said == wanted)

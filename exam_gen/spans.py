@@ -99,10 +99,15 @@ def spans(sentence: str) -> list[Span]:
 
 
 def key_span(sentence: str, key: str) -> Span:
-    """The span of a sentence that a key is; of kind `clause` (with its number of words) when no rule finds it."""
-    start = max(sentence.find(key), 0)
-    kind = next((span.kind for span in spans(sentence) if span.text == key), f"clause:{min(len(key.split()), 9)}")
-    return Span(key, kind, sentence, start)
+    """The span of a sentence that a key is; of kind `clause` (with its number of words) when no rule finds it.
+
+    A key that is a found span with an article loses the article, so that other spans can stand beside it.
+    """
+    bare = re.sub(r"^(?:an?|the)\s+", "", key, flags=re.IGNORECASE)
+    for span in spans(sentence):
+        if span.text in {key, bare}:
+            return span
+    return Span(key, f"clause:{len(key.split())}", sentence, max(sentence.find(key), 0))
 
 
 _QUOTED = re.compile(r"(?:\"|``?|')((?:[^\s\"`']|(?<=,) ){1,36})(?:\"|``?|')(?!\w)")

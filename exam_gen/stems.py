@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from exam_gen.words import FUNCTION_WORDS, GENERIC
 
 _MENTIONS_TEXT = re.compile(
     r"\b(?:the|this|that|given|above|following) (?:sentence|text|passage|paragraph|document|documentation|article|paper"
-    r"|study|abstract|context|section|topic|fact|excerpt|phrase|name|quote)\b|\b(?:these|those)\b|\bmentioned\b|____",
+    r"|study|abstract|context|section|topic|fact|excerpt|quote)\b|\b(?:these|those)\b|\bmentioned\b|____",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|we|our|us|my|you|your)\b")
@@ -19,12 +20,12 @@ _YES_NO = re.compile(
 )
 _OPEN_ENDED = re.compile(
     r"\b(?:give|name) an? |\bwhat (?:is|are|was|were) (?:an? (?:example|important|common|key|main|major|popular|possible)"
-    r"|some|one of|the purpose|the main (?:focus|topic|goal|purpose|idea)|the (?:significance|importance|role|nature))\b",
+    r"|some|one of|the main (?:focus|topic|goal|purpose|idea)|the (?:significance|importance|nature))\b",
     re.IGNORECASE,
 )
-LONGEST_KEY = 64
+LONGEST_KEY = 72
 """Characters."""
-MOST_WORDS = 9
+MOST_WORDS = 10
 _ASKING = frozenset(
     ["name", "term", "excep", "metho", "funct", "attri", "class", "keywo", "varia", "numbe", "value", "type"]
 )
@@ -52,7 +53,7 @@ def read_question(raw: str, *, title: str, sentence: str) -> Asked:
     stem = stem[: end + 1] if end >= 0 else stem
     stem = stem[:1].upper() + stem[1:]
     key = find_answer(answered.strip().split("\n")[0].removeprefix("Answer:"), sentence)
-    reason = _fault(stem, title) or _unfit(key, sentence, stem)
+    reason = _fault(stem, title) or _unfit(key, sentence)
     if reason is None and leaks(stem, key):
         reason = "stem contains the key"
     if reason is None and strays(stem, sentence, title, key):
@@ -61,17 +62,22 @@ def read_question(raw: str, *, title: str, sentence: str) -> Asked:
 
 
 def find_answer(answer: str, sentence: str) -> str:
-    """The words of the sentence that an answer copies, but for case, quotes and an article; empty when there are none.
+    """The words of the sentence that an answer copies, but for case, quotes and a missing article; empty when there are none.
 
     A name or token that the answer cuts off is completed to its word.
     """
     bare = answer.strip().strip("\"'`*“”").rstrip(".,;: ").strip("\"'`*“”")
     words = re.findall(r"[^\s\"`*“”]+", bare)
-    if len(words) > 1 and words[0].lower() in {"a", "an", "the"}:
-        words = words[1:]
+    article = len(words) > 1 and words[0].lower() in {"a", "an", "the"}
+    return _found(words, sentence) or (_found(words[1:], sentence) if article else "")
+
+
+def _found(words: Sequence[str], sentence: str) -> str:
     if not words:
         return ""
-    pattern = r"[\s\"`*“”]+".join(re.escape(word) for word in words)
+    # A verb may stand in another form: "What does it do?" is answered by "coerce zeros" from "it coerces zeros".
+    first = re.escape(words[0]) + r"(?:s|es|d|ed)?" if words[0].isalpha() else re.escape(words[0])
+    pattern = r"[\s\"`*“”]+".join([first, *(re.escape(word) for word in words[1:])])
     found = re.search(rf"(?<!\w){pattern}(?!\w)(?:\(\))?", sentence, re.IGNORECASE)
     return _balanced(found.group()) if found else ""
 
@@ -84,7 +90,7 @@ def _balanced(text: str) -> str:
     return text.rstrip(".,;: ")
 
 
-def _unfit(key: str, sentence: str, stem: str) -> str | None:
+def _unfit(key: str, sentence: str) -> str | None:
     """Why the key cannot be one."""
     if not key:
         return "answer is not in the sentence"
@@ -142,7 +148,7 @@ def with_topic(stem: str, title: str) -> str:
 def _fault(stem: str, title: str) -> str | None:
     if not stem.endswith("?"):
         return "stem is not a question"
-    if not 30 <= len(stem) <= 260:
+    if not 22 <= len(stem) <= 260:
         return "stem is too short or too long"
     if not _QUESTION.search(stem) or _YES_NO.match(stem):
         return "stem asks yes or no"
@@ -174,12 +180,12 @@ def leaks(stem: str, key: str) -> bool:
 def strays(stem: str, sentence: str, title: str, key: str) -> bool:
     """Whether the stem says much that the sentence does not, or leaves out most of what it says.
 
-    At most three in ten of its content words are foreign to sentence and title, and at least four in ten of the
+    At most one, or three in ten, of its content words are foreign to sentence and title, and at least three in ten of the
     sentence's (without the key) stand in it. Words count as equal when their first five letters are.
     """
     asked, said, topic = _stems(stem) - _ASKING, _stems(sentence) - _stems(key), _stems(title)
     foreign = asked - said - topic - _stems(key)
-    return len(foreign) > 0.3 * len(asked) or len(asked & said) < 0.4 * len(said)
+    return len(foreign) > max(1, 0.3 * len(asked)) or len(asked & said) < 0.3 * len(said)
 
 
 def _stems(text: str) -> set[str]:

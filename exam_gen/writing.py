@@ -45,9 +45,9 @@ class WritingSettings:
     mode: Literal["answer-first", "paper", "json"] = "answer-first"
     verification: Literal["likelihood", "letters"] = "likelihood"
     per_chunk: int = 2
-    batch: int = 24
+    batch: int = 40
     candidates: int = 9
-    max_tokens: int = 56
+    max_tokens: int = 48
     completions: float = 0.25
     thresholds: Thresholds = field(default_factory=Thresholds)
 
