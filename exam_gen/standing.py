@@ -6,28 +6,43 @@ import re
 
 _LEANS = re.compile(
     r"^[\"'(*]*(?:However|Also|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note|Otherwise|Similarly|Likewise"
-    r"|For (?:example|instance|more|details|this|that|these)|In (?:addition|particular|other words|contrast|summary|short"
-    r"|general|fact|total|turn|all|both|most|some|many|each|either|response|conclusion)|It|They|That|He|She|His|Her|One"
-    r"|Their|Its|There|We|Our|The (?:latter|former|same|second|first|third|next|last|other|above|following|previous|result"
-    r"|rest|reason|only|main|key|difference)|If (?:so|not)|And|But|So|Or|Then|As (?:mentioned|before|shown|noted|such|a"
-    r"|with|in)|Question|Edit|Top answer|Answer|Source|Update|Returns?|Called|Execute|Print|Enter|Sets?|Start|Continue"
+    r"|For (?:example|instance|more|details|this|that|these)|In (?:addition|particular|other words"
+    r"|contrast|summary|short"
+    r"|general|fact|total|turn|all|both|most|some|many|each|either|response|conclusion)|It|They"
+    r"|That|He|She|His|Her|One"
+    r"|Their|Its|There|We|Our|The (?:latter|former|same|second|first|third|next|last|other|above"
+    r"|following|previous|result"
+    r"|rest|reason|only|main|key|difference)|If (?:so|not)|And|But|So|Or|Then|As (?:mentioned"
+    r"|before|shown|noted|such|a"
+    r"|with|in)|Question|Edit|Top answer|Answer|Source|Update|Returns?|Called|Execute|Print|Enter"
+    r"|Sets?|Start|Continue"
     r"|Create|Delete|Remove|Show|Display|Choose|Select|Open|Specify|Click|Type|Changed? in|New in|Added in|Deprecated"
-    r"|Optional|Alternatively|Use|If used|More|Most|Both|Neither|Either|Each|Like|Unlike|Suspend|Without|Some|Many|Several"
-    r"|Other|Others|Another|Such|Given|Finally|First|Second|Third|Next|Later|Instead|Still|Yet|Besides|Nevertheless|Indeed"
-    r"|Again|Too|Only|Even|Just|Now|Here|Because|Since then|Meanwhile|Consequently|Accordingly|Conversely|Specifically"
-    r"|Usually|Typically|Often|Sometimes|Doing|Failing|Passing|Using|Having|Being|Make sure|Ensure|Repeat|Verify|Confirm"
-    r"|Configure|Update|Add|Run|Copy|Replace|Provide|Review|Navigate|Save|Configured|Applies|Allows?|Specifies|Indicates"
+    r"|Optional|Alternatively|Use|If used|More|Most|Both|Neither|Either|Each|Like|Unlike|Suspend"
+    r"|Without|Some|Many|Several"
+    r"|Other|Others|Another|Such|Given|Finally|First|Second|Third|Next|Later|Instead|Still|Yet"
+    r"|Besides|Nevertheless|Indeed"
+    r"|Again|Too|Only|Even|Just|Now|Here|Because|Since then|Meanwhile|Consequently|Accordingly"
+    r"|Conversely|Specifically"
+    r"|Usually|Typically|Often|Sometimes|Doing|Failing|Passing|Using|Having|Being|Make sure|Ensure"
+    r"|Repeat|Verify|Confirm"
+    r"|Configure|Update|Add|Run|Copy|Replace|Provide|Review|Navigate|Save|Configured|Applies"
+    r"|Allows?|Specifies|Indicates"
     r"|Contains?|Represents?|Grants?|Required|Yes|No|Not|To (?:do|view|learn|create|use|see)|Extensive|Experiment\w*"
     r"|Empirical\w*|Numerical|Results|Simulation\w*|Evaluation\w*|Importantly|Notably|Interestingly|Surprisingly"
-    r"|Unfortunately|Crucially|Further|In reality|Findings|Different from|Different to|Overall|Ultimately|Basically|Essentially|Actually|Apparently|Obviously|Fortunately)\b"
+    r"|Unfortunately|Crucially|Further|In reality|Findings|Different from|Different to|Overall"
+    r"|Ultimately|Basically|Essentially|Actually|Apparently|Obviously|Fortunately)\b"
 )
 _POINTS = re.compile(
     r"\b(?:sections?|chapters?|appendix|documentation|figures?|tables?|examples?|below|above|following|previously"
-    r"|this|these|those|such|here|(?-i:I)|me|my|you|your|so-called|see|refer to|click|choose|et al|do so|does so|doing so"
-    r"|that (?:kind|case|way|time|sort|type|same|year|point)|the (?:same|other|latter|former|others|resulting|new|said"
-    r"|two|three|four|rest|paper|study|authors?|article|abstract|answer|question|claim|question)|each other|one of them"
+    r"|this|these|those|such|here|(?-i:I)|me|my|you|your|so-called|see|refer to|click|choose|et al"
+    r"|do so|does so|doing so"
+    r"|that (?:kind|case|way|time|sort|type|same|year|point)|the (?:same|other|latter|former|others"
+    r"|resulting|new|said"
+    r"|two|three|four|rest|paper|study|authors?|article|abstract|answer|question|claim|question)"
+    r"|each other|one of them"
     r"|previous|next (?:section|step|line)|left|right-hand|navigation|pane|button|both|either|as (?:well|follows)"
-    r"|shown|mentioned|described|respectively|aforementioned|line \d+|(?:first|second|third|last) (?:line|row|column|case|one))\b",
+    r"|shown|mentioned|described|respectively|aforementioned|line \d+"
+    r"|(?:first|second|third|last) (?:line|row|column|case|one))\b",
     re.IGNORECASE,
 )
 _NEEDS_OTHERS = re.compile(
@@ -37,10 +52,14 @@ _NEEDS_OTHERS = re.compile(
     re.IGNORECASE,
 )
 _ORDERS = re.compile(
-    r"^(?:[^,]{4,90}, )?(?:enter|enable|disable|choose|select|view|use|specify|apply|read|get|set|add|make|turn|check|open"
-    r"|create|delete|remove|include|keep|consider|try|wait|put|change|move|give|attach|assign|install|configure|contact"
-    r"|avoid|let|note|find|follow|define|describes?|call|complete|modify|retrieve|register|restart|stop|go|identify|upload"
-    r"|download|test|store|allows?|enables?|indicates?|specifies|list|lists|write|build|calculate|develop)\s(?!of\b|is\b)",
+    r"^(?:[^,]{4,90}, )?"
+    r"(?:enter|enable|disable|choose|select|view|use|specify|apply|read|get|set|add|make|turn|check|open"
+    r"|create|delete|remove|include|keep|consider|try|wait|put|change|move|give|attach|assign"
+    r"|install|configure|contact"
+    r"|avoid|let|note|find|follow|define|describes?|call|complete|modify|retrieve|register|restart"
+    r"|stop|go|identify|upload"
+    r"|download|test|store|allows?|enables?|indicates?|specifies|list|lists|write|build|calculate"
+    r"|develop)\s(?!of\b|is\b)",
     re.IGNORECASE,
 )
 _EARLY_PRONOUN = re.compile(r"^(?:\W*\w+){0,5}?\W*\b(?:it|its|they|them|their|there)\b", re.IGNORECASE)
@@ -51,28 +70,39 @@ _RUN_TOGETHER = re.compile(
 _ENDS_OPEN = re.compile(r"[\[\]<>|\\$_^#{}]|\.\.\.|…|;.*;")
 _GENERIC = (
     "action|address|algorithm|answer|api|app|application|approach|argument|arguments|array|attribute|author|authors"
-    "|benchmark|block|body|browser|bucket|call|caller|case|category|cell|change|channel|character|characters|child|class"
+    "|benchmark|block|body|browser|bucket|call|caller|case|category|cell|change|channel|character"
+    "|characters|child|class"
     "|clause|client|cluster|code|column|command|company|component|condition|configuration|connection|console|contents"
-    "|context|count|current|customer|data|dataset|date|default|definition|destination|device|dictionary|directory|document"
-    "|domain|drug|effect|element|elements|endpoint|engine|entry|error|event|exception|expression|feature|field|file|files"
-    "|filter|flag|folder|form|format|framework|function|functions|generator|group|header|host|image|images|index|input"
-    "|instance|instances|instruction|interface|item|items|iterable|iterator|job|key|label|language|layer|length|limit|line"
+    "|context|count|current|customer|data|dataset|date|default|definition|destination|device"
+    "|dictionary|directory|document"
+    "|domain|drug|effect|element|elements|endpoint|engine|entry|error|event|exception|expression"
+    "|feature|field|file|files"
+    "|filter|flag|folder|form|format|framework|function|functions|generator|group|header|host|image"
+    "|images|index|input"
+    "|instance|instances|instruction|interface|item|items|iterable|iterator|job|key|label|language"
+    "|layer|length|limit|line"
     "|list|loop|machine|message|method|methods|metric|mode|model|models|module|name|names|network|node|number|object"
-    "|objects|operand|operation|operator|option|options|order|original|output|owner|package|page|pair|parameter|parameters"
-    "|parent|parser|part|path|pattern|people|permission|permissions|person|pipeline|policy|position|prefix|problem|process"
+    "|objects|operand|operation|operator|option|options|order|original|output|owner|package|page"
+    "|pair|parameter|parameters"
+    "|parent|parser|part|path|pattern|people|permission|permissions|person|pipeline|policy|position"
+    "|prefix|problem|process"
     "|program|project|property|protocol|queue|read|reader|record|region|remaining|report|request|requests|researchers"
-    "|resource|resources|response|result|results|role|route|row|rule|rules|script|second|sequence|server|service|services"
-    "|set|setting|settings|size|source|spec|specification|stack|standard|state|statement|status|step|stream|string|subject"
+    "|resource|resources|response|result|results|role|route|row|rule|rules|script|second|sequence"
+    "|server|service|services"
+    "|set|setting|settings|size|source|spec|specification|stack|standard|state|statement|status"
+    "|step|stream|string|subject"
     "|suite|syntax|system|tag|tags|target|task|tasks|technique|template|test|text|thread|time|token|tokens|tool|topic"
     "|transaction|type|update|user|users|value|values|variable|version|volume|work|workflow"
 )
 _BARE = re.compile(
-    rf"\bthe (?P<noun>{_GENERIC})(?=\W*$|[,;:)]|\s(?!of\b|that\b|which\b|who\b|whose\b|named\b|called\b|where\b|in which\b"
+    rf"\bthe (?P<noun>{_GENERIC})(?=\W*$|[,;:)]"
+    r"|\s(?!of\b|that\b|which\b|who\b|whose\b|named\b|called\b|where\b|in which\b"
     r"|(?-i:[`\"A-Z])|\w+ing\b|for\b|used\b)[a-z])",
     re.IGNORECASE,
 )
 _STATES = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|cannot|may|must|will|does|do|did|should|could|would|might|\w{3,}s|\w{2,}ed)\b"
+    r"\b(?:is|are|was|were|has|have|had|can|cannot|may|must|will|does|do|did|should|could|would"
+    r"|might|\w{3,}s|\w{2,}ed)\b"
 )
 
 

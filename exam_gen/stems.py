@@ -19,7 +19,7 @@ _YES_NO = re.compile(
     r"^(?:is|are|was|were|do|does|did|can|could|will|would|should|must|may|might|has|have|had)\b", re.IGNORECASE
 )
 _OPEN_ENDED = re.compile(
-    r"\b(?:give|name) an? |\bwhat (?:is|are|was|were) (?:an? (?:example|important|common|key|main|major|popular|possible)"
+    r"\b(?:give|name) an? |\bwhat (?:is|are|was|were) (?:an? (?:example|important|common|key|main|major|popular)"
     r"|some|one of|the main (?:focus|topic|goal|purpose|idea)|the (?:significance|importance|nature))\b",
     re.IGNORECASE,
 )
@@ -62,10 +62,7 @@ def read_question(raw: str, *, title: str, sentence: str) -> Asked:
 
 
 def find_answer(answer: str, sentence: str) -> str:
-    """The words of the sentence that an answer copies, but for case, quotes and a missing article; empty when there are none.
-
-    A name or token that the answer cuts off is completed to its word.
-    """
+    """The words of the sentence that an answer copies, but for case, quotes and inflection; empty when there are none."""
     bare = answer.strip().strip("\"'`*“”").rstrip(".,;: ").strip("\"'`*“”")
     words = re.findall(r"[^\s\"`*“”]+", bare)
     article = len(words) > 1 and words[0].lower() in {"a", "an", "the"}
@@ -180,8 +177,8 @@ def leaks(stem: str, key: str) -> bool:
 def strays(stem: str, sentence: str, title: str, key: str) -> bool:
     """Whether the stem says much that the sentence does not, or leaves out most of what it says.
 
-    At most one, or three in ten, of its content words are foreign to sentence and title, and at least three in ten of the
-    sentence's (without the key) stand in it. Words count as equal when their first five letters are.
+    At most one, or three in ten, of its content words are foreign to sentence and title, and at least three in ten of
+    the sentence's (without the key) stand in it. Words count as equal when their first five letters are.
     """
     asked, said, topic = _stems(stem) - _ASKING, _stems(sentence) - _stems(key), _stems(title)
     foreign = asked - said - topic - _stems(key)

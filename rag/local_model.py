@@ -108,9 +108,7 @@ class LocalModel:
         shared = self._shared(rows)
         gaps = [width - len(row) for row in rows]
         padded = [[*row[:shared], *[pad] * gap, *row[shared:]] for row, gap in zip(rows, gaps, strict=True)]
-        masked = [
-            [*[1] * shared, *[0] * gap, *[1] * (len(row) - shared)] for row, gap in zip(rows, gaps, strict=True)
-        ]
+        masked = [[*[1] * shared, *[0] * gap, *[1] * (len(row) - shared)] for row, gap in zip(rows, gaps, strict=True)]
         ids, mask = torch.tensor(padded, device=device), torch.tensor(masked, device=device)
         config = GenerationConfig(
             max_new_tokens=max_tokens,

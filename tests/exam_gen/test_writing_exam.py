@@ -13,7 +13,7 @@ import pytest
 
 from exam_gen.filters import rule_of
 from exam_gen.model import Likelihoods, Prompt
-from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, STEM_VERSION
+from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
 from exam_gen.records import Chunk, Exam
 from exam_gen.replies import ReplyStore
 from exam_gen.screening import write_screened
@@ -43,8 +43,16 @@ def corpus(size: int = 24) -> list[Chunk]:
     return chunks
 
 
+def near(prompt: Prompt) -> str:
+    """The sentence of the prompt's passage that shares the most words with its question."""
+    passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
+    words = set(re.findall(r"\w+", re.search(r"Question: (.*)", prompt.user).group(1)))
+    sentences = [one for one in passage.split(". ") if one.strip()]
+    return max(sentences, key=lambda one: len(words & set(re.findall(r"\w+", one))), default="")
+
+
 class Scribe:
-    """Writes the sentence back as a question, and finds the words of the sentence that a stem was made from likely."""
+    """Asks for the place or the degrees of a sentence, reads them back, and finds what stands in that sentence likely."""
 
     name = "scribe"
     context_tokens = 4096
@@ -65,20 +73,25 @@ class Scribe:
         return [self._reply(prompt) for prompt in prompts]
 
     def _reply(self, prompt: Prompt) -> str:
+        if "Right answer: " in prompt.user:
+            return self._wrong(prompt.user.rsplit("Right answer: ", 1)[1])
+        if '"""' in prompt.user:
+            return self._answer(near(prompt))
         sentence = prompt.user.rsplit("Sentence: ", 1)[1].split("\n")[0]
         if self.bad and self.bad in sentence:
             return " a statement and no question."
-        opening = "" if prompt.reply != "Question:" else " Which"
-        return f"{opening} answer goes with: {sentence.strip().rstrip('.').replace('____', 'what')}?"
+        key = self._answer(sentence)
+        return f" What answer goes with: {sentence.strip().rstrip('.').replace(key, 'what')}?\nAnswer: {key}"
+
+    def _answer(self, sentence: str) -> str:
+        return re.search(r"\d+ degrees|(?<=company in )\w+", sentence).group()
+
+    def _wrong(self, key: str) -> str:
+        return "; ".join(key[::-1].replace(" ", letter) for letter in "xyz")
 
     def log_likelihoods(self, prompt, continuations):
         self._count()
-        passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
-        stem = re.search(r"Question: (.*)", prompt.user).group(1)
-        words = set(re.findall(r"\w+", stem))
-        sentences = [one for one in passage.split(". ") if one.strip()]
-        near = max(sentences, key=lambda one: len(words & set(re.findall(r"\w+", one))), default="")
-        sums = [-0.2 if text.strip() in near else -8.0 - len(text) / 50 for text in continuations]
+        sums = [-0.2 if text.strip() in near(prompt) else -8.0 - len(text) / 50 for text in continuations]
         return Likelihoods(tuple(sums), tuple(len(text.split()) for text in continuations), 20)
 
 
@@ -196,7 +209,7 @@ def test_a_stem_that_failed_is_replaced_by_a_completion_up_to_a_share():
     written = write(Scribe(bad="company"), completions=0.25)
     versions = [question.metadata["prompt"] for question in written.questions]
     assert versions.count(COMPLETION_VERSION) == 3
-    assert versions.count(STEM_VERSION) == 9
+    assert versions.count(QUESTION_VERSION) == 9
     assert any(one.reason == "stem is not a question" for one in written.dropped)
     assert COMPLETION_VERSION not in [q.metadata["prompt"] for q in write(Scribe(bad="a"), completions=0).questions]
 
@@ -336,14 +349,14 @@ def test_a_model_can_be_asked_by_the_rules_of_the_finished_exam():
 
 
 class Clerk(Scribe):
-    """A scribe that counts the stems it was asked for."""
+    """A scribe that counts the questions it was asked for."""
 
     def __init__(self, bad: str = "") -> None:
         super().__init__(bad)
         self.asked = 0
 
     def generate(self, prompts, **options):
-        self.asked += len(prompts)
+        self.asked += sum("Sentence: " in prompt.user for prompt in prompts)
         return super().generate(prompts, **options)
 
 
