@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from exam_gen.facts import Fact
 from exam_gen.records import Chunk
 from exam_gen.spans import sentences, spans
+from exam_gen.words import FUNCTION_WORDS
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
@@ -113,12 +114,20 @@ def apart(text: str, key: str, sentence: str, stem: str) -> bool:
     if _bare(lower) == _bare(lower_key):
         return False
     words, key_words = _words(lower), _words(lower_key)
-    return not words or not key_words or len(words & key_words) / len(words | key_words) < 0.6
+    if not words or not key_words:
+        return True
+    # What says a part of the key, or the key and more, may be right beside it.
+    asked = _words(stem.lower()) | _NO_CONTENT
+    part = words - asked <= key_words or key_words - asked <= words
+    return not part and len(words & key_words) / len(words | key_words) < 0.6
 
 
 def _bare(text: str) -> str:
     """A code token without its arguments and marks: `id(x)` and `id()` ask for the same function."""
     return re.sub(r"\(.*|\W", "", text) or text
+
+
+_NO_CONTENT = frozenset(word[:6].rstrip("s") for word in FUNCTION_WORDS)
 
 
 def _words(text: str) -> set[str]:

@@ -30,7 +30,7 @@ class Fact:
 
     @property
     def completes(self) -> bool:
-        """Whether the span says enough to be asked for by a gap: no single word, unless it is a name, code or number."""
+        """Whether the span says enough to be asked for by a gap: no single word but a name, code or a number."""
         return not self.span.kind.startswith(("phrase:1", "code:word", "clause"))
 
     @property

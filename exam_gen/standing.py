@@ -52,7 +52,7 @@ _NEEDS_OTHERS = re.compile(
     re.IGNORECASE,
 )
 _ORDERS = re.compile(
-    r"^(?:[^,]{4,90}, )?"
+    r"^(?:[^,]{4,120}, )?"
     r"(?:enter|enable|disable|choose|select|view|use|specify|apply|read|get|set|add|make|turn|check|open"
     r"|create|delete|remove|include|keep|consider|try|wait|put|change|move|give|attach|assign"
     r"|install|configure|contact"
@@ -67,13 +67,13 @@ _RUN_TOGETHER = re.compile(
     r"[a-z)`] (?:The|This|It|In|If|When|A|An|You|We|For|To|However|Note|Use|By)\s(?=[a-z`\"])|[a-z]\.[A-Z][a-z]+ [a-z]"
     r"|^(?:[A-Z][\w-]* )?[\w .`()*-]{2,60}: [A-Z]|(?<!\w)[-–—] [A-Z][a-z]+s? |:\s*\W?$"
 )
-_ENDS_OPEN = re.compile(r"[\[\]<>|\\$_^#{}]|\.\.\.|…|;.*;")
+_ENDS_OPEN = re.compile(r"[\[\]<>|\\$^#{}]|\.\.\.|…|;.*;")
 _GENERIC = (
     "action|address|algorithm|answer|api|app|application|approach|argument|arguments|array|attribute|author|authors"
     "|benchmark|block|body|browser|bucket|call|caller|case|category|cell|change|channel|character"
     "|characters|child|class"
     "|clause|client|cluster|code|column|command|company|component|condition|configuration|connection|console|contents"
-    "|context|count|current|customer|data|dataset|date|default|definition|destination|device"
+    "|context|count|current|customer|dashboard|data|dataset|date|default|definition|destination|device"
     "|dictionary|directory|document"
     "|domain|drug|effect|element|elements|endpoint|engine|entry|error|event|exception|expression"
     "|feature|field|file|files"
@@ -81,13 +81,13 @@ _GENERIC = (
     "|images|index|input"
     "|instance|instances|instruction|interface|item|items|iterable|iterator|job|key|label|language"
     "|layer|length|limit|line"
-    "|list|loop|machine|message|method|methods|metric|mode|model|models|module|name|names|network|node|number|object"
+    "|list|loop|machine|message|method|methods|metric|metrics|mode|model|models|module|name|names|network|node|number|object"
     "|objects|operand|operation|operator|option|options|order|original|output|owner|package|page"
     "|pair|parameter|parameters"
     "|parent|parser|part|path|pattern|people|permission|permissions|person|pipeline|policy|position"
     "|prefix|problem|process"
-    "|program|project|property|protocol|queue|read|reader|record|region|remaining|report|request|requests|researchers"
-    "|resource|resources|response|result|results|role|route|row|rule|rules|script|second|sequence"
+    "|program|project|property|protocol|queue|read|reader|recipe|record|region|remaining|report|request|requests|researchers"
+    "|resource|resources|response|result|results|role|route|row|rule|rules|script|sdk|sdks|second|servers|signature|sequence"
     "|server|service|services"
     "|set|setting|settings|size|source|spec|specification|stack|standard|state|statement|status"
     "|step|stream|string|subject"
@@ -99,6 +99,11 @@ _BARE = re.compile(
     r"|\s(?!of\b|that\b|which\b|who\b|whose\b|named\b|called\b|where\b|in which\b"
     r"|(?-i:[`\"A-Z])|\w+ing\b|for\b|used\b)[a-z])",
     re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"^The ((?:(?!of|for|in|to|that|which|by|on|at|with|and)[a-z][\w-]* ){0,2}?[a-z][\w-]*)"
+    r" (?:is|are|was|were|has|have|had|does|do|did|must|can|cannot|may|might|will"
+    r"|should|could|would|receive|provide|support|[a-z]{3,}s|[a-z]+ed)\b"
 )
 _STATES = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|may|must|will|does|do|did|should|could|would"
@@ -120,7 +125,10 @@ def stands_alone(sentence: str, title: str) -> bool:
 
 
 def _dangles(sentence: str, title: str) -> bool:
-    """Whether "the" stands before a general noun that neither the title nor the sentence introduces."""
+    """Whether the subject is "the" thing of another sentence, or "the" stands before a general noun not introduced."""
+    subject = _SUBJECT.match(sentence)
+    if subject and not any(word[:5] in title.lower() for word in subject.group(1).split() if len(word) > 2):
+        return True
     for match in _BARE.finditer(sentence):
         noun = match.group("noun").lower().rstrip("s")
         known = f"{title} {sentence[: match.start()]}".lower()

@@ -62,7 +62,7 @@ def read_question(raw: str, *, title: str, sentence: str) -> Asked:
 
 
 def find_answer(answer: str, sentence: str) -> str:
-    """The words of the sentence that an answer copies, but for case, quotes and inflection; empty when there are none."""
+    """The words of the sentence that an answer copies, but for case, quotes and inflection; empty where none are."""
     bare = answer.strip().strip("\"'`*“”").rstrip(".,;: ").strip("\"'`*“”")
     words = re.findall(r"[^\s\"`*“”]+", bare)
     article = len(words) > 1 and words[0].lower() in {"a", "an", "the"}
@@ -177,12 +177,12 @@ def leaks(stem: str, key: str) -> bool:
 def strays(stem: str, sentence: str, title: str, key: str) -> bool:
     """Whether the stem says much that the sentence does not, or leaves out most of what it says.
 
-    At most one, or three in ten, of its content words are foreign to sentence and title, and at least three in ten of
+    At most a third of its content words are foreign to sentence and title, and at least three in ten of
     the sentence's (without the key) stand in it. Words count as equal when their first five letters are.
     """
     asked, said, topic = _stems(stem) - _ASKING, _stems(sentence) - _stems(key), _stems(title)
     foreign = asked - said - topic - _stems(key)
-    return len(foreign) > max(1, 0.3 * len(asked)) or len(asked & said) < 0.3 * len(said)
+    return len(foreign) > 0.34 * len(asked) or len(asked & said) < 0.3 * len(said)
 
 
 def _stems(text: str) -> set[str]:

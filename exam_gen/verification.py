@@ -41,7 +41,7 @@ class Thresholds:
     answer a model gives in its own words when it reads the passage (see `readback`).
     """
 
-    support: float = -1.2
+    support: float = -3.0
     margin: float = 1.5
     lift: float = 3.0
     agreement: float = 0.5

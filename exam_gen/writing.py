@@ -48,7 +48,7 @@ class WritingSettings:
     batch: int = 40
     candidates: int = 9
     max_tokens: int = 48
-    completions: float = 0.25
+    completions: float = 0.1
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:

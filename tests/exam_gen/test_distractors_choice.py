@@ -41,7 +41,7 @@ def test_candidates_leave_out_near_copies_of_the_key():
 
 def test_another_call_of_the_same_function_is_no_wrong_answer():
     calls = ["open_tape(x)", "close_tape()", "wind_tape()", "cut_tape()", "open_tape()"]
-    texts = [f'The archive handles a worn tape of group {n} with "{call}" at once.' for n, call in enumerate(calls)]
+    texts = [f'An archive handles a worn tape of group {n} with "{call}" at once.' for n, call in enumerate(calls)]
     chunks = [Chunk(f"d{n}#0", f"d{n}", text, 0, len(text), f"Group {n}") for n, text in enumerate(texts)]
     fact = next(fact for fact in facts(chunks, per_chunk=1, seed=0) if fact.span.text == "open_tape()")
     found = candidates(fact, "Which function is called?", pool(chunks, None), count=5, seed=0)

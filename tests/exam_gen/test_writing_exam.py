@@ -52,7 +52,7 @@ def near(prompt: Prompt) -> str:
 
 
 class Scribe:
-    """Asks for the place or the degrees of a sentence, reads them back, and finds what stands in that sentence likely."""
+    """Asks for the place or the degrees of a sentence, reads them back, and finds what stands there likely."""
 
     name = "scribe"
     context_tokens = 4096

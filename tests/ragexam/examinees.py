@@ -58,7 +58,7 @@ class Lookup:
     def _question(self, prompt: Prompt) -> str:
         title = re.findall(r"^Topic: (.*)$", prompt.user, re.MULTILINE)[-1]
         sentence = re.findall(r"^Sentence: (.*)$", prompt.user, re.MULTILINE)[-1]
-        key = next((one.text for one in reversed(spans(sentence)) if 0 < one.start and one.end < 120), "")
+        key = next((one.text for one in reversed(spans(sentence)) if one.start > 0 and one.end < 120), "")
         said = sentence.replace(key, HIDDEN, 1) if key else sentence
         return f" Which words about {title} fit where it says {said[:120]}?\nAnswer: {key}"
 
