@@ -11,7 +11,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList,
 
 from exam_gen.model import Likelihoods, Prompt, Schema
 from rag.json_shape import JsonShape
-from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, croppable, fork, shareable
+from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, fork, shareable, unwindowed
 
 Allowed = Callable[[int, Sequence[int]], Sequence[int]]
 """From a prompt's index and the tokens written so far to the tokens that may come next (empty: any)."""
@@ -161,7 +161,7 @@ class LocalModel:
             return 0
         shared = min(len(rows[0]), *(min(common_prefix(rows[0], row), len(row) - 1) for row in rows[1:]))
         shared = min(shared, len(rows[0]) - 1) // self._block * self._block
-        return shared if shared and croppable(self._prefixes.encode(rows[0][:shared]).cache) else 0
+        return shared if shared and unwindowed(self._prefixes.encode(rows[0][:shared]).cache) else 0
 
     def _chat(self, prompt: Prompt) -> str:
         user = {"role": "user", "content": prompt.user}

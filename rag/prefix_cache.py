@@ -96,6 +96,11 @@ def croppable(cache: Any) -> bool:
     return shareable(cache) and all(layer.keys.shape[-2] == layer.get_seq_length() for layer in cache.layers)
 
 
+def unwindowed(cache: Any) -> bool:
+    """Whether every layer attends to all positions: padding amid a prompt would count for a sliding window."""
+    return isinstance(cache, DynamicCache) and all(type(layer) is DynamicLayer for layer in cache.layers)
+
+
 def fork(cache: DynamicCache, rows: int, length: int | None = None) -> DynamicCache:
     """A cache of `rows` rows over the first `length` positions that leaves the original as it is.
 

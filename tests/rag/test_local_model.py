@@ -171,6 +171,21 @@ def test_greedy_writing_equals_step_by_step_argmax_and_padding_changes_nothing(
         assert model.generate([PROMPTS[1], PROMPTS[0]], max_tokens=8)[1] == expected
 
 
+def test_a_beginning_that_all_prompts_share_is_read_once_and_changes_no_reply(tiny_folder: Callable[..., Path]) -> None:
+    ends = ("What does the keeper count?", "When does it leave, and from where does it go then?", "Why?")
+    prompts = [Prompt(user=f"{STORY}\n{end}", reply="Answer:") for end in ends]
+    for family in FAMILIES:
+        loaded = load_model(str(tiny_folder(family)), dtype="float32")
+        assert isinstance(loaded, LocalModel)
+        apart = LocalModel(loaded._model, loaded.tokenizer, name="apart", block=4096)
+        shared = LocalModel(loaded._model, loaded.tokenizer, name="shared", block=8)
+        rows = [shared._encode(one, shared.render(one)) for one in prompts]
+        assert apart._shared(rows) == 0
+        assert (shared._shared(rows) > 8) == (family != "gemma3")
+        assert shared.generate(prompts, max_tokens=12) == apart.generate(prompts, max_tokens=12)
+        assert shared.generate(prompts[:1] * 2, max_tokens=6) == apart.generate(prompts[:1] * 2, max_tokens=6)
+
+
 def test_stop_string_ends_and_is_cut(tiny_folder: Callable[..., Path]) -> None:
     model = load_model(str(tiny_folder("llama")), dtype="float32")
     (whole,) = model.generate([PROMPTS[0]], max_tokens=24)
