@@ -118,7 +118,8 @@ def apart(text: str, key: str, sentence: str, stem: str) -> bool:
         return True
     # What says a part of the key, or the key and more, may be right beside it.
     asked = _words(stem.lower()) | _NO_CONTENT
-    part = words - asked <= key_words or key_words - asked <= words
+    own, keys_own = words - asked, key_words - asked
+    part = bool(own and keys_own) and (own <= keys_own or keys_own <= own)
     return not part and len(words & key_words) / len(words | key_words) < 0.6
 
 

@@ -10,7 +10,7 @@ from exam_gen.model import Prompt, Schema
 QUESTION_VERSION = "question-1"
 WRONG_VERSION = "wrong-1"
 COMPLETION_VERSION = "completion-1"
-ANSWER_VERSION = "answer-1"
+ANSWER_VERSION = "answer-2"
 LETTERS_VERSION = "letters-1"
 PAPER_VERSION = "paper-1"
 JSON_VERSION = "json-1"
@@ -98,6 +98,15 @@ def open_prompt(title: str, passage: str, stem: str) -> Prompt:
     """Ask for the answer with the passage at hand; the likelihood of each choice follows it."""
     user = f'{title}\n"""\n{passage}\n"""\n\nQuestion: {stem}\nAnswer in a few words copied from the text.'
     return Prompt(user, reply="Answer:")
+
+
+def judgment_prompt(title: str, passage: str, stem: str, key: str) -> Prompt:
+    """Ask whether the passage makes the key the right and whole answer; the likelihoods of Yes and No follow it."""
+    user = (
+        f'{title}\n"""\n{passage}\n"""\n\nQuestion: {stem}\nProposed answer: {key}\n'
+        "Is this answer correct and complete according to the text? Reply Yes or No."
+    )
+    return Prompt(user, reply="Reply:")
 
 
 def closed_prompt(stem: str) -> Prompt:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from exam_gen.distractors import Option
@@ -19,12 +19,14 @@ from exam_gen.prompts import (
     LETTERS_VERSION,
     closed_letters_prompt,
     closed_prompt,
+    judgment_prompt,
     open_letters_prompt,
     open_prompt,
 )
 from exam_gen.replies import CachedModel
 
 UNSUPPORTED = "key not supported by the passage"
+DOUBTED = "key judged wrong or incomplete"
 KNOWN = "key known without the passage"
 AMBIGUOUS = "wrong answers as likely as the key"
 LETTERS_TOKENS = 24
@@ -38,13 +40,15 @@ class Thresholds:
     `support`: the least mean log-likelihood per token of the key given the passage. `margin`: the least lead of the key
     over a wrong answer with the passage, in the sum; in the mean per token half of it. `lift`: the least gain of the
     key's log-likelihood that the passage brings. `agreement`, from 0 to 1: the least agreement with the key of the
-    answer a model gives in its own words when it reads the passage (see `readback`).
+    answer a model gives in its own words when it reads the passage (see `readback`). `judgment`: the least lead of
+    "Yes" over "No" where a model that reads the passage is asked whether the key is correct and complete.
     """
 
     support: float = -3.0
     margin: float = 1.5
     lift: float = 3.0
     agreement: float = 0.5
+    judgment: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class Verdict:
     lift: float | None = None
     closed: float | None = None
     letters: tuple[str, str] | None = None
+    judgment: float | None = None
 
 
 class Case(NamedTuple):
@@ -98,23 +103,45 @@ class LikelihoodVerifier:
 
     def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case; a request without reply gives the reason `no reply: ...`."""
-        choices = [tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases]
-        asked = [open_prompt(case.title, case.passage, case.stem) for case in cases]
-        opened = self.model.all_log_likelihoods(list(zip(asked, choices, strict=True)))
-        good = [
-            place for place, one in enumerate(opened) if isinstance(one, Likelihoods) and supported(one, self._limits)
-        ]
-        closed = self.model.all_log_likelihoods([(closed_prompt(cases[place].stem), choices[place]) for place in good])
-        alone = dict(zip(good, closed, strict=True))
-        return [self._verdict(case, opened[place], alone.get(place)) for place, case in enumerate(cases)]
+        choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
+        asked = [judgment_prompt(case.title, case.passage, case.stem, case.key) for case in cases]
+        judged = self._ask(cases, [(prompt, (" Yes", " No")) for prompt in asked])
+        trusted = [case for case in cases if _holds(judged[case], lambda one: _lead(one) >= self._limits.judgment)]
+        opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
+        good = [case for case in trusted if _holds(opened[case], lambda one: supported(one, self._limits))]
+        alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
+        return [self._verdict(case, judged[case], opened.get(case), alone.get(case)) for case in cases]
 
-    def _verdict(self, case: Case, opened: Likelihoods | NoReply, alone: Likelihoods | NoReply | None) -> Verdict:
-        for one in (opened, alone):
+    def _ask(
+        self, cases: Sequence[Case], asked: Sequence[tuple[Prompt, tuple[str, ...]]]
+    ) -> dict[Case, Likelihoods | NoReply]:
+        return dict(zip(cases, self.model.all_log_likelihoods(asked), strict=True))
+
+    def _verdict(
+        self,
+        case: Case,
+        judged: Likelihoods | NoReply,
+        opened: Likelihoods | NoReply | None,
+        alone: Likelihoods | NoReply | None,
+    ) -> Verdict:
+        for one in (judged, opened, alone):
             if isinstance(one, NoReply):
                 return Verdict(f"no reply: {one.reason}")
-        if not isinstance(opened, Likelihoods) or not isinstance(alone, Likelihoods):
-            return Verdict(UNSUPPORTED)
-        return judge(opened, alone, case.wrong, self._limits)
+        lead = round(_lead(judged), 4) if isinstance(judged, Likelihoods) else None
+        if not isinstance(opened, Likelihoods):
+            return Verdict(DOUBTED, judgment=lead)
+        if not isinstance(alone, Likelihoods):
+            return Verdict(UNSUPPORTED, judgment=lead)
+        return replace(judge(opened, alone, case.wrong, self._limits), judgment=lead)
+
+
+def _holds(found: Likelihoods | NoReply, test: Callable[[Likelihoods], bool]) -> bool:
+    return isinstance(found, Likelihoods) and test(found)
+
+
+def _lead(found: Likelihoods) -> float:
+    """By how much the first continuation leads the second, in nats."""
+    return found.sums[0] - found.sums[1]
 
 
 class LetterVerifier:

@@ -277,6 +277,7 @@ class _Writer:
             "lift": found.lift,
             "margin": found.margin,
             "closed_book": found.closed,
+            "judgment": found.judgment,
             **({"read_back": draft.back.answer, "agreement": round(draft.back.agreement, 4)} if draft.back else {}),
             **({"letters": list(found.letters)} if found.letters else {}),
         }

@@ -56,6 +56,7 @@ class Scribe:
 
     name = "scribe"
     context_tokens = 4096
+    trusting = True
 
     def __init__(self, bad: str = "", die_after: int | None = None) -> None:
         self.bad, self.calls, self.die_after = bad, 0, die_after
@@ -91,6 +92,8 @@ class Scribe:
 
     def log_likelihoods(self, prompt, continuations):
         self._count()
+        if tuple(continuations) == (" Yes", " No"):
+            return Likelihoods((-0.1, -5.0) if self.trusting else (-5.0, -0.1), (1, 1), 20)
         sums = [-0.2 if text.strip() in near(prompt) else -8.0 - len(text) / 50 for text in continuations]
         return Likelihoods(tuple(sums), tuple(len(text.split()) for text in continuations), 20)
 
@@ -253,11 +256,36 @@ def test_embeddings_decide_which_wrong_answers_come_near():
 def test_a_passage_that_supports_nothing_yields_nothing():
     class Blind(Scribe):
         def log_likelihoods(self, prompt, continuations):
+            if tuple(continuations) == (" Yes", " No"):
+                return super().log_likelihoods(prompt, continuations)
             return Likelihoods((-9.0,) * len(continuations), (1,) * len(continuations), 5)
 
     written = write(Blind())
     assert written.questions == []
     assert "key not supported by the passage" in {one.reason for one in written.dropped}
+
+
+def test_a_key_that_is_judged_incomplete_is_dropped_with_what_was_measured():
+    class Doubter(Scribe):
+        trusting = False
+
+    written = write(Doubter())
+    assert written.questions == []
+    doubted = [one.question for one in written.dropped if one.reason == "key judged wrong or incomplete"]
+    assert doubted
+    assert {question.metadata["judgment"] for question in doubted} == {-4.9}
+
+
+def test_a_question_that_is_read_to_another_answer_is_dropped_before_wrong_answers_are_sought():
+    class Stray(Scribe):
+        def _reply(self, prompt):
+            return "nothing of the kind" if '"""' in prompt.user else super()._reply(prompt)
+
+    written = write(Stray())
+    assert written.questions == []
+    astray = [one.question for one in written.dropped if one.reason == "the passage is read to another answer"]
+    assert {(one.metadata["read_back"], one.metadata["agreement"]) for one in astray} == {("nothing of the kind", 0.0)}
+    assert all(len(one.choices) == 1 for one in astray)
 
 
 def test_an_empty_corpus_yields_an_empty_exam():

@@ -40,6 +40,10 @@ class Lookup:
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         time.sleep(PAUSE / 10)
+        if tuple(continuations) == (" Yes", " No"):
+            passage, _, asked = prompt.user.rpartition('"""')
+            key = re.findall(r"^Proposed answer: (.*)$", asked, re.MULTILINE)[-1]
+            return Likelihoods((-0.1, -4.0) if key in passage else (-4.0, -0.1), (1, 1), self.count_tokens(prompt.user))
         tokens = tuple(max(1, self.count_tokens(one)) for one in continuations)
         sums = tuple(-n * self._cost(prompt, one) for n, one in zip(tokens, continuations, strict=True))
         return Likelihoods(sums, tokens, self.count_tokens(prompt.user))
@@ -64,7 +68,7 @@ class Lookup:
 
     def _answer(self, prompt: Prompt) -> str:
         """What stands in the passage where the question, made by `_question`, says that something is hidden."""
-        _, passage, asked = prompt.user.split('"""')
+        passage, _, asked = prompt.user.partition('"""')[2].rpartition('"""')
         before, _, after = asked.partition("fit where it says ")[2].partition(HIDDEN)
         around = re.escape(before[-20:]) + "(.+?)" + re.escape(after.split("?")[0][:12])
         found = re.search(around, " ".join(passage.split()))
