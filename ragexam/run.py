@@ -272,11 +272,11 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
             f"{config.corpus.source}: {len(written.questions)} questions survived and the pool takes {config.pool}; "
             "wanted more text or a smaller pool"
         )
-    exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
-    if not exam:
+    if not written.questions:
         reasons = Counter(lost.reason.partition(":")[0] for lost in written.dropped).most_common(3)
         why = ", ".join(f"{count} {reason}" for reason, count in reasons) or "nothing was written"
         raise ValueError(f"{config.corpus.source}: no question survived ({why}); wanted more text or another writer")
+    exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)
     write_exam(folder.exam, exam)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from exam_gen.model import Likelihoods, Prompt
-from exam_gen.spans import spans
 
-HIDDEN = "something hidden"
+# The command line loads this file by its folder, so that the tests' own package has to be found first.
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.rag.scripted_author import author
+
 PAUSE = float(os.environ.get("EXAMINEE_SECONDS", "0"))
 
 
@@ -36,7 +40,7 @@ class Lookup:
         seed: int = 0,
     ) -> list[str]:
         time.sleep(PAUSE)
-        return [self._reply(prompt) for prompt in prompts]
+        return [author(prompt.user) for prompt in prompts]
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         time.sleep(PAUSE / 10)
@@ -52,27 +56,6 @@ class Lookup:
         luck = lot(self.name, prompt.user, continuation)
         seen = continuation.strip().lower() in prompt.user.lower()
         return 0.3 + luck / 10 if seen and lot(self.name, prompt.user) > self._blunders else 4 + luck
-
-    def _reply(self, prompt: Prompt) -> str:
-        if "Right answer: " in prompt.user:
-            words = prompt.user.rsplit("Right answer: ", 1)[1].split()
-            return "; ".join(" ".join(word[::-1] + letter for word in words) for letter in "uvwx")
-        return self._answer(prompt) if '"""' in prompt.user else self._question(prompt)
-
-    def _question(self, prompt: Prompt) -> str:
-        title = re.findall(r"^Topic: (.*)$", prompt.user, re.MULTILINE)[-1]
-        sentence = re.findall(r"^Sentence: (.*)$", prompt.user, re.MULTILINE)[-1]
-        key = next((one.text for one in reversed(spans(sentence)) if one.start > 0 and one.end < 120), "")
-        said = sentence.replace(key, HIDDEN, 1) if key else sentence
-        return f" Which words about {title} fit where it says {said[:120]}?\nAnswer: {key}"
-
-    def _answer(self, prompt: Prompt) -> str:
-        """What stands in the passage where the question, made by `_question`, says that something is hidden."""
-        passage, _, asked = prompt.user.partition('"""')[2].rpartition('"""')
-        before, _, after = asked.partition("fit where it says ")[2].partition(HIDDEN)
-        around = re.escape(before[-20:]) + "(.+?)" + re.escape(after.split("?")[0][:12])
-        found = re.search(around, " ".join(passage.split()))
-        return found.group(1) if before and found else "nothing"
 
 
 def lot(*parts: str) -> float:

@@ -1,0 +1,36 @@
+"""A scripted writer of exams: hides words of a sentence, finds them again in the passage, and spells wrong answers."""
+
+from __future__ import annotations
+
+import re
+
+from exam_gen.spans import spans
+
+HIDDEN = "something hidden"
+
+
+def author(asked: str) -> str:
+    """The reply to a request for a question, for an answer from a passage, or for wrong answers."""
+    if "Right answer: " in asked:
+        words = asked.rsplit("Right answer: ", 1)[1].split("\n")[0].split()
+        return "; ".join(" ".join(word[::-1] + letter for word in words) for letter in "uvwx")
+    return _answer(asked) if '"""' in asked else _question(asked)
+
+
+def _question(asked: str) -> str:
+    title = re.findall(r"^Topic: (.*)$", asked, re.MULTILINE)[-1]
+    sentence = re.findall(r"^Sentence: (.*)$", asked, re.MULTILINE)[-1]
+    key = next((one.text for one in reversed(spans(sentence)) if one.start > 0 and one.end < 120), "")
+    said = sentence.replace(key, HIDDEN, 1) if key else sentence
+    return f" Which words about {title} fit where it says {said[:120]}?\nAnswer: {key}"
+
+
+def _answer(asked: str) -> str:
+    """What stands in the passage where the question, made by `_question`, says that something is hidden."""
+    passage, _, rest = asked.partition('"""')[2].rpartition('"""')
+    gap = HIDDEN if HIDDEN in rest else "____"
+    before, _, after = re.search(r"Question: (.*)", rest).group(1).partition(gap)  # type: ignore[union-attr]
+    before = re.split(r'fit where it says |statement "', before)[-1]
+    around = re.escape(before[-20:]) + "(.+?)" + re.escape(re.split(r"\?|\"\?", after)[0][:12])
+    found = re.search(around, " ".join(passage.split()))
+    return found.group(1) if before and found else "nothing"
