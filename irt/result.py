@@ -248,6 +248,11 @@ class Fit:
         centre = float(draws.mean()) if point is None or self.method == "nuts" else point
         return Estimate(centre, float(draws.std(ddof=1)), float(low), float(high), float(np.mean(draws > 0)))
 
+    def spans(self, name: str) -> Floats:
+        """Widths `[N]` of the intervals of a quantity drawn."""
+        low, high = np.quantile(self.draws[name], self._tails, axis=0)
+        return np.asarray(high - low)
+
     def thinned(self, count: int) -> dict[str, Floats]:
         """At most `count` draws, evenly spaced."""
         total = len(self.draws["a"])

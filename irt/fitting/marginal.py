@@ -72,8 +72,10 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     few = own and len(problem.attempts) < FEW_STUDENTS
     found = estimate(table, problem, settings.given_priors or few, progress)
     x, state = found.climb.state.x, found.climb.state
-    items, errors = to_items(x), item_errors(x, _freed(found))
-    draws = draw(table, state, found.climb.nodes, found.curvature, found.ability_slopes, found.fixed, settings.seed)
+    covariance = _freed(found)
+    items, errors = to_items(x), item_errors(x, covariance)
+    nodes, fixed = found.climb.nodes, found.fixed
+    draws = draw(table, state, nodes, found.curvature, covariance, found.ability_slopes, fixed, settings.seed)
     parameters = x.size - sum(SHARED[problem.model]) * (x.shape[1] - 1)
     rows = {"theta": state.mean[table.row_of]}
     spread = {"theta": state.sd[table.row_of]}

@@ -8,8 +8,10 @@ from scipy.optimize import minimize
 
 import irt
 from irt import kernels
+from irt.joining import join
 from irt.kernels import ItemParameters
-from irt.linking import METHODS, Constants, constants, join, link, rescale
+from irt.lines import METHODS, Constants, constants, rescale
+from irt.linking import link
 from tests.irt.calibrated_fit import calibrated
 
 LINE = Constants(1.3, -0.6)
