@@ -99,7 +99,8 @@ class Fit:
             return self._graded_items(columns, self.graded)
         for name in "abcd":
             columns |= self._columns(name, self.draws[name], self.point[name])
-        return pd.DataFrame(columns).join(tables.item_fit(self.data, self.parameters, self.chance))
+        table = pd.DataFrame(columns).join(tables.item_fit(self.data, self.parameters, self.chance))
+        return self._with_weak_items(table)
 
     @cached_property
     def abilities(self) -> pd.DataFrame:
@@ -298,7 +299,13 @@ class Fit:
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
         fit = graded_tables.item_fit(self.data, self.draws["theta"].mean(axis=0), items)
-        return pd.DataFrame(columns | {"top": items.top}).join(fit)
+        return self._with_weak_items(pd.DataFrame(columns | {"top": items.top}).join(fit))
+
+    def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
+        a, error, low, high = (table[name].to_numpy(float) for name in ("a", "a_sd", "b_low", "b_high"))
+        # Where a slope is positive by the model, its error says nothing about the other side of 0.
+        error = error if self.method == "mml" else np.zeros_like(error)
+        return tables.flag_weak(table, a, error, high - low, self._tails)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         sd, low, high = tables.spread(draws, self._tails)
