@@ -51,7 +51,7 @@ class Information:
         return np.asarray(1.0 / np.sqrt(np.maximum(self.total, 1e-12)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """A fitted model. `draws` maps a quantity's name to draws `[D, ...]`, chains in order along the first axis.
 
@@ -85,6 +85,11 @@ class Fit:
     seconds: Mapping[str, float]
     model_choice: tuple[Mapping[str, float | int | str], ...] = field(default=())
     errors: Mapping[str, Floats] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.data.students)} students x {len(self.data.items)} items"
+        state = "converged" if self.converged else "NOT CONVERGED"
+        return f"Fit({self.model} by {self.method}, {size}, reliability {self.reliability:.3f}, {state})"
 
     @cached_property
     def items(self) -> pd.DataFrame:
