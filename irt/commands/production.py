@@ -141,7 +141,9 @@ def _fit_lines(result: Fit, out: Path | None) -> str:
     if "bic" in result.diagnostics:
         lines[0] += f", AIC {result.diagnostics['aic']:.1f}, BIC {result.diagnostics['bic']:.1f}"
         if result.diagnostics.get("items_held_by_priors"):
-            lines[0] += f" (not comparable: priors hold {result.diagnostics['items_held_by_priors']} items)"
+            lines[0] += (
+                f" (they compare with no other fit: priors hold {result.diagnostics['items_held_by_priors']} items)"
+            )
         lines.append(_excerpt(result, "items", out))
     lines.append(_excerpt(result, "components" if result.design.terms else "abilities", out))
     return "\n".join(lines)

@@ -119,7 +119,7 @@ def item_misfit(ax: Axes, table: pd.DataFrame) -> None:
             ax.plot(part["difficulty"], part["z"], marker, color=colour, markersize=4 if flag else 3,
                     alpha=1.0 if flag else 0.6, label=f"{word} ({len(part)})")  # fmt: skip
     ax.axhline(0, color=FAINT, linewidth=0.7)
-    worst = table[table["flag"] != ""].assign(size=table["z"].abs()).sort_values("size", ascending=False)
+    worst = table[table["flag"] != ""].sort_values("z", key=np.abs, ascending=False)
     ax.margins(x=0.08, y=0.1)
     bottom, top = ax.get_ylim()
     ax.set_ylim(min(bottom, -_USUAL), max(top, _USUAL))
