@@ -307,10 +307,9 @@ class Fit:
         return self._with_weak_items(pd.DataFrame(columns | {"top": items.top}).join(fit))
 
     def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
-        a, error, low, high = (table[name].to_numpy(float) for name in ("a", "a_sd", "b_low", "b_high"))
         # Where a slope is positive by the model, its error says nothing about the other side of 0.
-        error = error if self.method == "mml" else np.zeros_like(error)
-        return tables.flag_weak(table, a, error, high - low, self._tails)
+        error = table["a_sd"].to_numpy(float) * (self.method == "mml")
+        return tables.flag_weak(table, self.data, error, self._tails)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         sd, low, high = tables.spread(draws, self._tails)

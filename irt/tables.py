@@ -46,16 +46,16 @@ def item_fit(data: ResponseMatrix, items: ItemParameters, chance: Floats) -> pd.
     )
 
 
-def flag_weak(
-    table: pd.DataFrame, a: Floats, a_error: Floats, b_span: Floats, tails: tuple[float, float]
-) -> pd.DataFrame:
+def flag_weak(table: pd.DataFrame, data: ResponseMatrix, a_error: Floats, tails: tuple[float, float]) -> pd.DataFrame:
     """`table` with the flag "hardly discriminates" for items whose answers vary.
 
-    It marks a discrimination `a` `[I]` whose normal interval of error `a_error` includes 0, or an interval of the
-    difficulty that is wider (`b_span`) than the abilities of all but one in 15,000 students, from -4 to 4.
+    It marks a discrimination whose normal interval, of error `a_error` `[I]`, includes 0, and a difficulty whose
+    interval is wider than the abilities of all but one in 15,000 students, from -4 to 4.
     """
-    weak = (np.abs(a) <= ndtri(tails[1]) * a_error) | (b_span > ABILITIES)
-    constant = table["flags"].str.contains("all correct|all wrong").to_numpy()
+    a, low, high = (table[name].to_numpy(float) for name in ("a", "b_low", "b_high"))
+    weak = (np.abs(a) <= ndtri(tails[1]) * a_error) | (high - low > ABILITIES)
+    share = data.scores if data.trials is None else data.proportions
+    constant = np.nanmin(share, axis=0) == np.nanmax(share, axis=0)
     words = [
         "; ".join(filter(None, (said, HARDLY))) if bad else said
         for said, bad in zip(table["flags"], weak & ~constant, strict=True)
