@@ -32,9 +32,9 @@ def item_curve(fit: Fit, item: str, theta: Sequence[float] | Floats = GRID, grou
     """The posterior of P(correct) over ability, and shares observed in `groups` of students of similar ability.
 
     Groups are of about equal size by the ability expected from the other items, so that an answer does not choose its
-    own group; students of equal ability stay together, so that there may be fewer groups. Their intervals are Jeffreys'
-    (Brown, Cai & DasGupta 2001) at the fit's level. Students not asked are left out. Raises ValueError for an unknown
-    item.
+    own group; students of equal ability stay together, so that there may be fewer groups. In a short exam expected
+    abilities lie close together, and the shares rise less steeply than the curve. Their intervals are Jeffreys' (Brown,
+    Cai & DasGupta 2001) at the fit's level. Students not asked are left out. Raises ValueError for an unknown item.
     """
     fit.require_right_or_wrong("an item curve")
     if item not in fit.data.items:
