@@ -92,12 +92,14 @@ def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Pa
         write_tables(out, {"items": found.items, "abilities": found.abilities, "drift": found.drift})
     record: dict[str, Any] = {"method": method, "slope": found.slope._asdict(), "intercept": found.intercept._asdict()}
     record |= {"scatter": found.scatter, "anchors": list(found.anchors), "dropped": list(found.dropped)}
+    record["undetermined"] = list(found.undetermined)
     record |= {"interval": found.interval, "drift": rows(found.drift), "abilities": rows(found.abilities)}
     lines = [
         f"theta_A = {found.slope.estimate:.3f} theta_B {found.intercept.estimate:+.3f}   ({method}, "
         f"{len(found.anchors)} anchors, scatter {found.scatter:.2f})",
         f"slope {interval(found.slope)}, intercept {interval(found.intercept)}",
         f"left out for drift: {', '.join(found.dropped) or 'none'}",
+        *([f"difficulty not determined: {', '.join(found.undetermined)}"] if found.undetermined else []),
         excerpt(found.abilities, kept(out, "abilities.csv")),
     ]
     return Said(finite(record), "\n".join(lines))
