@@ -42,10 +42,10 @@ def read_responses(
     """Read answers from a `.csv` (`.csv.gz`) or `.parquet` file, or from a DataFrame.
 
     Long tables have the columns `student,item,score`, optionally `trials`, and facet columns; any other table is wide:
-    the first column holds the student, every further one an item. In a long table `facets=None` takes every further
-    column as a facet, in a wide table facets must be named. An empty score, or `NA`, means the item was not asked.
-    Rows that repeat a (student, item) pair with the same score are counted once and noted; rows that disagree are an
-    error. Spaces around names and ids do not count.
+    the first column holds the student, every further one an item. Where the first holds scores, too, rows are numbered.
+    In a long table `facets=None` takes every further column as a facet, in a wide table facets must be named. An empty
+    score, or `NA`, means the item was not asked. Rows that repeat a (student, item) pair with the same score are
+    counted once and noted; rows that disagree are an error. Spaces around names and ids do not count.
     `graded=True` reads ratings, whole numbers from 0 to `top`: one number or one per item, by default the column `top`
     of a long table, else the largest score an item got. `for_scoring` takes a table from which nothing is to be
     estimated: a single student, and items that nobody was asked. Raises FileNotFoundError or a one-line ValueError
@@ -205,6 +205,12 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ra
     if not len(table) or len(columns) < 2:
         raise ValueError(f"{source.path}: no answers; a student column and item columns were wanted")
     rows = table.index.to_numpy()
+    notes: tuple[str, ...] = ()
+    if _only_scores(table[columns[0]], ratings.graded):
+        table = pd.concat([pd.Series(np.arange(1, len(table) + 1), table.index, dtype=str), table], axis=1)
+        columns = ["student", *columns]
+        table.columns = pd.Index(columns)
+        notes = ("No column names the students; rows are numbered from 1.",)
     _require_filled(table[columns[0]], rows, columns[0] or "student", source)
     students, student_of = _first_appearance(table[columns[0]])
     if len(students) < len(table):
@@ -220,7 +226,14 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ra
     scores = _parse_scores(cells.ravel(), np.repeat(rows, len(items)), source, None, highest).reshape(cells.shape)
     facet_table = _facets_of(table, list(facets), students, student_of, rows, source) if facets else None
     tops = None if limits is None else _known_top(limits, scores)
-    return ResponseMatrix(scores, students, tuple(items), None, facet_table, (), tops)
+    return ResponseMatrix(scores, students, tuple(items), None, facet_table, notes, tops)
+
+
+def _only_scores(column: pd.Series, graded: bool) -> bool:
+    """Whether the first column of a wide table is an item: nothing but scores, and some of them again."""
+    values = column.str.strip()
+    scores = values.str.fullmatch(r"\d{1,3}" if graded else "[01]") | values.isin(BLANK)
+    return bool(scores.all() and values.duplicated().any())
 
 
 def _known_top(limits: Floats, scores: Floats) -> np.ndarray:
