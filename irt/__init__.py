@@ -6,7 +6,8 @@ from irt.design import connected_students
 from irt.estimation import fit
 from irt.graded import GradedParameters
 from irt.graded_simulation import GradedSimulation, GradedTruth, simulate_graded
-from irt.linking import Link, join, link
+from irt.joining import join
+from irt.linking import Link, link
 from irt.model import Priors
 from irt.power import Power, detectable_gap, power
 from irt.reading import read_responses, write_responses

@@ -7,22 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import beta
 
 from irt import kernels, tables
-from irt.residuals import item_mean_squares
+from irt.checks.residual_fit import item_residuals
+from irt.residuals import expected_abilities
 from irt.responses import Floats
 from irt.result import BAND_DRAWS, Fit
 from irt.selecting.selection import Pruned
 
 GRID = np.linspace(-3.5, 3.5, 71)
-UNUSUAL = 2.576
-"""Standard deviations from its expectation at which a mean square is flagged (two-sided 1 %)."""
-MEAN_SQUARES = ("infit", "outfit", "infit_z", "outfit_z")
+MEAN_SQUARES = ("infit", "outfit", "infit_z", "outfit_z", "z")
 
 
 class ItemCurve(NamedTuple):
-    """`curve`: `theta, mean, low, high`; `observed`: `theta, share, low, high, students` per group of students."""
+    """`curve`: `item, theta, mean, low, high`; `observed`, by group: `theta, share, low, high, students`."""
 
     curve: pd.DataFrame
     observed: pd.DataFrame
@@ -31,8 +31,10 @@ class ItemCurve(NamedTuple):
 def item_curve(fit: Fit, item: str, theta: Sequence[float] | Floats = GRID, groups: int = 6) -> ItemCurve:
     """The posterior of P(correct) over ability, and shares observed in `groups` of students of similar ability.
 
-    Groups are of equal size by estimated ability; their intervals are Jeffreys' (Brown, Cai & DasGupta 2001) at the
-    fit's level. Students not asked are left out. Raises ValueError for an unknown item.
+    Groups are of about equal size by the ability expected from the other items, so that an answer does not choose its
+    own group; students of equal ability stay together, so that there may be fewer groups. In a short exam expected
+    abilities lie close together, and the shares rise less steeply than the curve. Their intervals are Jeffreys' (Brown,
+    Cai & DasGupta 2001) at the fit's level. Students not asked are left out. Raises ValueError for an unknown item.
     """
     fit.require_right_or_wrong("an item curve")
     if item not in fit.data.items:
@@ -42,7 +44,7 @@ def item_curve(fit: Fit, item: str, theta: Sequence[float] | Floats = GRID, grou
     draws = fit.thinned(BAND_DRAWS)
     curves = kernels.probability(grid, *(draws[name][:, index, None] for name in "abcd"))
     low, high = np.quantile(curves, _tails(fit), axis=0)
-    table = pd.DataFrame({"theta": grid, "mean": curves.mean(axis=0), "low": low, "high": high})
+    table = pd.DataFrame({"item": item, "theta": grid, "mean": curves.mean(axis=0), "low": low, "high": high})
     return ItemCurve(table, _observed(fit, index, groups))
 
 
@@ -101,15 +103,16 @@ def pruning_gains(pruned: Pruned) -> pd.DataFrame:
 
 
 def item_misfit(fit: Fit) -> pd.DataFrame:
-    """`item, difficulty, infit, outfit, infit_z, outfit_z, flag`; `flag` says in words what is unusual, else is empty.
+    """`item, difficulty, infit, outfit, infit_z, outfit_z, z, flag`, with the verdict of `irt.checks.item_residuals`.
 
-    The numbers of `irt.checks.item_residuals`: mean squares, and standardised by the cube root (Wright & Masters 1982).
-    Above 0, the item contradicts the order of students, below, it follows it too closely.
+    `z` is the more extreme mean square against those of tables the model made: above 0, the item contradicts the order
+    of students, below, it follows it too closely. `flag` is `erratic` or `too regular` where the check flags.
     """
     fit.require_right_or_wrong("the misfit of items")
-    found = item_mean_squares(fit.data, fit.parameters)
-    columns = {name: np.where(found.known, getattr(found, name), np.nan) for name in MEAN_SQUARES}
-    flags = _misfit_words(columns["infit_z"], columns["outfit_z"])
+    found = item_residuals(fit.data, fit.parameters, seed=fit.seed)
+    columns = {name: found[name].to_numpy(float, na_value=np.nan) for name in MEAN_SQUARES}
+    words = np.where(columns["z"] > 0, "erratic", "too regular")
+    flags = np.where(found["flag"].to_numpy(bool), words, "")
     return pd.DataFrame({"item": list(fit.data.items), "difficulty": fit.point["b"], **columns, "flag": flags})
 
 
@@ -142,10 +145,10 @@ def score_distribution(fit: Fit, bins: int = 12, seed: int | None = None) -> pd.
 
 def _observed(fit: Fit, index: int, groups: int) -> pd.DataFrame:
     asked = np.flatnonzero(fit.data.asked[:, index])
-    theta = fit.draws["theta"].mean(axis=0)
-    order = asked[np.argsort(theta[asked], kind="stable")]
+    theta = expected_abilities(fit.data, fit.parameters, without=index)
     rows = []
-    for part in np.array_split(order, min(groups, len(order))):
+    for place in _groups(theta[asked], groups):
+        part = asked[place]
         right = float(fit.data.successes[part, index].sum())
         wrong = float(fit.data.attempts[part, index].sum()) - right
         low, high = np.asarray(beta.ppf(_tails(fit), right + 0.5, wrong + 0.5))
@@ -161,16 +164,16 @@ def _observed(fit: Fit, index: int, groups: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["theta", "share", "low", "high", "students"])
 
 
+def _groups(theta: Floats, groups: int) -> list[NDArray[np.int64]]:
+    """Places of students in at most so many groups of about equal size, in rising order; equal values stay together."""
+    _, value, count = np.unique(theta.round(9), return_inverse=True, return_counts=True)
+    middle = (np.cumsum(count) - count / 2) / len(theta)
+    group = np.floor(groups * middle).astype(np.int64)[value]
+    return [np.flatnonzero(group == one) for one in np.unique(group)]
+
+
 def _located(table: pd.DataFrame, name: str) -> dict[str, pd.Series]:
     return {"location": table[name], "low": table[f"{name}_low"], "high": table[f"{name}_high"]}
-
-
-def _misfit_words(infit_z: Floats, outfit_z: Floats) -> list[str]:
-    words = []
-    for pair in zip(infit_z, outfit_z, strict=True):
-        largest = max(pair, key=abs)
-        words.append("erratic" if largest > UNUSUAL else "too regular" if largest < -UNUSUAL else "")
-    return words
 
 
 def _span(observed: Floats, replicas: Floats) -> tuple[float, float]:

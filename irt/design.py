@@ -217,6 +217,16 @@ def _require_no_alias(terms: Sequence[Term]) -> None:
                     )
 
 
+def _first_gap(term: Term) -> str:
+    """The first combination of an interaction's levels that no student has, in words; empty where there is none."""
+    cells = np.bincount(term.level_of, minlength=len(term.levels))
+    if len(term.facets) < 2 or cells.all():
+        return ""
+    count = int((cells == 0).sum())
+    first = term.levels[int(np.argmin(cells))]
+    return f" (no student has '{first}'" + (f", nor {count - 1} further combinations)" if count > 1 else ")")
+
+
 def _require_rank(terms: Sequence[Term]) -> None:
     if not terms:
         return
@@ -229,5 +239,5 @@ def _require_rank(terms: Sequence[Term]) -> None:
             kind = "covariate" if term.smooth else "interaction" if len(term.facets) > 1 else "facet"
             raise ValueError(
                 f"{kind} '{term.name}' cannot be estimated: its effects are confounded with those of the facets before "
-                "it (combinations of levels are missing); leave it out"
+                f"it{_first_gap(term)}; leave it out"
             )

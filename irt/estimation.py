@@ -91,7 +91,11 @@ def fit(
 
 
 def choose_by_bic(fits: Sequence[Fit]) -> Fit:
-    """The fit of marginal likelihood with the smallest BIC (Schwarz 1978; the sample is the students)."""
+    """The fit of marginal likelihood with the smallest BIC (Schwarz 1978; the sample is the students).
+
+    The BIC of estimates held by priors is above that of the maximum: such a model may win, but may not be ruled out,
+    which the reason says.
+    """
     rows: list[dict[str, float | int | str]] = []
     for candidate in fits:
         said = {name: candidate.diagnostics[name] for name in ("parameters", "aic", "bic")}
@@ -99,6 +103,9 @@ def choose_by_bic(fits: Sequence[Fit]) -> Fit:
     best = int(np.argmin([float(row["bic"]) for row in rows]))
     listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in rows)
     reason = f"Chose {fits[best].model} by the smallest BIC ({listed})."
+    unsure = [each.model for each in fits if each.diagnostics["items_held_by_priors"] and each is not fits[best]]
+    if unsure:
+        reason += f" Priors hold items of {', '.join(unsure)}, so its maximum may be better: that is not ruled out."
     return replace(fits[best], model_choice=tuple(rows), warnings=(*fits[best].warnings, reason))
 
 

@@ -14,6 +14,8 @@ from irt.files import replacing, require_file
 from irt.responses import LARGEST_TOP, MOST_TRIALS, Floats, ResponseMatrix, require_matrix
 
 LONG = ("student", "item", "score")
+BLANK = ("", "NA")
+"""Scores of items that were not asked, as spreadsheets and R write them; `nan` more often is a program's fault."""
 Top = int | Mapping[str, int]
 """Highest score of a rating: one number, or one per item."""
 
@@ -40,12 +42,12 @@ def read_responses(
     """Read answers from a `.csv` (`.csv.gz`) or `.parquet` file, or from a DataFrame.
 
     Long tables have the columns `student,item,score`, optionally `trials`, and facet columns; any other table is wide:
-    the first column holds the student, every further one an item. In a long table `facets=None` takes every further
-    column as a facet, in a wide table facets must be named. An empty score means the item was not asked. Rows that
-    repeat a (student, item) pair with the same score are counted once and noted; rows that disagree are an error.
-    Spaces around names and ids do not count.
+    the first column holds the student, every further one an item. Where the first holds scores, too, rows are numbered.
+    In a long table `facets=None` takes every further column as a facet, in a wide table facets must be named. An empty
+    score, or `NA`, means the item was not asked. Rows that repeat a (student, item) pair with the same score are
+    counted once and noted; rows that disagree are an error. Spaces around names and ids do not count.
     `graded=True` reads ratings, whole numbers from 0 to `top`: one number or one per item, by default the column `top`
-    of a long table, else the largest score in the table. `for_scoring` takes a table from which nothing is to be
+    of a long table, else the largest score an item got. `for_scoring` takes a table from which nothing is to be
     estimated: a single student, and items that nobody was asked. Raises FileNotFoundError or a one-line ValueError
     `file:line: found; wanted` (of a DataFrame, the row counted from 1).
     """
@@ -190,7 +192,7 @@ def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | Non
         flat[student_of[cells] * len(items) + item_of[cells]] = trials[cells]
         trial_grid = flat.reshape(shape)
     facet_table = _facets_of(table, wanted, students, student_of, rows, source) if wanted else None
-    tops = None if limits is None else _known_top(limits, scores)
+    tops = None if limits is None else _known_top(limits, grid.reshape(shape))
     return ResponseMatrix(grid.reshape(shape), students, items, trial_grid, facet_table, notes, tops)
 
 
@@ -203,6 +205,12 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ra
     if not len(table) or len(columns) < 2:
         raise ValueError(f"{source.path}: no answers; a student column and item columns were wanted")
     rows = table.index.to_numpy()
+    notes: tuple[str, ...] = ()
+    if _only_scores(table[columns[0]], ratings.graded):
+        table = pd.concat([pd.Series(np.arange(1, len(table) + 1), table.index, dtype=str), table], axis=1)
+        columns = ["student", *columns]
+        table.columns = pd.Index(columns)
+        notes = ("No column names the students; rows are numbered from 1.",)
     _require_filled(table[columns[0]], rows, columns[0] or "student", source)
     students, student_of = _first_appearance(table[columns[0]])
     if len(students) < len(table):
@@ -218,13 +226,19 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ra
     scores = _parse_scores(cells.ravel(), np.repeat(rows, len(items)), source, None, highest).reshape(cells.shape)
     facet_table = _facets_of(table, list(facets), students, student_of, rows, source) if facets else None
     tops = None if limits is None else _known_top(limits, scores)
-    return ResponseMatrix(scores, students, tuple(items), None, facet_table, (), tops)
+    return ResponseMatrix(scores, students, tuple(items), None, facet_table, notes, tops)
+
+
+def _only_scores(column: pd.Series, graded: bool) -> bool:
+    """Whether the first column of a wide table is an item: nothing but scores, and some of them again."""
+    values = column.str.strip()
+    scores = values.str.fullmatch(r"\d{1,3}" if graded else "[01]") | values.isin(BLANK)
+    return bool(scores.all() and values.duplicated().any())
 
 
 def _known_top(limits: Floats, scores: Floats) -> np.ndarray:
-    """Highest scores `[I]`, the largest score of the table where nothing was told."""
-    seen = max(float(np.nanmax(scores, initial=1.0)), 1.0)
-    return np.where(np.isfinite(limits), limits, seen)
+    """Highest scores `[I]`, the largest that an item `[S, I]` got where nothing was told, at least 1."""
+    return np.where(np.isfinite(limits), limits, np.maximum(np.nanmax(scores, axis=0, initial=1.0), 1.0))
 
 
 def _require_filled(column: pd.Series, rows: np.ndarray, name: str, source: _Source) -> None:
@@ -259,7 +273,7 @@ def _parse_scores(
     text: np.ndarray, rows: np.ndarray, source: _Source, trials: Floats | None, highest: Floats | None = None
 ) -> Floats:
     stripped = pd.Series(text, dtype=object).str.strip()
-    blank = (stripped == "").to_numpy()
+    blank = stripped.isin(BLANK).to_numpy()
     values = pd.to_numeric(stripped.where(~blank, "0"), errors="coerce").to_numpy(dtype=np.float64, copy=True)
     limit = np.ones_like(values) if trials is None else trials
     limit = limit if highest is None else highest
@@ -284,7 +298,7 @@ def _wanted(found: float, counted: bool, highest: float | None, limit: float) ->
 def _parse_trials(table: pd.DataFrame, rows: np.ndarray, source: _Source) -> Floats:
     """Trials of each row, 1 where neither they nor a score is given."""
     column = table["trials"].str.strip()
-    unasked = ((column == "") & (table["score"].str.strip() == "")).to_numpy()
+    unasked = (column.isin(BLANK) & table["score"].str.strip().isin(BLANK)).to_numpy()
     values = pd.to_numeric(column.where(~unasked, "1"), errors="coerce").to_numpy(dtype=np.float64)
     bad = ~((values >= 1) & (values == np.round(values)) & (values <= MOST_TRIALS))
     if bad.any():

@@ -87,7 +87,7 @@ def item_mean_squares(data: ResponseMatrix, items: ItemParameters) -> MeanSquare
     Each student is placed at the expected ability a posteriori (EAP) under a Normal(0, 1) population, as in mirt's
     `itemfit`. Large tables are worked on in blocks.
     """
-    theta = _expected_abilities(data, items)
+    theta = expected_abilities(data, items)
     parts = []
     for columns in blocks(len(data.items), len(data.students)):
         k, n = counts(data, slice(None), columns)
@@ -110,11 +110,20 @@ def counts(data: ResponseMatrix, rows: slice, columns: slice) -> tuple[Floats, F
     return np.where(asked, scores, 0.0), np.where(asked, trials, 0.0)
 
 
-def _expected_abilities(data: ResponseMatrix, items: ItemParameters) -> Floats:
+def expected_abilities(data: ResponseMatrix, items: ItemParameters, without: int | None = None) -> Floats:
+    """Expected abilities a posteriori `[S]` under Normal(0, 1) at the items' parameters.
+
+    `without` leaves out the answers to the item in that place.
+    """
     most = 1.0 if data.trials is None else np.nanmax(np.where(data.asked, data.trials, 1.0), axis=0)
     nodes = nodes_for(items, most)
-    rows = blocks(len(data.students), max(len(data.items), len(nodes)))
-    return np.concatenate([posterior(*counts(data, row, slice(None)), items, nodes).mean for row in rows])
+    found = []
+    for row in blocks(len(data.students), max(len(data.items), len(nodes))):
+        successes, attempts = counts(data, row, slice(None))
+        if without is not None:
+            successes[:, without] = attempts[:, without] = 0.0
+        found.append(posterior(successes, attempts, items, nodes).mean)
+    return np.concatenate(found)
 
 
 def _cube_root(value: Floats, sd: Floats) -> Floats:

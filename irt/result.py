@@ -51,7 +51,7 @@ class Information:
         return np.asarray(1.0 / np.sqrt(np.maximum(self.total, 1e-12)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """A fitted model. `draws` maps a quantity's name to draws `[D, ...]`, chains in order along the first axis.
 
@@ -86,6 +86,11 @@ class Fit:
     model_choice: tuple[Mapping[str, float | int | str], ...] = field(default=())
     errors: Mapping[str, Floats] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        size = f"{len(self.data.students)} students x {len(self.data.items)} items"
+        state = "converged" if self.converged else "NOT CONVERGED"
+        return f"Fit({self.model} by {self.method}, {size}, reliability {self.reliability:.3f}, {state})"
+
     @cached_property
     def items(self) -> pd.DataFrame:
         """One row per item: `item`, `a b c d` each with `_sd _low _high`, infit, outfit, point_biserial, flags.
@@ -99,7 +104,8 @@ class Fit:
             return self._graded_items(columns, self.graded)
         for name in "abcd":
             columns |= self._columns(name, self.draws[name], self.point[name])
-        return pd.DataFrame(columns).join(tables.item_fit(self.data, self.parameters, self.chance))
+        table = pd.DataFrame(columns).join(tables.item_fit(self.data, self.parameters, self.chance))
+        return self._with_weak_items(table)
 
     @cached_property
     def abilities(self) -> pd.DataFrame:
@@ -248,6 +254,11 @@ class Fit:
         centre = float(draws.mean()) if point is None or self.method == "nuts" else point
         return Estimate(centre, float(draws.std(ddof=1)), float(low), float(high), float(np.mean(draws > 0)))
 
+    def spans(self, name: str) -> Floats:
+        """Widths `[N]` of the intervals of a quantity drawn."""
+        low, high = np.quantile(self.draws[name], self._tails, axis=0)
+        return np.asarray(high - low)
+
     def thinned(self, count: int) -> dict[str, Floats]:
         """At most `count` draws, evenly spaced."""
         total = len(self.draws["a"])
@@ -293,7 +304,12 @@ class Fit:
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
         fit = graded_tables.item_fit(self.data, self.draws["theta"].mean(axis=0), items)
-        return pd.DataFrame(columns | {"top": items.top}).join(fit)
+        return self._with_weak_items(pd.DataFrame(columns | {"top": items.top}).join(fit))
+
+    def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
+        # Where a slope is positive by the model, its error says nothing about the other side of 0.
+        error = table["a_sd"].to_numpy(float) * (self.method == "mml")
+        return tables.flag_weak(table, self.data, error, self._tails)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         sd, low, high = tables.spread(draws, self._tails)

@@ -8,11 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from irt.design import Design
 from irt.kernels import ItemParameters, probability
 from irt.residuals import blocks, counts, item_mean_squares
 from irt.responses import Floats, ResponseMatrix
+
+ABILITIES = 8.0
+"""Width of the range of abilities of a Normal(0, 1) population."""
+HARDLY = "hardly discriminates"
 
 
 def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
@@ -39,6 +44,23 @@ def item_fit(data: ResponseMatrix, items: ItemParameters, chance: Floats) -> pd.
             "flags": _flags(right, asked, correlation, chance),
         }
     )
+
+
+def flag_weak(table: pd.DataFrame, data: ResponseMatrix, a_error: Floats, tails: tuple[float, float]) -> pd.DataFrame:
+    """`table` with the flag "hardly discriminates" for items whose answers vary.
+
+    It marks a discrimination whose normal interval, of error `a_error` `[I]`, includes 0, and a difficulty whose
+    interval is wider than the abilities of all but one in 15,000 students, from -4 to 4.
+    """
+    a, low, high = (table[name].to_numpy(float) for name in ("a", "b_low", "b_high"))
+    weak = (np.abs(a) <= ndtri(tails[1]) * a_error) | (high - low > ABILITIES)
+    share = data.scores if data.trials is None else data.proportions
+    constant = np.nanmin(share, axis=0) == np.nanmax(share, axis=0)
+    words = [
+        "; ".join(filter(None, (said, HARDLY))) if bad else said
+        for said, bad in zip(table["flags"], weak & ~constant, strict=True)
+    ]
+    return table.assign(flags=words)
 
 
 def rest_correlation(data: ResponseMatrix) -> Floats:

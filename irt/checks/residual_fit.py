@@ -28,7 +28,7 @@ def item_residuals(
     replicas_count: int = REPLICAS,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """`item,answers,infit,infit_z,outfit,outfit_z,p,p_adjusted,flag,note,sentence`.
+    """`item,answers,infit,infit_z,outfit,outfit_z,z,p,p_adjusted,flag,note,sentence`.
 
     Infit and outfit are those of `Fit.items`: at the expected abilities a posteriori, as mirt has it. `p` is two-sided
     and takes the more extreme of the two, doubled; each is compared, on the log scale, with its mean and spread over
@@ -64,6 +64,7 @@ def item_table(data: ResponseMatrix, found: MeanSquares, p: Floats, signed: Floa
         for item, bad, *row in zip(data.items, flag, found.infit, found.outfit, signed, strict=True)
     ]
     table = pd.DataFrame({"item": list(data.items)}).join(mean_square_columns(found, known))
+    table["z"] = optional(signed, known)
     table["p"], table["p_adjusted"] = optional(p, known), optional(corrected, known)
     table["flag"] = flag
     table["note"] = np.where(known, "", "fewer than 2 students were asked")

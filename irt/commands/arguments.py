@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from irt.adaptive import CHOICES
-from irt.linking import METHODS as LINKINGS
+from irt.lines import METHODS as LINKINGS
 from irt.methods import METHODS
 from irt.model import MODELS
 from irt.power import DESIGNS, SCALES
@@ -93,7 +93,9 @@ def _fit(one: argparse.ArgumentParser) -> None:
         "--covariates", type=names, metavar="F,...", default=[], help="columns of numbers with a smooth effect"
     )
     one.add_argument("--graded", action="store_true", help="scores are ratings 0, 1, 2, ... (with --model grm)")
-    one.add_argument("--top", type=int, metavar="N", help="highest rating (default: column top, else the largest seen)")
+    one.add_argument(
+        "--top", type=int, metavar="N", help="highest rating (default: column top, else the largest an item got)"
+    )
 
 
 def _prune(one: argparse.ArgumentParser) -> None:

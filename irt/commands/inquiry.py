@@ -92,12 +92,14 @@ def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Pa
         write_tables(out, {"items": found.items, "abilities": found.abilities, "drift": found.drift})
     record: dict[str, Any] = {"method": method, "slope": found.slope._asdict(), "intercept": found.intercept._asdict()}
     record |= {"scatter": found.scatter, "anchors": list(found.anchors), "dropped": list(found.dropped)}
+    record["undetermined"] = list(found.undetermined)
     record |= {"interval": found.interval, "drift": rows(found.drift), "abilities": rows(found.abilities)}
     lines = [
         f"theta_A = {found.slope.estimate:.3f} theta_B {found.intercept.estimate:+.3f}   ({method}, "
         f"{len(found.anchors)} anchors, scatter {found.scatter:.2f})",
         f"slope {interval(found.slope)}, intercept {interval(found.intercept)}",
         f"left out for drift: {', '.join(found.dropped) or 'none'}",
+        *([f"difficulty not determined: {', '.join(found.undetermined)}"] if found.undetermined else []),
         excerpt(found.abilities, kept(out, "abilities.csv")),
     ]
     return Said(finite(record), "\n".join(lines))
@@ -111,9 +113,10 @@ def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:
     record = {"a": a, "b": b, "facet": found.facet, **parts, "observed": found.observed, "pairs": found.pairs}
     record |= {"test": found.test._asdict(), "interval": found.interval}
     test = found.test
+    rest = "" if found.facet is None else ", all else at its average,"
     lines = [
         f"{a} minus {b}: ability {interval(found.ability)}, P({a} is better) = {found.ability.probability:.3f}",
-        f"expected share right {found.accuracy_a.estimate:.1%} and {found.accuracy_b.estimate:.1%}: "
+        f"expected share right{rest} {found.accuracy_a.estimate:.1%} and {found.accuracy_b.estimate:.1%}: "
         f"{interval(found.accuracy, 100, ' points')}",
         f"without a model: {test.a_better} questions to {test.b_better}, {test.same} alike; "
         f"exact paired test p = {test.p_value:.3g}",

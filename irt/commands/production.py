@@ -136,9 +136,14 @@ def _fit_lines(result: Fit, out: Path | None) -> str:
     for term in result.design.terms:
         top = result.probability_best(term.name).iloc[0]
         lines.append(f"best {term.name}: {top['level']} (probability {top['probability']:.2f})")
-    lines[0] += f"; log-likelihood {result.log_likelihood:.3f}"
+    kind = "marginal" if result.method == "mml" else "joint"
+    lines[0] += f"; {kind} log-likelihood {result.log_likelihood:.3f}"
     if "bic" in result.diagnostics:
         lines[0] += f", AIC {result.diagnostics['aic']:.1f}, BIC {result.diagnostics['bic']:.1f}"
+        if result.diagnostics.get("items_held_by_priors"):
+            lines[0] += (
+                f" (they compare with no other fit: priors hold {result.diagnostics['items_held_by_priors']} items)"
+            )
         lines.append(_excerpt(result, "items", out))
     lines.append(_excerpt(result, "components" if result.design.terms else "abilities", out))
     return "\n".join(lines)

@@ -87,6 +87,7 @@ def checked(
         write_tables(out, found.tables)
     record = {
         "sentences": list(found.sentences),
+        "limits": found.limits,
         "skipped": dict(found.skipped),
         "tables": {name: rows(table) for name, table in found.tables.items()},
     }

@@ -7,6 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.fitting.coordinates import signed_draws
 from irt.fitting.graded_maximum import Maximum, maximum, own, parameters
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.graded import mean_threshold
@@ -37,7 +38,7 @@ def fit_marginal(
 
 
 def _draws(best: Maximum, seed: int) -> dict[str, Floats]:
-    """Items from the asymptotic Normal (in slope, mean intercept and log gaps), abilities from their posterior.
+    """Items from the asymptotic Normal (in log slope, mean intercept and log gaps), abilities from their posterior.
 
     Abilities follow each draw of the items to first order.
     """
@@ -53,7 +54,10 @@ def _draws(best: Maximum, seed: int) -> dict[str, Floats]:
 
 
 def _item_draws(best: Maximum, normal: Floats) -> Floats:
-    """Coordinates `[D, I, 1 + K]` of standard normal moves `[D, P]`; log gaps are moved: intercepts stay in order."""
+    """Coordinates `[D, I, 1 + K]` of standard normal moves `[D, P]`.
+
+    Slopes keep their signs; log gaps are moved, so that intercepts stay in order.
+    """
     real, count = best.answers.real, len(normal)
     moves = np.zeros((count, *best.x.shape))
     moves[:, own(real)] = normal if best.root is None else normal @ best.root
@@ -65,9 +69,21 @@ def _item_draws(best: Maximum, normal: Floats) -> Floats:
     stretch = np.where(inner, (moves[:, :, 1:-1] - moves[:, :, 2:]) / gap, 0.0)
     gaps = np.where(inner, gap * np.exp(np.clip(stretch, -5.0, 5.0)), 0.0)
     below = np.concatenate([np.zeros((count, len(real), 1)), -np.cumsum(gaps, axis=2)], axis=2)
-    middle = mean_threshold(best.x[:, 1:] + moves[:, :, 1:], best.answers.top)
+    slope, middle = _lines(best, moves)
     below = below + (middle - mean_threshold(below, best.answers.top))[:, :, None]
-    return np.concatenate([(best.x[:, 0] + moves[:, :, 0])[:, :, None], below], axis=2)
+    return np.concatenate([slope[:, :, None], below], axis=2)
+
+
+def _lines(best: Maximum, moves: Floats) -> tuple[Floats, Floats]:
+    """Slopes, which keep their signs, and mean intercepts `[D, I]` of moves `[D, I, 1 + K]`."""
+    parts = np.zeros((len(best.x), 2, best.x.shape[1]))
+    parts[:, 0, 0] = 1.0
+    parts[:, 1, 1:] = best.answers.real / best.answers.top[:, None]
+    covariance = np.einsum("ijk,ikl,iml->ijm", parts, best.blocks, parts)
+    drawn = signed_draws(
+        np.einsum("ijk,ik->ji", parts, best.x), covariance, np.einsum("ijk,dik->dji", parts, moves, optimize=True)
+    )
+    return drawn[:, 0], drawn[:, 1]
 
 
 def _ability_draws(posterior: Posterior, count: int, rng: np.random.Generator) -> Floats:

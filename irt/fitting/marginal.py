@@ -1,9 +1,9 @@
 """Method `mml`: marginal maximum likelihood over a Normal(0, 1) population (Bock & Aitkin 1981).
 
-Slopes and intercepts are estimated by pure maximum likelihood with errors from the observed information. A prior comes
-in only where the answers cannot do without: on items that all or none solved, on items whose estimates run off to
-infinity, and on all items when priors are asked for by name or when asymptotes are to be estimated from few students
-(marginal a posteriori):
+Slopes and intercepts are estimated by maximum likelihood with errors from the observed information, as long as the
+answers hold all items. A prior comes in where they cannot: on items that all or none solved, on items whose estimates
+run off to infinity, and on all items when such run off again and again, when priors are asked for by name or when
+asymptotes are to be estimated from few students (marginal a posteriori):
 
     all items       log |slope| ~ Normal(their mean, spread_a), intercept ~ Normal(their mean, spread_b)
     their means     Normal(0, 2 common_a), Normal(0, centre_b)
@@ -72,8 +72,10 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     few = own and len(problem.attempts) < FEW_STUDENTS
     found = estimate(table, problem, settings.given_priors or few, progress)
     x, state = found.climb.state.x, found.climb.state
-    items, errors = to_items(x), item_errors(x, _freed(found))
-    draws = draw(table, state, found.climb.nodes, found.curvature, found.ability_slopes, found.fixed, settings.seed)
+    covariance = _freed(found)
+    items, errors = to_items(x), item_errors(x, covariance)
+    nodes, fixed = found.climb.nodes, found.fixed
+    draws = draw(table, state, nodes, found.curvature, covariance, found.ability_slopes, fixed, settings.seed)
     parameters = x.size - sum(SHARED[problem.model]) * (x.shape[1] - 1)
     rows = {"theta": state.mean[table.row_of]}
     spread = {"theta": state.sd[table.row_of]}
@@ -81,6 +83,7 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
         rows[name] = point
         spread[name] = np.where(_bounded(found, name), draws[name].std(axis=0), error)
     students = len(problem.attempts)
+    held_items = x.shape[1] if settings.given_priors or few else int(found.rescued.sum())
     return Outcome(
         draws=draws,
         point=rows,
@@ -96,7 +99,7 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
             "aic": 2 * parameters - 2 * state.log_likelihood,
             "bic": float(np.log(students)) * parameters - 2 * state.log_likelihood,
             "log_posterior": state.value,
-            "items_held_by_priors": int(found.rescued.sum()),
+            "items_held_by_priors": held_items,
         },
         notes=tuple(_notes(problem, settings, found, few)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
@@ -233,6 +236,11 @@ def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> 
         notes.append(
             f"Maximum likelihood has no finite or no stable estimates for {_listed(problem, rescued)}: a weak prior "
             "holds them."
+        )
+    if settings.given_priors or few or len(rescued):
+        notes.append(
+            "The log-likelihood of estimates held by priors is not a maximum: it, AIC and BIC do not compare this fit "
+            "with others."
         )
     for row, word, value in ((2, "Guessing", 0), (3, "The upper asymptote", 1)):
         at_bound = np.flatnonzero(found.fixed[row]) if row < len(found.fixed) else np.zeros(0, dtype=np.int64)

@@ -25,6 +25,10 @@ class Settings:
     target_accept: float = 0.9
     given_priors: bool = False
 
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}; 0 or more was wanted")
+
 
 @dataclass(frozen=True)
 class Outcome:

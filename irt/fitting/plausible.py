@@ -1,6 +1,7 @@
 """Draws of items and abilities around a maximum of the marginal likelihood.
 
-Item coordinates are drawn from the normal distribution of the observed information; abilities are plausible values
+Item coordinates are drawn from the distribution of the observed information, in which slopes keep the signs of their
+estimates (a normal slope would cross 0, and difficulties with it infinity); abilities are plausible values
 (Mislevy 1991), from each student's posterior given the items, moved with the items to first order.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.fitting.coordinates import to_items
+from irt.fitting.coordinates import signed_draws, to_items
 from irt.fitting.em import State, Table, chunks
 from irt.fitting.observed_information import Curvature
 from irt.quadrature import posterior
@@ -26,21 +27,22 @@ def draw(
     state: State,
     nodes: Floats,
     curvature: Curvature,
+    covariance: Floats,
     ability_slopes: Floats,
     fixed: NDArray[np.bool_],
     seed: int,
 ) -> dict[str, Floats]:
     """Draws by name: `a b c d` `[D, I]` and `theta` `[D, S]`.
 
-    `ability_slopes` `[R, K, I]` are derivatives of expected abilities by the coordinates, `fixed` `[K, I]` marks the
-    coordinates at a bound.
+    `covariance` `[I, K, K]` is that of each item's coordinates, `ability_slopes` `[R, K, I]` are derivatives of
+    expected abilities by the coordinates, `fixed` `[K, I]` marks the coordinates at a bound.
     """
     rng = np.random.default_rng(seed)
     students, items = len(table.row_of), state.x.shape[1]
     count = int(np.clip(CELLS // (4 * items + students), FEWEST_DRAWS, DRAWS))
     shift = curvature.draw(rng, count)
     shift[:, fixed] = 0.0
-    drawn = to_items(_asymptotes_at_bounds(state, fixed, state.x + shift, rng))
+    drawn = to_items(_asymptotes_at_bounds(state, fixed, signed_draws(state.x, covariance, shift), rng))
     moved = ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
     theta = np.ascontiguousarray(_plausible(table, state.x, nodes, moved, rng).T)
     return {"theta": theta, **dict(zip("abcd", drawn, strict=True))}

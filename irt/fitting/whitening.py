@@ -29,6 +29,8 @@ from irt.smooth import zero_sum_basis
 WIDEST = 1.0
 """Largest standard deviation that the logarithm of a scale is given to start with."""
 LEAST = 1e-6
+REACH = 2.0
+"""Standard deviations of a scale over which the rest leans on it in proportion; far out it leans no further."""
 
 
 class Whitening(NamedTuple):
@@ -127,14 +129,15 @@ def place(position: Any, given: Whitening, layout: Layout) -> Placed:
 
     h = position["scales"]
     scales = given.scales + given.scales_root @ h
-    own = position["abilities"] + given.abilities_lean @ h
+    near = REACH * jnp.tanh(h / REACH)
+    own = position["abilities"] + given.abilities_lean @ near
     now, then = (_variances(each, given.effects, len(own), layout, jnp) for each in (scales, given.scales))
     k = _shrinkage(given.abilities_known, now) / _shrinkage(given.abilities_known, then)
     theta = k * given.abilities + jnp.sqrt(k) * (given.abilities_root @ own)
     jacobian = 0.5 * jnp.log(k).sum()
     effects, residuals, width = _split(position, theta, scales, given, layout)
     jacobian += width
-    blocks = jnp.einsum("ikl,li->ki", given.items_root, position["items"] + given.items_lean @ h)
+    blocks = jnp.einsum("ikl,li->ki", given.items_root, position["items"] + given.items_lean @ near)
     moved = blocks - given.items_by_ability @ (theta - given.abilities)
     items, surplus = given.items + moved, 0.0
     row = int(layout.free_a)

@@ -82,7 +82,16 @@ def answered(attempt: Callable[[], T]) -> T | None:
 
 
 def require_finite(fit: irt.Fit) -> None:
-    for frame in (fit.items, fit.abilities, fit.components, fit.accuracy_by_level, fit.q3()):
+    few = fit.data.asked.sum(axis=0) < 2
+    for name in ("infit", "outfit"):  # one answer has no mean square
+        assert (fit.items[name].isna().to_numpy() <= few).all()
+    for frame in (
+        fit.items.fillna({"infit": 1.0, "outfit": 1.0}),
+        fit.abilities,
+        fit.components,
+        fit.accuracy_by_level,
+        fit.q3(),
+    ):
         numbers = frame.drop(columns=["facet", "level"], errors="ignore").select_dtypes("number")
         assert np.isfinite(numbers.to_numpy(dtype=np.float64)).all()
     assert np.isfinite(fit.information([-2.0, 0.0, 2.0]).total).all()

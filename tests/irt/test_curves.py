@@ -1,10 +1,13 @@
 """Tables behind the pictures say what they should."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import irt
 from irt import curves
+from irt.checks import item_residuals
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +74,35 @@ def test_an_item_of_random_answers_is_erratic(simulation: irt.Simulation) -> Non
     table = curves.item_misfit(irt.fit(data, "1pl", method="map")).set_index("item")
     assert table["infit_z"].idxmax() == "q5"
     assert table.loc["q5", "flag"] == "erratic"
+
+
+def test_the_picture_of_misfit_has_the_verdicts_of_the_check(simulation: irt.Simulation) -> None:
+    scores = simulation.data.scores.copy()
+    scores[:, 5] = np.random.default_rng(0).permutation(scores[:, 5])
+    fit = irt.fit(irt.ResponseMatrix(scores, simulation.data.students, simulation.data.items), "1pl", method="map")
+    check = item_residuals(fit.data, fit.parameters, seed=fit.seed)
+    table = curves.item_misfit(fit)
+    np.testing.assert_array_equal(table["flag"] != "", check["flag"])
+    np.testing.assert_allclose(table["z"], check["z"].to_numpy(float))
+    # Items beyond the limits of a normal distribution that the check, which counts all items, does not flag.
+    assert ((table[["infit_z", "outfit_z"]].abs().max(axis=1) > 1.96) & (table["flag"] == "")).any()
+
+
+def test_an_answer_does_not_choose_the_group_it_is_counted_in() -> None:
+    """Five coins: who solved one says nothing about the others, whatever a fit makes of it."""
+    scores = np.random.default_rng(1).binomial(1, 0.5, (600, 5)).astype(float)
+    data = irt.ResponseMatrix(scores, tuple(f"s{row}" for row in range(600)), tuple(f"q{n}" for n in range(5)))
+    fit = irt.fit(data, "1pl", "mml")
+    free = replace(fit, point={**fit.point, "a": np.full(5, 1.5)})
+    observed = curves.item_curve(free, "q2").observed
+    rest = np.delete(scores, 2, axis=1).sum(axis=1)
+    shares = [scores[rest == each, 2].mean() for each in np.unique(rest)]
+    np.testing.assert_allclose(observed["share"], shares)
+    assert observed["students"].sum() == 600
+    assert np.ptp(observed["share"]) < 0.35
+    turned = data.select_students(data.students[::-1])
+    again = curves.item_curve(replace(free, data=turned), "q2").observed
+    np.testing.assert_allclose(again["share"], observed["share"])
 
 
 def test_predicted_scores_count_every_student(fit: irt.Fit) -> None:

@@ -164,3 +164,13 @@ def test_smoothed_loo_and_mixing_agree_with_arviz() -> None:
         assert found.r_hat[index] == pytest.approx(float(arviz.rhat(chain[..., index])), abs=2e-3)
         assert found.ess_bulk[index] == pytest.approx(float(arviz.ess(chain[..., index])), rel=0.05)
         assert found.ess_tail[index] == pytest.approx(float(arviz.ess(chain[..., index], method="tail")), rel=0.05)
+
+
+def test_a_fit_says_on_one_line_what_it_is() -> None:
+    fit = irt.fit(irt.simulate(40, 8, seed=0).data, method="map", seed=0)
+    assert repr(fit) == f"Fit(2pl by map, 40 students x 8 items, reliability {fit.reliability:.3f}, converged)"
+
+
+def test_a_negative_seed_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="seed is -1; 0 or more was wanted"):
+        irt.fit(irt.simulate(40, 8, seed=0).data, method="map", seed=-1)

@@ -220,3 +220,13 @@ def test_where_parameters_are_too_many_for_the_full_information_the_note_says_so
     assert any(sentence.startswith("Standard errors take abilities as known") for sentence in fit.warnings)
     assert (fit.errors["a"] < whole.errors["a"]).all()
     np.testing.assert_allclose(fit.draws["a"].std(axis=0), fit.errors["a"], rtol=0.1)
+
+
+def test_draws_of_ratings_keep_the_sign_of_a_slope() -> None:
+    data = simulate_graded(200, 8, 3, seed=2).data
+    scores = data.scores.copy()
+    scores[:, 0] = np.random.default_rng(1).permutation(scores[:, 0])
+    fit = irt.fit(irt.ResponseMatrix(scores, data.students, data.items, top=np.full(8, 3)), "grm", "mml")
+    assert (np.sign(fit.draws["a"]) == np.sign(fit.point["a"])).all()
+    assert fit.draws["b"].std(axis=0)[0] < 3 * fit.errors["b"][0]
+    assert fit.items.loc[0, "flags"] == "hardly discriminates"

@@ -72,7 +72,7 @@ def test_check_names_the_wrong_key_first_and_writes_its_tables(
     assert main([*words, "--json"]) == 0
     record = strict_json(capsys.readouterr().out)
     assert record["tables"]["keys"][0]["suggested"] == "A"
-    assert record.keys() == {"sentences", "skipped", "tables"}
+    assert record.keys() == {"sentences", "limits", "skipped", "tables"}
 
 
 def test_dif_reads_the_facet_from_the_fit_or_from_a_table(

@@ -8,8 +8,10 @@ from scipy.optimize import minimize
 
 import irt
 from irt import kernels
+from irt.joining import join
 from irt.kernels import ItemParameters
-from irt.linking import METHODS, Constants, constants, join, link, rescale
+from irt.lines import METHODS, Constants, constants, rescale
+from irt.linking import link
 from tests.irt.calibrated_fit import calibrated
 
 LINE = Constants(1.3, -0.6)
@@ -258,3 +260,55 @@ def test_what_cannot_be_joined_is_refused() -> None:
     assert trials is not None
     assert trials[0, 0] == 2
     assert trials[9, 20] == 1
+
+
+def groups_of_students(n: int = 300, k: int = 15) -> tuple[irt.Fit, irt.Fit]:
+    """Two groups, the second .5 higher, on the same items; q0 hardly discriminates, q5 became 1.5 harder."""
+    rng = np.random.default_rng(4)
+    a, b = rng.lognormal(0, 0.3, k), rng.normal(0, 1, k)
+    a[0] = 0.05
+    fits = []
+    for group, harder in enumerate((0.0, 1.5)):
+        theta = rng.normal(0.5 * group, 1, n)
+        p = kernels.probability(theta[:, None], a, b + harder * (np.arange(k) == 5))
+        names = tuple(f"{'ab'[group]}{row}" for row in range(n))
+        data = irt.ResponseMatrix(rng.binomial(1, p).astype(float), names, tuple(f"q{i}" for i in range(k)))
+        fits.append(irt.fit(data, method="mml"))
+    return fits[0], fits[1]
+
+
+@pytest.fixture(scope="module")
+def weak_pair() -> tuple[irt.Fit, irt.Fit]:
+    return groups_of_students()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_weak_anchor_neither_blows_up_the_line_nor_hides_drift(
+    method: str, weak_pair: tuple[irt.Fit, irt.Fit]
+) -> None:
+    found = link(*weak_pair, method=method)
+    assert "q0" in found.undetermined
+    assert ("q0" in found.anchors) == (method in ("haebara", "stocking-lord"))
+    assert "q5" in found.dropped
+    assert "q0" not in found.dropped
+    assert found.slope.sd < 0.25
+    assert found.intercept.sd < 0.3
+    for each in (found.slope, found.intercept):
+        assert each.low < each.estimate < each.high
+    assert found.abilities["theta_sd"].max() < 1.2
+
+
+def test_moments_want_three_anchors_whose_difficulty_is_determined(weak_pair: tuple[irt.Fit, irt.Fit]) -> None:
+    with pytest.raises(ValueError, match="2 common items whose difficulty the answers determine; at least 3"):
+        link(*weak_pair, anchors=["q0", "q1", "q2"], method="mean-sigma")
+
+
+def test_a_line_with_an_error_as_large_as_the_scale_is_refused() -> None:
+    first, second = (calibrated(items_of(5, 1), error=0.05, seed=seed) for seed in (1, 2))
+    noise = np.random.default_rng(0).standard_normal((2, 300, 5))
+    wild = [
+        replace(fit, draws={**fit.draws, "a": np.exp(2 * each), "b": 12 * each[:, ::-1]})
+        for fit, each in zip((first, second), noise, strict=True)
+    ]
+    with pytest.raises(ValueError, match="the anchors do not determine the line by stocking-lord"):
+        link(wild[0], wild[1], cutoff=None)

@@ -11,7 +11,15 @@ import pytest
 import irt
 from irt.design import build_design
 from irt.fitting import em
-from irt.fitting.coordinates import SHARED, curvature, curves, gradient_and_information, item_errors, to_items
+from irt.fitting.coordinates import (
+    SHARED,
+    curvature,
+    curves,
+    gradient_and_information,
+    item_errors,
+    signed_draws,
+    to_items,
+)
 from irt.fitting.marginal import starting_point
 from irt.fitting.observed_information import _low_rank, observe
 from irt.fitting.penalty import Penalty
@@ -302,6 +310,55 @@ def test_draws_have_the_analytic_errors_and_abilities_their_posterior() -> None:
     np.testing.assert_allclose(fit.draws["theta"].mean(axis=0), fit.point["theta"], atol=0.06)
     assert fit.reliability == pytest.approx(float(np.var(fit.point["theta"])), abs=0.03)
     assert fit.elpd_loo is None
+
+
+def weak_item(students: int = 300, seed: int = 2) -> irt.ResponseMatrix:
+    """Twenty items of which the first does not discriminate."""
+    data = irt.simulate(students, 20, seed=seed).data
+    scores = data.scores.copy()
+    scores[:, 0] = np.random.default_rng(seed).binomial(1, 0.4, students)
+    return table(scores)
+
+
+def test_draws_keep_the_sign_of_a_slope_and_give_difficulties_an_error() -> None:
+    fit = mml(weak_item())
+    assert abs(fit.point["a"][0]) < 1.6 * fit.errors["a"][0]
+    assert (np.sign(fit.draws["a"]) == np.sign(fit.point["a"])).all()
+    for name in "ab":
+        low, high = np.quantile(fit.draws[name], [0.05, 0.95], axis=0)
+        assert ((low < fit.point[name]) & (fit.point[name] < high)).all()
+    ratio = fit.draws["b"].std(axis=0) / fit.errors["b"]
+    assert ratio.min() > 0.9
+    assert ratio.max() < 2.5
+
+
+def test_signed_draws_are_normal_to_first_order_and_turn_about_where_the_curve_is_known() -> None:
+    x, covariance = np.array([[0.1], [0.8]]), np.array([[[0.04, -0.02], [-0.02, 0.05]]])
+    rng = np.random.default_rng(0)
+    moves = rng.multivariate_normal([0, 0], covariance[0], 20_000)[:, :, None]
+    small = signed_draws(x, covariance * 1e-6, 1e-3 * moves)
+    np.testing.assert_allclose(small, x + 1e-3 * moves, atol=1e-5)
+    drawn = signed_draws(x, covariance, moves)
+    assert drawn[:, 0].min() > 0
+    # log a moves by asinh(u), so that a^2 has the expectation a^2 + 2 se^2, and its inverse (1 + 2 cv^2) / a^2.
+    assert np.mean(drawn[:, 0] ** 2) == pytest.approx(0.1**2 + 2 * 0.04, rel=0.05)
+    assert np.mean(drawn[:, 0] ** -2.0) == pytest.approx((1 + 2 * 4) / 0.1**2, rel=0.05)
+    # The height at theta = .5, where slope and logit are uncorrelated, is drawn as the normal distribution has it.
+    height = drawn[:, 1, 0] + 0.5 * drawn[:, 0, 0]
+    np.testing.assert_allclose(height, x[1] + 0.5 * x[0] + moves[:, 1, 0] + 0.5 * moves[:, 0, 0], atol=1e-12)
+
+
+def test_a_fit_held_by_priors_says_that_its_criteria_compare_with_no_other() -> None:
+    said = "it, AIC and BIC do not compare this fit with others"
+    scores = irt.simulate(40, 8, seed=9).data.scores.copy()
+    scores[:, 3] = scores[:, 2]
+    held = mml(table(scores))
+    assert any("no finite or no stable estimates" in each for each in held.warnings)
+    assert any(said in each for each in held.warnings)
+    assert not any(said in each for each in mml(lsat7()).warnings)
+    few = irt.fit(irt.simulate(400, 15, "1pl", seed=1).data, "auto", "mml")
+    assert any("Priors hold items of 3pl" in each for each in few.warnings)
+    assert few.model_choice[2]["model"] == "3pl"
 
 
 def test_errors_of_difficulty_are_those_of_the_ratio() -> None:

@@ -37,7 +37,8 @@ def test_an_item_curve_shows_every_group_with_its_interval() -> None:
     curve = pd.DataFrame({"theta": THETA, "mean": 0.5, "low": 0.4, "high": 0.6})
     observed = pd.DataFrame({"theta": [-1.0, 0.0, 1.0], "share": [0.2, 0.5, 0.9], "low": 0.1, "high": 0.95})
     with plots.canvas(width=COLUMN) as (_, ax):
-        plots.item_curve(ax, curve, observed)
+        plots.item_curve(ax, curve.assign(item="Q 7"), observed)
+        assert ax.get_title() == "Q 7"
         assert len(ax.collections[-1].get_paths()) == 3
         assert legend(ax) == ["model", "observed"]
 
@@ -80,11 +81,30 @@ def test_misfitting_items_are_named_unless_their_names_would_collide() -> None:
     z[:3] = [9.0, 5.0, 8.99]
     flags = ["erratic" if value > 2 else "" for value in z]
     difficulty = np.linspace(-2, 2, 200)
-    table = pd.DataFrame({"item": [f"q{n}" for n in range(200)], "difficulty": difficulty, "infit_z": z})
+    table = pd.DataFrame({"item": [f"q{n}" for n in range(200)], "difficulty": difficulty, "z": z})
     with plots.canvas(width=COLUMN) as (_, ax):
-        plots.item_misfit(ax, table.assign(outfit_z=0.0, flag=flags))
+        plots.item_misfit(ax, table.assign(flag=flags))
         assert named(ax) == ["q0", "q1"]
         assert legend(ax) == ["as expected (197)", "erratic (3)"]
+
+
+def test_an_item_far_off_is_marked_at_the_edge_and_does_not_squeeze_the_rest() -> None:
+    table = located(40, 12)
+    table.loc[table["name"] == "q7", "location"] = 19.39
+    with plots.canvas(width=COLUMN) as (_, ax):
+        plots.person_item_map(ax, table)
+        assert ax.get_ylim()[1] < 4
+        assert any("q7 19.4" in text for text in named(ax))
+    items = table[table["kind"] == "item"]
+    misfit = pd.DataFrame({"item": items["name"], "difficulty": items["location"], "z": 0.3, "flag": ""})
+    with plots.canvas(width=COLUMN) as (_, ax):
+        plots.item_misfit(ax, misfit)
+        assert ax.get_xlim()[1] < 4
+        assert named(ax) == ["q7 19.4 ▶"]
+        drawn = ax.lines[0].get_xydata()
+        assert isinstance(drawn, np.ndarray)
+        assert len(drawn) == 12
+        assert drawn[:, 0].max() < 4
 
 
 @pytest.mark.parametrize(("students", "names"), [(8, 8), (158, 1)])

@@ -65,7 +65,7 @@ def test_ratings_are_read_from_long_and_wide_tables(tmp_path: Path) -> None:
     np.testing.assert_array_equal(wide.scores, long.scores)
     for data in (long, wide):
         assert data.top is not None
-        assert data.top.tolist() == [5, 5]
+        assert data.top.tolist() == [3, 5]
     assert irt.facet_names(long) == ("llm",)
 
 
@@ -116,3 +116,13 @@ def test_the_same_seed_gives_the_same_ratings_and_a_wrong_number_of_tops_is_refu
     np.testing.assert_array_equal(first, second)
     with pytest.raises(ValueError, match=r"top \[2, 3\] was given; a highest score of at least 1 for each of 3 items"):
         simulate_graded(30, 3, [2, 3], seed=0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["student,q1,q2\nx,4,1\ny,0,2\n", "student,item,score\nx,q1,4\nx,q2,1\ny,q1,0\ny,q2,2\n"],
+)
+def test_the_highest_score_of_an_item_is_its_own_unless_told(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    np.testing.assert_array_equal(irt.read_responses(path, graded=True).top, [4, 2])
+    np.testing.assert_array_equal(irt.read_responses(path, top=4).top, [4, 4])

@@ -95,6 +95,24 @@ def test_bad_tables_are_refused_in_one_line(tmp_path: Path, text: str, message: 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("blank", ["NA", " "])
+def test_missing_scores_are_read_as_spreadsheets_and_r_write_them(tmp_path: Path, blank: str) -> None:
+    long = irt.read_responses(written(tmp_path, LONG + f"z,q1,{blank},bm25\nz,q2,1,bm25\n"))
+    wide = irt.read_responses(written(tmp_path, f"student,q1,q2\nx,1,0\nz,{blank},1\n"))
+    for data in (long, wide):
+        assert np.isnan(data.scores[-1, 0])
+        assert data.scores[-1, 1] == 1
+
+
+def test_rows_of_scores_alone_are_numbered_and_said(tmp_path: Path) -> None:
+    data = irt.read_responses(written(tmp_path, '"q1","q2"\n0,1\n1,NA\n1,0\n'))
+    assert (data.students, data.items) == (("1", "2", "3"), ("q1", "q2"))
+    np.testing.assert_array_equal(data.scores, [[0, 1], [1, np.nan], [1, 0]])
+    assert data.notes == ("No column names the students; rows are numbered from 1.",)
+    named = irt.read_responses(written(tmp_path, "student,q1,q2\n0,1,0\n1,0,1\n"))
+    assert (named.students, named.notes) == (("0", "1"), ())
+
+
 def test_an_unknown_facet_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"r\.csv:1: unknown facet 'llm'"):
         irt.read_responses(written(tmp_path, LONG), facets=["llm"])

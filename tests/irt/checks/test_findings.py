@@ -51,8 +51,28 @@ def test_counts_skip_what_needs_single_answers_and_a_clean_fit_says_so() -> None
     found = report(irt.fit(data, method="map"))
     assert {"overall", "item fit"} == set(found.skipped)
     assert "students" in found.tables
-    empty = replace(found, sentences=(), skipped={})
+    empty = replace(found, sentences=(), skipped={}, limits="")
     assert str(empty) == "Nothing to act on was found."
+
+
+def test_finding_nothing_on_few_students_says_what_could_not_have_been_found() -> None:
+    clean = irt.simulate(40, 8, "1pl", seed=3, log_a_sd=0).data
+    found = report(irt.fit(clean, "1pl", "map"))
+    assert found.sentences == ()
+    assert "With 40 students only gross faults show" in str(found)
+    many = report(irt.fit(irt.simulate(260, 8, "1pl", seed=3, log_a_sd=0).data, "1pl", "map"))
+    assert many.limits == ""
+
+
+def test_an_item_that_hardly_discriminates_is_flagged_and_said() -> None:
+    found = irt.simulate(300, 15, seed=6).data
+    scores = found.scores.copy()
+    scores[:, 4] = np.random.default_rng(3).permutation(scores[:, 4])
+    fit = irt.fit(irt.ResponseMatrix(scores, found.students, found.items), method="mml")
+    flagged = fit.items.set_index("item")["flags"]
+    assert "hardly discriminates" in flagged["q4"]
+    assert (flagged == "").sum() >= 13
+    assert any("flagged hardly discriminates: q4" in sentence for sentence in report(fit).sentences)
 
 
 def test_long_exams_are_judged_as_a_whole_on_some_of_their_items() -> None:
