@@ -119,8 +119,10 @@ def apart(text: str, key: str, sentence: str, stem: str) -> bool:
     # What says a part of the key, or the key and more, may be right beside it.
     asked = _words(stem.lower()) | _NO_CONTENT
     own, keys_own = words - asked, key_words - asked
-    part = bool(own and keys_own) and (own <= keys_own or keys_own <= own)
-    return not part and len(words & key_words) / len(words | key_words) < 0.6
+    if not own or not keys_own:
+        return len(words & key_words) / len(words | key_words) < 0.6
+    part = own <= keys_own or keys_own <= own
+    return not part and len(own & keys_own) / len(own | keys_own) < 0.6
 
 
 def _bare(text: str) -> str:

@@ -48,7 +48,7 @@ class Thresholds:
     margin: float = 1.5
     lift: float = 3.0
     agreement: float = 0.5
-    judgment: float = 2.0
+    judgment: float = 2.5
 
 
 @dataclass(frozen=True)
