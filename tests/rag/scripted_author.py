@@ -27,9 +27,9 @@ def _question(asked: str) -> str:
 
 def _answer(asked: str) -> str:
     """What stands in the passage where the question, made by `_question`, says that something is hidden."""
-    passage, _, rest = asked.partition('"""')[2].rpartition('"""')
+    passage, _, rest = asked.rpartition("\n\nQuestion: ")
     gap = HIDDEN if HIDDEN in rest else "____"
-    before, _, after = re.search(r"Question: (.*)", rest).group(1).partition(gap)  # type: ignore[union-attr]
+    before, _, after = rest.split("\n")[0].partition(gap)
     before = re.split(r'fit where it says |statement "', before)[-1]
     around = re.escape(before[-20:]) + "(.+?)" + re.escape(re.split(r"\?|\"\?", after)[0][:12])
     found = re.search(around, " ".join(passage.split()))
