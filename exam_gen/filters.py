@@ -1,13 +1,12 @@
-"""Filters for questions that arrive one by one, and what a reason says.
+"""A filter of one question, and what a reason says.
 
 A reason reads `rule: finding`; the rule's name is stable and is what statistics count. The rules stand in `catalogue`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from exam_gen.catalogue import arriving
 from exam_gen.records import Question
 
 Filter = Callable[[Question], str | None]
@@ -17,8 +16,3 @@ Filter = Callable[[Question], str | None]
 def rule_of(reason: str) -> str:
     """The rule's name in a reason."""
     return reason.split(":")[0].strip()
-
-
-def standard_filters(settings: Mapping[str, object] | None = None) -> list[Filter]:
-    """The rules that need nothing but the question, as set; new ones for each exam, near-duplicates last."""
-    return arriving(settings)

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from exam_gen.filters import Filter, standard_filters
+from exam_gen.catalogue import arriving
+from exam_gen.filters import Filter
 from exam_gen.json_replies import parse_json
 from exam_gen.model import NoReply, Prompt, Schema
 from exam_gen.parser import Parsed, Unparsable, parse
@@ -49,7 +50,7 @@ def write_free(
     """
     kept: list[Question] = []
     dropped: list[Dropped] = []
-    rules, form = standard_filters(filters), FORMS[mode]
+    rules, form = arriving(filters), FORMS[mode]
     for start in range(0, len(chunks), batch):
         group = chunks[start : start + batch]
         prompts = [form.prompt(chunk.title, chunk.text) for chunk in group]

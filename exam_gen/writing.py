@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from exam_gen.assembly import shuffle_exam
+from exam_gen.catalogue import arriving
 from exam_gen.distractors import Embed, Item, Pool, candidates, choose, pool
 from exam_gen.facts import Fact, facts
-from exam_gen.filters import Filter, standard_filters
+from exam_gen.filters import Filter
 from exam_gen.free_writing import FORMS, write_free
 from exam_gen.model import LanguageModel, NoReply
 from exam_gen.prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
@@ -131,7 +132,7 @@ def write_questions(
     second = CachedModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
-    writer = _Writer(cached, judging, pool(chunks, embed), settings, seed, standard_filters(filters))
+    writer = _Writer(cached, judging, pool(chunks, embed), settings, seed, arriving(filters))
     for batch in _batches(todo, settings.batch):
         writer.write(batch)
         report(min(len(writer.passed), settings.questions), settings.questions)

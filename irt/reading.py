@@ -14,6 +14,8 @@ from irt.files import replacing, require_file
 from irt.responses import LARGEST_TOP, MOST_TRIALS, Floats, ResponseMatrix, require_matrix
 
 LONG = ("student", "item", "score")
+NAMES_STUDENTS = ("", "student", "id")
+"""Headers of a first column that holds students, whatever stands below."""
 BLANK = ("", "NA")
 """Scores of items that were not asked, as spreadsheets and R write them; `nan` more often is a program's fault."""
 Top = int | Mapping[str, int]
@@ -206,7 +208,7 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ra
         raise ValueError(f"{source.path}: no answers; a student column and item columns were wanted")
     rows = table.index.to_numpy()
     notes: tuple[str, ...] = ()
-    if _only_scores(table[columns[0]], ratings.graded):
+    if columns[0].lower() not in NAMES_STUDENTS and _only_scores(table[columns[0]], ratings.graded):
         table = pd.concat([pd.Series(np.arange(1, len(table) + 1), table.index, dtype=str), table], axis=1)
         columns = ["student", *columns]
         table.columns = pd.Index(columns)

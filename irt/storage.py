@@ -19,7 +19,6 @@ from irt.responses import ResponseMatrix
 if TYPE_CHECKING:
     from irt.result import Fit
 
-Arrays = dict[str, Any]
 FORMAT = 1
 PACKAGES = ("numpy", "scipy", "jax", "numpyro")
 DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "student"}

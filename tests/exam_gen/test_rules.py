@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Likelihoods, Prompt, Question, ReplyStore
-from exam_gen.catalogue import KINDS, NAMES, needs_of, objections, rules_of
+from exam_gen.catalogue import KINDS, NAMES, arriving, needs_of, objections, rules_of
 from exam_gen.evidence import Read, blind_lead, lift, margin, support
-from exam_gen.filters import rule_of, standard_filters
+from exam_gen.filters import rule_of
 from exam_gen.replies import CachedModel
 from exam_gen.rules import Limit, Measured, Rule, Tools, apply, each, measured, value_of
 
@@ -198,7 +198,7 @@ def test_settings_turn_rules_on_and_off_and_order_them() -> None:
 
 def arrived(questions: Sequence[Question], settings: dict[str, object] | None = None) -> list[str | None]:
     """The first reason given for each question that comes in."""
-    filters = standard_filters(settings)
+    filters = arriving(settings)
     return [next((reason for one in filters if (reason := one(question))), None) for question in questions]
 
 

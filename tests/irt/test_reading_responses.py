@@ -111,6 +111,8 @@ def test_rows_of_scores_alone_are_numbered_and_said(tmp_path: Path) -> None:
     assert data.notes == ("No column names the students; rows are numbered from 1.",)
     named = irt.read_responses(written(tmp_path, "student,q1,q2\n0,1,0\n1,0,1\n"))
     assert (named.students, named.notes) == (("0", "1"), ())
+    with pytest.raises(ValueError, match="student '1' appears twice"):
+        irt.read_responses(written(tmp_path, "student,q1,q2\n0,1,0\n1,0,1\n1,1,1\n"))
 
 
 def test_an_unknown_facet_is_named(tmp_path: Path) -> None:
