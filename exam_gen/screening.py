@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from exam_gen.catalogue import rules_of
-from exam_gen.distractors import Embed
+from exam_gen.drafting.distractors import Embed
 from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk
 from exam_gen.replies import CachedModel, ReplyStore
-from exam_gen.rules import Tools, apply, dropped
+from exam_gen.rules.base import Tools, apply, dropped
+from exam_gen.rules.catalogue import rules_of
 from exam_gen.writing import BEYOND, Progress, WritingSettings, Written, write_questions
 
 

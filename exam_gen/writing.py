@@ -9,20 +9,20 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from exam_gen.assembly import shuffle_exam
-from exam_gen.catalogue import arriving
-from exam_gen.distractors import Embed, Item, Pool, candidates, choose, pool
-from exam_gen.facts import Fact, facts
-from exam_gen.filters import Filter
+from exam_gen.drafting.distractors import Embed, Item, Pool, candidates, choose, pool
+from exam_gen.drafting.facts import Fact, facts
+from exam_gen.drafting.readback import Asking, ReadBack, read_back
+from exam_gen.drafting.verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
+from exam_gen.drafting.wrong_answers import wants_writing, written_answers
 from exam_gen.free_writing import FORMS, write_free
+from exam_gen.language.spans import key_span
+from exam_gen.language.stems import read_question, unfit
 from exam_gen.model import LanguageModel, NoReply
 from exam_gen.prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
-from exam_gen.readback import Asking, ReadBack, read_back
 from exam_gen.records import Chunk, Dropped, Question
 from exam_gen.replies import CachedModel, ReplyStore, Usage
-from exam_gen.spans import key_span
-from exam_gen.stems import read_question, unfit
-from exam_gen.verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
-from exam_gen.wrong_answers import wants_writing, written_answers
+from exam_gen.rules.catalogue import arriving
+from exam_gen.rules.filters import Filter
 
 Progress = Callable[[int, int], None]
 BEYOND = "beyond the wanted number"

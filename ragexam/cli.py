@@ -150,7 +150,7 @@ def filter_exam(
     quiet: Quiet = False,
 ) -> None:
     """Drop questions by named rules: a dry run with examples, or a new exam; the old one stays."""
-    from exam_gen.catalogue import rules_of
+    from exam_gen.rules.catalogue import rules_of
     from ragexam.filtering import Source, changed, dry_run, in_words, write_filtered
 
     if (out is None) != rehearse:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.facts import Fact, facts
+from exam_gen.drafting.facts import Fact, facts
 from exam_gen.free_writing import FORMS, MAX_TOKENS
 from exam_gen.model import Prompt
 from exam_gen.prompts import closed_prompt, open_prompt, question_prompt, wrong_answers_prompt

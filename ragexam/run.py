@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen.assembly import split_pool
-from exam_gen.chunks import ChunkBounds, chunk
-from exam_gen.corpus import gather
+from exam_gen.corpora.chunks import ChunkBounds, chunk
+from exam_gen.corpora.corpus import gather
+from exam_gen.corpora.inventory import take_inventory
 from exam_gen.files import (
     read_chunks,
     read_documents,
@@ -23,7 +24,6 @@ from exam_gen.files import (
     write_dropped,
     write_exam,
 )
-from exam_gen.inventory import take_inventory
 from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk, Exam, Question
 from exam_gen.replies import ReplyStore

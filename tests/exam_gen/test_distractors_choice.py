@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.distractors import Item, Option, candidates, choose, pool
-from exam_gen.facts import facts
+from exam_gen.drafting.distractors import Item, Option, candidates, choose, pool
+from exam_gen.drafting.facts import facts
 from exam_gen.records import Chunk
 
 ERRORS = ["KeyError", "ValueError", "OSError", "TypeError", "IndexError", "RuntimeError", "EOFError", "BufferError"]

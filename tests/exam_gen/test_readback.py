@@ -1,9 +1,9 @@
 import pytest
 
+from exam_gen.drafting.readback import Asking, agreement, read_back
+from exam_gen.drafting.wrong_answers import read_wrong_answers, wants_writing, written_answers
 from exam_gen.model import NoReply, Prompt
-from exam_gen.readback import Asking, agreement, read_back
 from exam_gen.replies import CachedModel, ReplyStore
-from exam_gen.wrong_answers import read_wrong_answers, wants_writing, written_answers
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt
-from exam_gen.prompts import LETTERS_VERSION
-from exam_gen.records import Chunk
-from exam_gen.replies import CachedModel, ReplyStore
-from exam_gen.verification import (
+from exam_gen.drafting.verification import (
     AMBIGUOUS,
     KNOWN,
     UNSUPPORTED,
@@ -22,6 +18,10 @@ from exam_gen.verification import (
     Thresholds,
     read_letters,
 )
+from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt
+from exam_gen.prompts import LETTERS_VERSION
+from exam_gen.records import Chunk
+from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.writing import WritingSettings, write_questions
 
 

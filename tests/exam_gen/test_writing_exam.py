@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exam_gen.filters import rule_of
 from exam_gen.model import Likelihoods, Prompt
 from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
 from exam_gen.records import Chunk, Exam
 from exam_gen.replies import ReplyStore
+from exam_gen.rules.filters import rule_of
 from exam_gen.screening import write_screened
 from exam_gen.statistics import exam_statistics
 from exam_gen.writing import BEYOND, WritingSettings, Written, write_questions

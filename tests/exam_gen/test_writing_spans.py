@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen.facts import facts
+from exam_gen.drafting.facts import facts
+from exam_gen.language.spans import code_kind, key_span, sentences, spans
+from exam_gen.language.standing import stands_alone
+from exam_gen.language.stems import find_answer, leaks, names_subject, one_of_list, read_question, strays, with_topic
 from exam_gen.records import Chunk
-from exam_gen.spans import code_kind, key_span, sentences, spans
-from exam_gen.standing import stands_alone
-from exam_gen.stems import find_answer, leaks, names_subject, one_of_list, read_question, strays, with_topic
 
 
 def texts(sentence: str, kind: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from exam_gen.spans import spans
+from exam_gen.language.spans import spans
 
 HIDDEN = "something hidden"
 

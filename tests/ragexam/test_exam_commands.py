@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from exam_gen.corpus import gather
+from exam_gen.corpora.corpus import gather
+from exam_gen.corpora.inventory import take_inventory
 from exam_gen.files import read_chunks, read_documents, read_dropped, read_exam, write_exam
-from exam_gen.inventory import take_inventory
 from ragexam.assembling import assemble_exam, diff_files, version_path
 from ragexam.config import Config, ExamConfig
 from ragexam.contents import cut_corpus, inventory, statistics
