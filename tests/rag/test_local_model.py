@@ -10,7 +10,7 @@ import torch
 from exam_gen.model import Prompt
 from rag.loading import load_model
 from rag.local_model import LocalModel
-from rag.prefix_cache import common_prefix, croppable
+from rag.prefix_cache import common_prefix
 
 FAMILIES = ("llama", "qwen2", "gemma3")
 STORY = "A lighthouse keeper counts ships, lamps and storms. Bread needs flour, water, salt and yeast. " * 4
@@ -81,15 +81,6 @@ def test_prompts_that_begin_alike_share_whole_blocks(tiny_folder: Callable[..., 
     assert plain(model, Prompt(user=STORY + "Second, a longer one?"), [" ships"])[0] == pytest.approx(
         second.sums, abs=1e-3
     )
-
-
-def test_sliding_window_cache_is_not_cut_once_it_has_dropped_positions(tiny_folder: Callable[..., Path]) -> None:
-    model = load_model(str(tiny_folder("gemma3")), dtype="float32")
-    assert isinstance(model, LocalModel)
-    short = model._prefixes.encode(tuple(range(4, 20)))
-    long = model._prefixes.encode(tuple(range(4, 80)))
-    assert croppable(short.cache)
-    assert not croppable(long.cache)
 
 
 def test_merging_boundary_is_scored_from_the_same_place_for_every_choice(tiny_folder: Callable[..., Path]) -> None:
