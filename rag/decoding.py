@@ -37,6 +37,12 @@ class Started(NamedTuple):
     lengths: torch.Tensor
     logits: torch.Tensor
 
+    def only(self, places: Sequence[int]) -> Started:
+        """Some of the rows; the others' keys and values are gone."""
+        for layer in self.cache.layers:
+            layer.keep(torch.tensor(places, device=self.mask.device))
+        return Started(self.cache, self.mask[places], self.lengths[places], self.logits[places])
+
 
 class RoomyLayer(DynamicLayer):  # type: ignore[misc]
     """Keys and values in buffers with room for what is still to be written: appending copies only what is new."""
@@ -99,15 +105,15 @@ class Writer:
         Greedy at temperature 0, else each token is drawn by a number that depends on the seed, the row's place and the
         token's place alone.
         """
-        cache, mask, lengths, logits = started
-        count, width = len(lengths), mask.shape[1] - max_tokens
+        count = len(started.lengths)
         draws = torch.rand(count, max_tokens, generator=torch.Generator().manual_seed(seed))
         written: list[list[int]] = [[] for _ in range(count)]
         held, unfinished = list(range(count)), set(range(count))
         for step in range(max_tokens):
             if only is not None:
-                only.restrict(logits, held, [written[row] for row in held])
-            tokens = _drawn(logits, temperature, draws[held, step]) if temperature > 0 else logits.argmax(-1)
+                only.restrict(started.logits, held, [written[row] for row in held])
+            greedy = temperature <= 0
+            tokens = started.logits.argmax(-1) if greedy else _drawn(started.logits, temperature, draws[held, step])
             for row, token in zip(held, tokens.tolist(), strict=True):
                 if row in unfinished:
                     written[row].append(token)
@@ -118,19 +124,20 @@ class Writer:
             if 2 * len(unfinished) <= len(held):
                 # Leaving copies the cache, which costs more than a few idle rows: they leave once they are half of all.
                 places = [place for place, row in enumerate(held) if row in unfinished]
-                held = [held[place] for place in places]
-                kept = torch.tensor(places, device=mask.device)
-                mask, lengths, tokens = mask[kept], lengths[kept], tokens[kept]
-                for layer in cache.layers:
-                    layer.keep(kept)
-            logits = self._model(
-                input_ids=tokens[:, None],
-                attention_mask=mask[:, : width + step + 1],
-                position_ids=(lengths + step)[:, None],
-                past_key_values=cache,
-                use_cache=True,
-            ).logits[:, -1]
+                held, tokens, started = [held[place] for place in places], tokens[places], started.only(places)
+            started = started._replace(logits=self._next(started, tokens, step))
         return written
+
+    def _next(self, started: Started, tokens: torch.Tensor, step: int) -> torch.Tensor:
+        """The logits `[rows, vocabulary]` after the tokens `[rows]` of a step."""
+        logits: torch.Tensor = self._model(
+            input_ids=tokens[:, None],
+            attention_mask=started.mask[:, : started.cache.get_seq_length() + 1],
+            position_ids=(started.lengths + step)[:, None],
+            past_key_values=started.cache,
+            use_cache=True,
+        ).logits
+        return logits[:, -1]
 
     def start(self, rows: Sequence[Row], room: int) -> Started:
         """Read the prompts: their beginnings one by one through the cache, their ends in groups of like lengths."""

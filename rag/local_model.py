@@ -46,6 +46,7 @@ class LocalModel:
         name: str,
         settings: Mapping[str, object] | None = None,
         block: int = BLOCK,
+        keep: int | None = None,
     ) -> None:
         self._model = model.eval()
         self.tokenizer = tokenizer
@@ -54,7 +55,7 @@ class LocalModel:
         self._marks = _marks(tokenizer)
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
-        self._prefixes, self._block = PrefixCache(model, block=block), block
+        self._prefixes = PrefixCache(model, block=block, keep=keep)
         self.settings: Mapping[str, object] = {"model": name, **(settings or {}), "block": block}
 
     @property
