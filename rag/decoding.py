@@ -103,7 +103,7 @@ class Writer:
         """The tokens of each reply, an end token included; `done` says of a row's tokens that no more are wanted.
 
         Greedy at temperature 0, else each token is drawn by a number that depends on the seed, the row's place and the
-        token's place alone.
+        token's place alone. `started` is used up; it has room for `max_tokens`.
         """
         count = len(started.lengths)
         draws = torch.rand(count, max_tokens, generator=torch.Generator().manual_seed(seed))

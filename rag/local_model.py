@@ -35,7 +35,8 @@ class Joint(NamedTuple):
 class LocalModel:
     """Writes batches and scores continuations, reading prompts through one cache of what they begin with.
 
-    `settings` says what decides the numbers (source, dtype, device type) and is stored with answers.
+    `settings` says what decides the numbers (source, dtype, device type, where prompts are cut into blocks) and is
+    stored with answers. `keep` bounds the bytes of keys and values kept (see `PrefixCache`).
     """
 
     def __init__(
@@ -56,7 +57,12 @@ class LocalModel:
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
         self._prefixes = PrefixCache(model, block=block, keep=keep)
-        self.settings: Mapping[str, object] = {"model": name, **(settings or {}), "block": block}
+        self.settings: Mapping[str, object] = {
+            "model": name,
+            **(settings or {}),
+            "block": block,
+            "cut": "last paragraph",
+        }
 
     @property
     def name(self) -> str:

@@ -1,8 +1,8 @@
 """Keys and values of prompts already read, kept in blocks that every prompt with the same beginning shares.
 
-A prompt is encoded in blocks whose boundaries depend on nothing but the position in the text, so a block has the same
-numbers to the last bit whether it is computed now or taken from an earlier prompt: results do not depend on what was
-asked before, and an interrupted run repeats exactly.
+A prompt is encoded in blocks whose boundaries depend on nothing but its own text (the position, and where its own part
+begins), so a block has the same numbers to the last bit whether it is computed now or taken from an earlier prompt:
+results do not depend on what was asked before, and an interrupted run repeats exactly.
 """
 
 from __future__ import annotations
