@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from exam_gen.facts import Fact
 from exam_gen.records import Chunk
 from exam_gen.spans import sentences, spans
+from exam_gen.standing import stands_alone
 from exam_gen.words import FUNCTION_WORDS
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
@@ -47,7 +48,7 @@ def pool(chunks: Sequence[Chunk], embed: Embed | None) -> Pool:
     sources: dict[str, set[Source]] = defaultdict(set)
     for chunk in chunks:
         for sentence in sentences(chunk.text):
-            for span in spans(sentence):
+            for span in spans(sentence, phrases=stands_alone(sentence, chunk.title)):
                 by_kind[span.kind][span.text] = None
                 sources[span.text].add(Source(chunk.id, chunk.document_id))
     texts = list(sources)

@@ -13,11 +13,14 @@ from exam_gen.prompts import GAP
 from exam_gen.records import Chunk
 from exam_gen.spans import Span, sentences, spans
 from exam_gen.standing import stands_alone
+from exam_gen.stems import one_of_list
+from exam_gen.tagging import is_nominal
 
 _WEIGHTS = {"code": 1.0, "number": 0.8, "name": 0.9, "phrase": 0.6}
-_LISTED = re.compile(r"(?:^|[,(]|\b(?:and|or|nor|e\.g\.|like|as|including))\s*[\"'`*(]*$")
 _COMMON = 0.12
 """A span in a larger share of the chunks than this says nothing about one of them."""
+
+_LEAST_WORDS = 7
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,15 @@ class Fact:
 
     @property
     def completes(self) -> bool:
-        """Whether the span says enough to be asked for by a gap: no single word but a name, code or a number."""
-        return not self.span.kind.startswith(("phrase:1", "code:word", "clause"))
+        """Whether the span can be asked for by a gap: it names a thing, and enough is said of it.
+
+        No single plain word, no words that an abbreviation in brackets spells out, seven words at least around it.
+        """
+        text, kind, sentence = self.span.text, self.span.kind, self.span.sentence
+        if kind.startswith(("phrase:1", "code:word")) or (kind.startswith("clause") and not is_nominal(sentence, text)):
+            return False
+        spelt_out = re.match(r"[\"'`*]*\s*\([A-Z]", sentence[self.span.end :])
+        return not spelt_out and len(self.gapped.split()) > _LEAST_WORDS
 
     @property
     def gapped(self) -> str:
@@ -69,7 +79,9 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
 def _common_spans(chunks: Sequence[Chunk]) -> frozenset[str]:
     counts: Counter[str] = Counter()
     for chunk in chunks:
-        counts.update({span.text.lower() for sentence in sentences(chunk.text) for span in spans(sentence)})
+        counts.update(
+            {span.text.lower() for sentence in sentences(chunk.text) for span in spans(sentence, phrases=False)}
+        )
     limit = max(3.0, _COMMON * len(chunks))
     return frozenset(text for text, count in counts.items() if count > limit)
 
@@ -84,7 +96,11 @@ def _of_sentence(chunk: Chunk, sentence: str, common: frozenset[str], rng: rando
         lower = span.text.lower()
         if lower in common or lower in title or sentence.lower().count(lower) > 1:
             continue
-        if _listed(span) or _part_of_name(span) or (span.kind == "name:1" and _plain_word(lower, chunk.text)):
+        if (
+            one_of_list(sentence, span.text)
+            or _part_of_name(span)
+            or (span.kind == "name:1" and _plain_word(lower, chunk.text))
+        ):
             continue
         words = int(span.kind[-2]) if span.kind.startswith("phrase") else 2
         score = _WEIGHTS[span.kind.split(":")[0]]
@@ -108,10 +124,3 @@ def _part_of_name(span: Span) -> bool:
 def _plain_word(lower: str, text: str) -> bool:
     """Whether a capitalised word is an ordinary word of the passage, too."""
     return bool(re.search(rf"\b{re.escape(lower)}\b", text))
-
-
-def _listed(span: Span) -> bool:
-    """Whether the span is one of several in a list, any of which would answer."""
-    before, after = span.sentence[: span.start], span.sentence[span.end :]
-    ends = re.match(r"[\"'`*)]*\s*(?:,|and\b|or\b|\))", after)
-    return bool(ends and _LISTED.search(before)) or bool(re.search(r"\b(?:e\.g\.,?|such as|like)\s[\"'`*(]*$", before))

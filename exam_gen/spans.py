@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from exam_gen.words import DETERMINERS, FUNCTION_WORDS, GENERIC, VERBS
+from exam_gen.tagging import noun_phrases
+from exam_gen.words import FUNCTION_WORDS, GENERIC, VERBS
 
 MAX_KEY_CHARACTERS = 40
 
@@ -16,8 +17,6 @@ _CODE_LIKE = re.compile(r">>>|::=|[{}]|==|\+=|->|\\\\|\$\$|=\s|\.\.\.|http|!\[|\
 _MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[([^\]]+)\]\([^)]*\)|\[\d+\]")
 _BOLD = re.compile(r"(?<!\w)\*\*(?=[^\s*])([^*`]+?)(?<=[^\s*])\*\*(?!\w)")
 _LIST_MARK = re.compile(r"^(?:[-*•+]|\d+[.)])\s+")
-
-_NOT_LAST = re.compile(r"(?:ly|ed|ing|ive|ous|ful|able|ible|ical|less|est|ic|al)$")
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,13 @@ def _is_prose(sentence: str) -> bool:
     )
 
 
-def spans(sentence: str) -> list[Span]:
-    """The candidate keys of a sentence, in order of position; where two overlap, the earlier rule's stands."""
+def spans(sentence: str, *, phrases: bool = True) -> list[Span]:
+    """The candidate keys of a sentence, in order of position; where two overlap, the earlier rule's stands.
+
+    Without `phrases` nothing is tagged, which is quick.
+    """
     taken: list[Span] = []
-    for rule in (_code, _numbers, _names, _phrases):
+    for rule in (_code, _numbers, _names, *((_phrases,) if phrases else ())):
         for text, kind, start in rule(sentence):
             free = all(start + len(text) <= other.start or start >= other.end for other in taken)
             if free and (text.isdigit() or 1 < len(text) <= MAX_KEY_CHARACTERS):
@@ -156,8 +158,14 @@ _NUMBER = re.compile(
 )
 
 
+_DATE = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s"
+    r"(?:\d{1,2}(?:,\s\d{4})?|\d{4})(?![\w-])"
+)
+
+
 def _numbers(sentence: str) -> list[tuple[str, str, int]]:
-    found = []
+    found = [(match.group(), "number:date", match.start()) for match in _DATE.finditer(sentence)]
     for match in _NUMBER.finditer(sentence):
         number, unit = match.group(1).rstrip(","), (match.group(2) or "").strip(" \\")
         text = match.group().strip().rstrip(",")
@@ -192,41 +200,20 @@ def _names(sentence: str) -> list[tuple[str, str, int]]:
     return found
 
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
+_MOST_WORDS = 4
 
 
 def _phrases(sentence: str) -> list[tuple[str, str, int]]:
-    """Runs of one to three content words that end before a function word or a mark and look like a noun phrase."""
+    """Noun phrases of up to four plain words, without their articles; a single word must be a telling one."""
     found = []
-    for run in re.finditer(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*)*", sentence):
-        words = [(word.group(), run.start() + word.start()) for word in _WORD.finditer(run.group())]
-        current: list[tuple[str, int]] = []
-        opened = False
-        for word, start in [*words, ("", 0)]:
-            if word and word.lower() not in FUNCTION_WORDS:
-                current.append((word, start))
-                continue
-            phrase = _noun_phrase(current, sentence, opened)
-            if phrase:
-                found.append(phrase)
-            current, opened = [], word.lower() in DETERMINERS or word.lower() in {"of", "as", "by", "with", "in"}
+    for run in noun_phrases(sentence):
+        words = [token.text.lower() for token in run]
+        text = sentence[run[0].start : run[-1].end]
+        if len(words) > _MOST_WORDS or not re.fullmatch(r"[A-Za-z][A-Za-z -]*", text):
+            continue
+        if len(words) == 1 and (len(words[0]) < 5 or words[0] in GENERIC):
+            continue
+        if len(words) == 2 and (words[0] in GENERIC or words[1] in GENERIC):
+            continue
+        found.append((text, f"phrase:{len(words)}{'p' if run[-1].tag == 'NN2' else 's'}", run[0].start))
     return found
-
-
-def _noun_phrase(words: list[tuple[str, int]], sentence: str, opened: bool) -> tuple[str, str, int] | None:
-    if not opened or not 1 <= len(words) <= 3:
-        return None
-    lower = [word.lower() for word, _ in words]
-    last = lower[-1]
-    if any(word in VERBS or (word.endswith("ly") and len(word) > 4) for word in lower) or _NOT_LAST.search(last):
-        return None
-    if len(words) == 1 and (len(last) < 5 or last in GENERIC):
-        return None
-    if lower[0].endswith(("ing", "'s")) or (len(words) == 2 and (lower[0] in GENERIC or last in GENERIC)):
-        return None
-    start = words[0][1]
-    if sentence[words[-1][1] + len(words[-1][0]) :][:1] in {"’", "'", "("}:
-        return None
-    text = sentence[start : words[-1][1] + len(words[-1][0])]
-    plural = "p" if last.endswith("s") and not last.endswith(("ss", "us", "is")) else "s"
-    return text, f"phrase:{len(words)}{plural}", start

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+from exam_gen.tagging import commands, dangling, has_finite_verb
 
 _LEANS = re.compile(
     r"^[\"'(*]*(?:However|Also|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note|Otherwise|Similarly|Likewise"
@@ -67,71 +70,26 @@ _RUN_TOGETHER = re.compile(
     r"[a-z)`] (?:The|This|It|In|If|When|A|An|You|We|For|To|However|Note|Use|By)\s(?=[a-z`\"])|[a-z]\.[A-Z][a-z]+ [a-z]"
     r"|^(?:[A-Z][\w-]* )?[\w .`()*-]{2,60}: [A-Z]|(?<!\w)[-–—] [A-Z][a-z]+s? |:\s*\W?$"
 )
+_CITES = re.compile(r"^\(|\b[A-Z][a-z]+ [A-Z]{1,3}[,.]|\bdoi\b|\bpp?\. ?\d|\bvol\.? ?\d|\b\d{4};\s?\d")
 _ENDS_OPEN = re.compile(r"[\[\]<>|\\$^#{}]|\.\.\.|…|;.*;")
-_GENERIC = (
-    "action|address|algorithm|answer|api|app|application|approach|argument|arguments|array|attribute|author|authors"
-    "|benchmark|block|body|browser|bucket|call|caller|case|category|cell|change|channel|character"
-    "|characters|child|class"
-    "|clause|client|cluster|code|column|command|company|component|condition|configuration|connection|console|contents"
-    "|context|count|current|customer|dashboard|data|dataset|date|default|definition|destination|device"
-    "|dictionary|directory|document"
-    "|domain|drug|effect|element|elements|endpoint|engine|entry|error|event|exception|expression"
-    "|feature|field|file|files"
-    "|filter|flag|folder|form|format|framework|function|functions|generator|group|header|host|image"
-    "|images|index|input"
-    "|instance|instances|instruction|interface|item|items|iterable|iterator|job|key|label|language"
-    "|layer|length|limit|line"
-    "|list|loop|machine|message|method|methods|metric|metrics|mode|model|models|module|name|names|network|node|number|object"
-    "|objects|operand|operation|operator|option|options|order|original|output|owner|package|page"
-    "|pair|parameter|parameters"
-    "|parent|parser|part|path|pattern|people|permission|permissions|person|pipeline|policy|position"
-    "|prefix|problem|process"
-    "|program|project|property|protocol|queue|read|reader|recipe|record|region|remaining|report|request|requests|researchers"
-    "|resource|resources|response|result|results|role|route|row|rule|rules|script|sdk|sdks|second|servers|signature|sequence"
-    "|server|service|services"
-    "|set|setting|settings|size|source|spec|specification|stack|standard|state|statement|status"
-    "|step|stream|string|subject"
-    "|suite|syntax|system|tag|tags|target|task|tasks|technique|template|test|text|thread|time|token|tokens|tool|topic"
-    "|transaction|type|update|user|users|value|values|variable|version|volume|work|workflow"
+_EXAMPLE = re.compile(
+    r"\b(?:Account|User|Instance|Step|Bucket|Group|Person|Table|Option|Case|Client|Server|Node|Host|Region|Subnet|Team"
+    r"|Company|Role|Policy|Key|Item|Model|Method|Group) (?:[A-Z]|\d{1,3})(?![\w.])|\b[Rr]ule \d+|\b[Ss]uppose\b|EXAMPLE"
 )
-_BARE = re.compile(
-    rf"\bthe (?P<noun>{_GENERIC})(?=\W*$|[,;:)]"
-    r"|\s(?!of\b|that\b|which\b|who\b|whose\b|named\b|called\b|where\b|in which\b"
-    r"|(?-i:[`\"A-Z])|\w+ing\b|for\b|used\b)[a-z])",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(
-    r"^The ((?:(?!of|for|in|to|that|which|by|on|at|with|and)[a-z][\w-]* ){0,2}?[a-z][\w-]*)"
-    r" (?:is|are|was|were|has|have|had|does|do|did|must|can|cannot|may|might|will"
-    r"|should|could|would|receive|provide|support|[a-z]{3,}s|[a-z]+ed)\b"
-)
-_STATES = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|cannot|may|must|will|does|do|did|should|could|would"
-    r"|might|\w{3,}s|\w{2,}ed)\b"
-)
+_EXAMPLE_TITLE = re.compile(r"\b(?:examples?|tutorials?|walkthroughs?|exercises?|history)\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=1 << 16)
 def stands_alone(sentence: str, title: str) -> bool:
     """Whether a sentence under its document's title says one thing that needs no neighbour to be understood.
 
-    It opens no list and leans on none before it, points to no figure, example or screen, speaks of no "we", and names
-    what it speaks of: "the function" alone is taken for a thing that another sentence introduced.
+    It opens no list and leans on none before it, points to no figure or screen, tells no example and gives no command,
+    speaks of no "we", and names what it speaks of: "the function" alone is a thing that another sentence introduced.
     """
     if _LEANS.match(sentence) or _POINTS.search(sentence) or _NEEDS_OTHERS.search(sentence) or _ORDERS.match(sentence):
         return False
     if _EARLY_PRONOUN.search(sentence) or _RUN_TOGETHER.search(sentence) or _ENDS_OPEN.search(sentence):
         return False
-    return bool(_STATES.search(sentence)) and not _dangles(sentence, title)
-
-
-def _dangles(sentence: str, title: str) -> bool:
-    """Whether the subject is "the" thing of another sentence, or "the" stands before a general noun not introduced."""
-    subject = _SUBJECT.match(sentence)
-    if subject and not any(word[:5] in title.lower() for word in subject.group(1).split() if len(word) > 2):
-        return True
-    for match in _BARE.finditer(sentence):
-        noun = match.group("noun").lower().rstrip("s")
-        known = f"{title} {sentence[: match.start()]}".lower()
-        if not re.search(rf"\b{re.escape(noun)}", known):
-            return True
-    return False
+    if _EXAMPLE.search(sentence) or _EXAMPLE_TITLE.search(title) or _CITES.search(sentence):
+        return False
+    return has_finite_verb(sentence) and not commands(sentence) and dangling(sentence, title) is None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from exam_gen.tagging import dangling
 from exam_gen.words import FUNCTION_WORDS, GENERIC
 
 _MENTIONS_TEXT = re.compile(
@@ -31,6 +32,7 @@ _ASKING = frozenset(
 )
 """Beginnings of words that a question uses to say what it asks for."""
 _WORD = re.compile(r"[a-z0-9_]+")
+_NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|cannot|without)\b|n['’]t\b", re.IGNORECASE)
 
 
 class Asked(NamedTuple):
@@ -53,11 +55,15 @@ def read_question(raw: str, *, title: str, sentence: str) -> Asked:
     stem = stem[: end + 1] if end >= 0 else stem
     stem = stem[:1].upper() + stem[1:]
     key = find_answer(answered.strip().split("\n")[0].removeprefix("Answer:"), sentence)
-    reason = _fault(stem, title) or _unfit(key, sentence)
+    reason = _fault(stem, title) or unfit(key, sentence)
     if reason is None and leaks(stem, key):
         reason = "stem contains the key"
     if reason is None and strays(stem, sentence, title, key):
         reason = "stem strays from the sentence"
+    if reason is None and (_NEGATION.search(sentence) and not _NEGATION.search(f"{stem} {key}")):
+        reason = "stem leaves out a negation"
+    if reason is None and dangling(stem, title) is not None:
+        reason = "stem does not name its subject"
     return Asked(stem if reason or names_subject(stem, title) else with_topic(stem, title), key, reason)
 
 
@@ -87,7 +93,7 @@ def _balanced(text: str) -> str:
     return text.rstrip(".,;: ")
 
 
-def _unfit(key: str, sentence: str) -> str | None:
+def unfit(key: str, sentence: str) -> str | None:
     """Why the key cannot be one."""
     if not key:
         return "answer is not in the sentence"
@@ -177,12 +183,12 @@ def leaks(stem: str, key: str) -> bool:
 def strays(stem: str, sentence: str, title: str, key: str) -> bool:
     """Whether the stem says much that the sentence does not, or leaves out most of what it says.
 
-    At most a third of its content words are foreign to sentence and title, and at least three in ten of
+    At most one in five of its content words is foreign to sentence and title, and at least six in ten of
     the sentence's (without the key) stand in it. Words count as equal when their first five letters are.
     """
     asked, said, topic = _stems(stem) - _ASKING, _stems(sentence) - _stems(key), _stems(title)
     foreign = asked - said - topic - _stems(key)
-    return len(foreign) > 0.34 * len(asked) or len(asked & said) < 0.3 * len(said)
+    return len(foreign) > 0.2 * len(asked) or len(asked & said) < 0.6 * len(said)
 
 
 def _stems(text: str) -> set[str]:

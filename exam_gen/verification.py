@@ -48,7 +48,7 @@ class Thresholds:
     margin: float = 1.5
     lift: float = 3.0
     agreement: float = 0.5
-    judgment: float = 2.5
+    judgment: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,18 @@ class Verdict:
 
 
 class Case(NamedTuple):
-    """A question to be judged: where it comes from, its stem, its key and the wrong answers to weigh."""
+    """A question to be judged: where it comes from, its stem, its key and the wrong answers to weigh.
+
+    `judged`: whether the key's correctness is asked about, too; where the stem is the passage's own sentence it need
+    not be.
+    """
 
     title: str
     passage: str
     stem: str
     key: str
     wrong: tuple[str, ...]
+    judged: bool = True
 
 
 class Verifier(Protocol):
@@ -104,13 +109,17 @@ class LikelihoodVerifier:
     def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case; a request without reply gives the reason `no reply: ...`."""
         choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
-        asked = [judgment_prompt(case.title, case.passage, case.stem, case.key) for case in cases]
-        judged = self._ask(cases, [(prompt, (" Yes", " No")) for prompt in asked])
-        trusted = [case for case in cases if _holds(judged[case], lambda one: _lead(one) >= self._limits.judgment)]
+        doubtful = [case for case in cases if case.judged]
+        asked = [judgment_prompt(case.title, case.passage, case.stem, case.key) for case in doubtful]
+        judged = self._ask(doubtful, [(prompt, (" Yes", " No")) for prompt in asked])
+        trusted = [case for case in cases if not case.judged or _holds(judged[case], self._convincing)]
         opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
         good = [case for case in trusted if _holds(opened[case], lambda one: supported(one, self._limits))]
         alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
-        return [self._verdict(case, judged[case], opened.get(case), alone.get(case)) for case in cases]
+        return [self._verdict(case, judged.get(case), opened.get(case), alone.get(case)) for case in cases]
+
+    def _convincing(self, judged: Likelihoods) -> bool:
+        return _lead(judged) >= self._limits.judgment
 
     def _ask(
         self, cases: Sequence[Case], asked: Sequence[tuple[Prompt, tuple[str, ...]]]
@@ -120,7 +129,7 @@ class LikelihoodVerifier:
     def _verdict(
         self,
         case: Case,
-        judged: Likelihoods | NoReply,
+        judged: Likelihoods | NoReply | None,
         opened: Likelihoods | NoReply | None,
         alone: Likelihoods | NoReply | None,
     ) -> Verdict:
@@ -129,7 +138,7 @@ class LikelihoodVerifier:
                 return Verdict(f"no reply: {one.reason}")
         lead = round(_lead(judged), 4) if isinstance(judged, Likelihoods) else None
         if not isinstance(opened, Likelihoods):
-            return Verdict(DOUBTED, judgment=lead)
+            return Verdict(DOUBTED if case.judged else UNSUPPORTED, judgment=lead)
         if not isinstance(alone, Likelihoods):
             return Verdict(UNSUPPORTED, judgment=lead)
         return replace(judge(opened, alone, case.wrong, self._limits), judgment=lead)

@@ -20,7 +20,7 @@ from exam_gen.readback import Asking, ReadBack, read_back
 from exam_gen.records import Chunk, Dropped, Question
 from exam_gen.replies import CachedModel, ReplyStore, Usage
 from exam_gen.spans import key_span
-from exam_gen.stems import read_question
+from exam_gen.stems import read_question, unfit
 from exam_gen.verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
 from exam_gen.wrong_answers import wants_writing, written_answers
 
@@ -49,7 +49,7 @@ class WritingSettings:
     batch: int = 40
     candidates: int = 9
     max_tokens: int = 48
-    completions: float = 0.1
+    completions: float = 0.75
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
@@ -156,6 +156,17 @@ def _stopped(done: int, wanted: int, total: int, what: str) -> str:
     return f"{wanted} questions written" if done >= wanted else f"all {total} {what} used, {done} of {wanted} questions"
 
 
+def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
+    """The fact as it can be asked for by a gap: with the key the model chose, or with the one found by rule."""
+    own = chosen.get(fact.span.sentence)
+    return own if own is not None and own.completes else fact if fact.completes else None
+
+
+def _case(draft: Draft) -> Case:
+    chunk, key = draft.fact.chunk, draft.fact.span.text
+    return Case(chunk.title, chunk.text, draft.stem, key, draft.wrong, draft.version != COMPLETION_VERSION)
+
+
 class _Writer:
     """The state of one exam in the making; batches are written in order, so that every run goes the same way."""
 
@@ -175,8 +186,9 @@ class _Writer:
 
     def write(self, batch: Sequence[Fact]) -> None:
         """Write, verify and, where the model's question failed, try again with the sentence itself as the stem."""
-        done = self._verified(self._asked(batch))
-        again = [fact for fact in batch if fact.span.sentence not in done and fact.completes]
+        drafts, found = self._asked(batch)
+        done = self._verified(drafts)
+        again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
         completed = sum(one.draft.version == COMPLETION_VERSION for one in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
         stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
@@ -194,29 +206,32 @@ class _Writer:
         questions = [self._question(one.draft, one.verdict, wrong) for one, wrong in zip(kept, triples, strict=True)]
         return list(shuffle_exam(questions, self._seed))
 
-    def _asked(self, batch: Sequence[Fact]) -> list[Draft]:
-        """The model's questions about the facts' sentences, each with the words of the sentence that answer it."""
+    def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
+        """The model's questions about the facts' sentences, and the facts with the keys it chose, by sentence."""
         prompts = [question_prompt(fact.chunk.title, fact.span.sentence) for fact in batch]
         stop = ("\n\n", "\nTopic")
         texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=stop, seed=self._seed)
-        drafts = []
+        drafts: list[Draft] = []
+        chosen: dict[str, Fact] = {}
         for fact, raw in zip(batch, texts, strict=True):
             if isinstance(raw, NoReply):
                 self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
                 continue
             sentence = fact.span.sentence
             asked = read_question(raw, title=fact.chunk.title, sentence=sentence)
+            own = replace(fact, span=key_span(sentence, asked.key))
+            if unfit(asked.key, sentence) is None:
+                chosen[sentence] = own
             if asked.reason is None:
-                own = replace(fact, span=key_span(sentence, asked.key))
                 drafts.append(Draft(own, asked.stem, raw, QUESTION_VERSION))
             else:
                 self.dropped.append(Dropped(asked.reason, raw, fact.chunk.id))
-        return drafts
+        return drafts, chosen
 
     def _verified(self, drafts: Sequence[Draft]) -> set[str]:
         """The sentences of the drafts that passed: read back, given wrong answers, and weighed against them."""
         ready = self._with_wrong_answers(self._read_back(drafts))
-        cases = [Case(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text, d.wrong) for d in ready]
+        cases = [_case(draft) for draft in ready]
         passed = set()
         for draft, verdict in zip(ready, self._verifier.verdicts(cases), strict=True):
             reason = verdict.reason or self._filters[-1](self._question(draft, verdict, draft.wrong[:3]))

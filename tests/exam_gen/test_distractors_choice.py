@@ -14,7 +14,7 @@ def corpus() -> list[Chunk]:
     texts = [
         f'Reading a closed tape number {n} of the archive raises a "{name}" at once.' for n, name in enumerate(ERRORS)
     ]
-    return [Chunk(f"d{n}#0", f"d{n // 2}", text, 0, len(text), f"Tape {n}") for n, text in enumerate(texts)]
+    return [Chunk(f"d{n}#0", f"d{n // 2}", text, 0, len(text), f"Archive {n}") for n, text in enumerate(texts)]
 
 
 def test_candidates_are_of_the_kind_of_the_key():

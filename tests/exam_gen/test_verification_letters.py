@@ -130,7 +130,7 @@ def test_likelihoods_without_reply_are_a_reason_to_drop() -> None:
 
 def chunks() -> list[Chunk]:
     texts = [
-        f"The {part} of the northern works was tested in {place} by a company of engineers. "
+        f"The {part} of northern works was tested in {place} by a company of engineers. "
         f"It was built with {number} valves of brass for the {part} house.\n"
         for number, (part, place) in enumerate(
             zip(

@@ -37,7 +37,7 @@ def corpus(size: int = 24) -> list[Chunk]:
         own = [word(number * 6 + i) for i in range(6)]
         text = (
             f"The {part} of {own[0]} and {own[1]} was tested by a {own[2]} company in {place} with great care. "
-            f"During a {own[3]} trial the {own[4]} {part} reached a {own[5]} pressure of {130 + 7 * number} degrees.\n"
+            f"During a {own[3]} trial one {own[4]} {part} reached a {own[5]} pressure of {130 + 7 * number} degrees.\n"
         )
         chunks.append(Chunk(f"d{number}#0", f"d{number}", text, 0, len(text), f"Engine {number}", PARTS[number % 8]))
     return chunks
@@ -269,7 +269,7 @@ def test_a_key_that_is_judged_incomplete_is_dropped_with_what_was_measured():
     class Doubter(Scribe):
         trusting = False
 
-    written = write(Doubter())
+    written = write(Doubter(), completions=0)
     assert written.questions == []
     doubted = [one.question for one in written.dropped if one.reason == "key judged wrong or incomplete"]
     assert doubted

@@ -85,28 +85,34 @@ def test_a_sentence_that_stands_in_two_documents_is_asked_about_once():
 
 def test_a_gap_replaces_the_key():
     (fact,) = facts(
-        [chunk("The tonnage of the port reached a peak under the Harbour Board after the war.")], per_chunk=1, seed=0
+        [chunk("The tonnage of Oslo reached a peak under the Harbour Board after long wars at sea.")],
+        per_chunk=1,
+        seed=0,
     )
     assert fact.gapped.replace("____", fact.span.text) == fact.span.sentence
 
 
-SENTENCE = "After the long war the Harbour Board ran the port of Oslo for ten years."
+SENTENCE = "After a long war the Harbour Board ran the port of Oslo for ten years."
 
 
 @pytest.mark.parametrize(
     ("question", "answer", "reason"),
     [
-        ("Which body ran the port of Oslo after the war?", "the Harbour Board", None),
-        ("How long did the board run the port after the war?", "for ten years.", None),
+        ("Which body ran the port of Oslo for ten years after a long war?", "the Harbour Board", None),
+        ("How long did the Harbour Board run the port of Oslo after a long war?", "for ten years.", None),
         ("The board ran the port of Oslo after the war.", "ten years", "stem is not a question"),
         ("Did the Harbour Board run the port of Oslo?", "yes", "stem asks yes or no"),
         ("Which body in the text ran the port of Oslo?", "Harbour Board", "stem refers to the text"),
         ("Which of our boards ran the port of Oslo?", "Harbour Board", "stem speaks in the first person"),
         ("When did the Harbour Board run Oslo?", "the Harbour Board", "stem contains the key"),
         ("Which one?", "the Harbour Board", "stem is too short or too long"),
-        ("Which body ran the port of Oslo after the war?", "the Port Authority", "answer is not in the sentence"),
+        (
+            "Which body ran the port of Oslo for ten years after a long war?",
+            "the Port Authority",
+            "answer is not in the sentence",
+        ),
         ("What did the board run after the war?", SENTENCE, "answer is too long"),
-        ("Which body ran the port of Oslo after the war?", "the", "answer says little"),
+        ("Which body ran the port of Oslo for ten years after a long war?", "the", "answer says little"),
         ("Who crowned the mayor of Bergen with laurels?", "the Harbour Board", "stem strays from the sentence"),
         ("What is an important port of the Harbour Board?", "Oslo", "stem has more than one answer"),
     ],
@@ -171,10 +177,10 @@ def test_a_key_that_is_a_known_span_has_its_kind_and_any_other_is_a_clause():
 
 
 def test_a_stem_without_its_subject_is_given_it():
-    reply = " Which body took over after the long war?\nAnswer: Harbour Board"
-    sentence = "After the long war the Harbour Board took over."
+    reply = " What took over after a long war?\nAnswer: Harbour Board"
+    sentence = "After a long war the Harbour Board took over."
     stem = read_question(reply, title="Port of Oslo", sentence=sentence).stem
-    assert stem == "Port of Oslo. Which body took over after the long war?"
+    assert stem == "Port of Oslo. What took over after a long war?"
     assert with_topic("Which one?", "Is it so?") == "Is it so? Which one?"
     assert names_subject("Which port froze?", "Ports of the north")
 
@@ -206,9 +212,9 @@ def test_a_capitalised_plain_word_is_no_name():
 @pytest.mark.parametrize(
     "sentence",
     [
-        "The Harbour Board of Oslo was founded by the merchants after the war.",
-        "If no pilot is aboard, a ship of the first class pays twice the fee.",
-        "A ship that enters the port without a pilot pays twice the fee.",
+        "The Harbour Board of Oslo was founded by merchants after a war.",
+        "If no pilot is aboard, a ship pays twice the usual fee of Oslo and waits.",
+        "A ship that enters the port without a pilot pays a fee, and twice the fee at night.",
     ],
 )
 def test_a_sentence_that_names_what_it_speaks_of_stands_alone(sentence):
@@ -236,8 +242,8 @@ def test_a_sentence_that_needs_others_does_not_stand_alone(sentence):
 
 
 def test_a_general_noun_that_title_or_sentence_introduces_does_not_dangle():
-    sentence = "The function executes until the pilot leaves the ship in the port."
-    assert stands_alone(sentence, "Functions of a harbour")
+    sentence = "The function executes until a pilot leaves a ship in the port."
+    assert stands_alone(sentence, "Functions of a port")
     assert stands_alone("A function that is called at night executes until the function is stopped.", "Ports")
 
 
