@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from exam_gen.corpus import read_corpus
+from exam_gen import read_corpus
 from exam_gen.prompts import judgment_prompt, open_prompt, question_prompt
 from rag.decoding import Writer
 from rag.loading import load_model
