@@ -24,6 +24,21 @@ _OPEN_ENDED = re.compile(
     r"|some|one of|the main (?:focus|topic|goal|purpose|idea)|the (?:significance|importance|nature))\b",
     re.IGNORECASE,
 )
+_VAGUE = frozenset(
+    [
+        "multiple",
+        "several",
+        "various",
+        "different",
+        "certain",
+        "many",
+        "specific",
+        "additional",
+        "other",
+        "few",
+        "number",
+    ]
+)
 LONGEST_KEY = 72
 """Characters."""
 MOST_WORDS = 10
@@ -100,7 +115,7 @@ def unfit(key: str, sentence: str) -> str | None:
     if len(key) > LONGEST_KEY or len(key.split()) > MOST_WORDS:
         return "answer is too long"
     content = [word for word in _WORD.findall(key.lower()) if word not in FUNCTION_WORDS]
-    if not content or key.lower().rstrip("s") in GENERIC or len(key) < 2:
+    if not set(content) - _VAGUE or key.lower().rstrip("s") in GENERIC or len(key) < 2:
         return "answer says little"
     if key[0] in ",;)" or re.search(r"\b(?:and|or|the|a|an|of|to|in|for|with|by|that|which|is|are)$", key.lower()):
         return "answer is cut off"

@@ -18,7 +18,7 @@ _NOUN = frozenset({"NN0", "NN1", "NN2", "NP0", "UNC", "CRD", "ZZ0"})
 _BEFORE_NOUN = _NOUN | {"AJ0", "AJC", "AJS", "ORD", "VVN", "VVG"}
 _DETERMINER = frozenset({"AT0", "DPS", "DT0"})
 _FINITE = re.compile(r"VV[BZD]|V[BDH][BZD]|VM0")
-_MOST_WORDS = 4
+_RELATIVE = frozenset(["that", "which", "who", "whose", "where"])
 
 
 class Token(NamedTuple):
@@ -91,8 +91,17 @@ def commands(sentence: str) -> bool:
 
 
 def has_finite_verb(sentence: str) -> bool:
-    """Whether the sentence states anything."""
-    return any(_FINITE.fullmatch(one.tag) for one in tokens(sentence))
+    """Whether the sentence states anything: a verb that is not the first one after "that" or "which"."""
+    words = [one for one in tokens(sentence) if one.text[:1].isalnum() and not one.tag.startswith("AV0")]
+    relative = False
+    for word in words:
+        if word.text.lower() in _RELATIVE:
+            relative = True
+        elif _FINITE.fullmatch(word.tag):
+            if not relative:
+                return True
+            relative = False
+    return False
 
 
 _QUOTES = frozenset("`\"'“‘*")
