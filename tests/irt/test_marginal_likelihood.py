@@ -20,7 +20,7 @@ from irt.fitting.coordinates import (
     signed_draws,
     to_items,
 )
-from irt.fitting.marginal import starting_point
+from irt.fitting.maximum import starting_point
 from irt.fitting.observed_information import _low_rank, observe
 from irt.fitting.penalty import Penalty
 from irt.model import Priors, Problem, build_problem
@@ -129,7 +129,7 @@ def test_penalty_derivatives_equal_differences() -> None:
         assert slope == pytest.approx(float(np.sum(penalty.gradient(x) * step)), abs=1e-7)
         bent = float(np.sum((penalty.gradient(low) - penalty.gradient(high)) / 2e-6 * step))
         released = np.einsum("nki,ki->n", penalty.released(x), step)
-        own = float(np.sum(penalty.information(x, observed=True) * step**2))
+        own = float(np.einsum("ki,ikl,li->", step, penalty.information(x, observed=True), step))
         assert bent == pytest.approx(own - float(released @ released), abs=1e-6)
 
 
