@@ -9,8 +9,9 @@ run off to infinity, and on all items when such run off again and again. It is w
     asymptotes      c and delta ~ Beta as in `irt.model`
 
 When priors are asked for by name, or asymptotes are to be estimated from few students, all items are a population whose
-means and spreads are estimated along (`irt.fitting.spreads`, empirical Bayes): then estimates are the items' means
-a posteriori. Slopes have the positive sign there unless the answers clearly say otherwise.
+means and spreads are estimated along (`irt.fitting.spreads`, empirical Bayes). The estimates are then the items' means
+a posteriori, of log slopes and of difficulties; asymptotes, abilities and the log-likelihood are those at the mode.
+Slopes are positive there unless the answers clearly say otherwise.
 
 An asymptote whose maximum lies at 0 (or 1) stays there; the errors of the rest are given that, and its own interval is
 one-sided, from the slope of the likelihood at the bound.
@@ -20,17 +21,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irt.fitting.coordinates import SHARED, item_errors, to_items
-from irt.fitting.em import State, Table, compress, evaluate
+from irt.fitting.em import compress
 from irt.fitting.maximum import Estimate, constant, estimate, estimate_population
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.fitting.plausible import draw
-from irt.kernels import ItemParameters
 from irt.model import Problem
 from irt.responses import Floats
 
@@ -41,14 +40,6 @@ NAMED = 3
 Mask = NDArray[np.bool_]
 
 
-class _Reported(NamedTuple):
-    """What is reported of an estimate: items with their errors, and the likelihood and abilities at them."""
-
-    items: ItemParameters
-    errors: ItemParameters
-    state: State
-
-
 def find_marginal(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
     """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
     begin = time.perf_counter()
@@ -56,11 +47,12 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS
     whole = settings.given_priors or few
     found = estimate_population(table, problem, progress) if whole else estimate(table, problem, progress)
-    covariance = _freed(found)
-    items, errors, state = _reported(table, problem, found, covariance)
-    mode = found.climb.state.x if whole else None
-    nodes, fixed = found.climb.nodes, found.fixed
-    draws = draw(table, state, nodes, found.curvature, covariance, found.ability_slopes, fixed, settings.seed, mode)
+    state, nodes, fixed = found.climb.state, found.climb.nodes, found.fixed
+    covariance, means = _freed(found), _means(found)
+    draws = draw(table, state, nodes, found.curvature, covariance, found.ability_slopes, fixed, settings.seed, means)
+    items, errors = to_items(state.x if means is None else means), item_errors(state.x, covariance)
+    if means is not None:
+        errors = errors._replace(a=errors.a * items.a / state.x[0])
     rows = {"theta": state.mean[table.row_of]}
     spread = {"theta": state.sd[table.row_of]}
     for name, point, error in zip("abcd", items, errors, strict=True):
@@ -72,25 +64,22 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
         errors=spread,
         log_likelihood=state.log_likelihood,
         converged=found.converged,
-        diagnostics=_diagnostics(problem, found, state),
+        diagnostics=_diagnostics(problem, found),
         notes=tuple(_notes(problem, settings, found, few)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 
 
-def _reported(table: Table, problem: Problem, found: Estimate, covariance: Floats) -> _Reported:
-    """The maximum, or of items that are a population their means a posteriori."""
-    state = found.climb.state
-    items, errors = to_items(state.x), item_errors(state.x, covariance)
+def _means(found: Estimate) -> Floats | None:
+    """Coordinates `[K, I]` of the means a posteriori of items that are a population."""
     if found.population is None:
-        return _Reported(items, errors, state)
+        return None
     a, b = found.population.items()
-    point = np.stack([a, -a * b, *state.x[2:]])
-    at = evaluate(table, point, found.climb.nodes, SHARED[problem.model], found.population.prior)
-    return _Reported(to_items(point), errors._replace(a=errors.a * a / state.x[0]), at)
+    return np.stack([a, -a * b, *found.climb.state.x[2:]])
 
 
-def _diagnostics(problem: Problem, found: Estimate, state: State) -> dict[str, float | int | str]:
+def _diagnostics(problem: Problem, found: Estimate) -> dict[str, float | int | str]:
+    state = found.climb.state
     x = state.x
     parameters = x.size - sum(SHARED[problem.model]) * (x.shape[1] - 1)
     said: dict[str, float | int | str] = {
@@ -101,7 +90,7 @@ def _diagnostics(problem: Problem, found: Estimate, state: State) -> dict[str, f
         "parameters": parameters,
         "aic": 2 * parameters - 2 * state.log_likelihood,
         "bic": float(np.log(len(problem.attempts))) * parameters - 2 * state.log_likelihood,
-        "log_posterior": found.climb.state.value,
+        "log_posterior": state.value,
         "items_held_by_priors": int(found.rescued.sum()) if found.population is None else x.shape[1],
     }
     return said if found.population is None else {**said, **found.population.reported()}

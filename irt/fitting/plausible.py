@@ -31,21 +31,21 @@ def draw(
     ability_slopes: Floats,
     fixed: NDArray[np.bool_],
     seed: int,
-    mode: Floats | None = None,
+    point: Floats | None = None,
 ) -> dict[str, Floats]:
     """Draws by name: `a b c d` `[D, I]` and `theta` `[D, S]`.
 
     `covariance` `[I, K, K]` is that of each item's coordinates, `ability_slopes` `[R, K, I]` are derivatives of
     expected abilities by the coordinates, `fixed` `[K, I]` marks the coordinates at a bound. Items of a population are
-    drawn around the point of `state` by the curvature at their `mode` `[K, I]`.
+    drawn around `point` `[K, I]`, normal in what has the population's prior.
     """
     rng = np.random.default_rng(seed)
     students, items = len(table.row_of), state.x.shape[1]
     count = int(np.clip(CELLS // (4 * items + students), FEWEST_DRAWS, DRAWS))
     shift = curvature.draw(rng, count)
     shift[:, fixed] = 0.0
-    if mode is not None:
-        drawn = normal_draws(state.x, mode, shift)
+    if point is not None:
+        drawn = normal_draws(point, state.x, shift)
     else:
         drawn = to_items(_asymptotes_at_bounds(state, fixed, signed_draws(state.x, covariance, shift), rng))
     moved = ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
