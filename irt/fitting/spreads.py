@@ -31,8 +31,9 @@ ROUNDS, NEAR, LONGEST = 25, 0.1, 0.7
 """Rounds at most, the step at which they end in standard deviations of the logarithm, and the longest step."""
 ROUGH = (1e-4, 1e-2)
 """Gain and move at which the climb of a round ends."""
-TELLING, FLATTEST = 1e-3, 1.0
-"""Step that tells the bend of the evidence, and the least bend: a logarithm has a standard deviation of 1 at most."""
+TELLING, TRUST, FLATTEST = 0.02, 4.0, 1.0
+"""Step that tells the bend of the evidence, by what factor a bend may change in a round (the other spread moves, too),
+and the least bend: a logarithm has a standard deviation of 1 at most."""
 DIFFERENCE = 1e-4
 GUESSED = 0.7
 """Bend per item before any is known."""
@@ -84,7 +85,7 @@ def settle(table: Table, problem: Problem, start: Floats, progress: Progress | N
         new = _round(table, problem, at.v + move, at.top.state.x)
         telling = np.abs(move) > TELLING
         found = np.divide(at.slope - new.slope, move, out=bend.copy(), where=telling)
-        bend, at = np.maximum(found, FLATTEST), new
+        bend, at = np.maximum(np.clip(found, bend / TRUST, bend * TRUST), FLATTEST), new
         if progress is not None:
             progress(number, ROUNDS)
     more = _by_uncertain_abilities(table, problem, at)
