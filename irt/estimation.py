@@ -51,7 +51,8 @@ def fit(
     gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
     joint mode with Laplace standard errors in a fraction of a second, for tables of any size; `method="laplace"` adds
     the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is marginal maximum likelihood over a
-    Normal(0, 1) population without facets (a posteriori when `priors` are given), where `auto` goes by BIC;
+    Normal(0, 1) population without facets, where `auto` goes by BIC (when `priors` are given a posteriori, the items a
+    population whose spreads are estimated, as better suits few students);
     `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
     `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
     with a smooth effect (`irt.smooth`). `options` is the number of choices per item (one number, a list, or a mapping),

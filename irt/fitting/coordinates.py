@@ -94,6 +94,19 @@ def signed_draws(x: Floats, covariance: Floats, shift: Floats) -> Floats:
     return np.asarray(drawn)
 
 
+def normal_draws(point: Floats, mode: Floats, shift: Floats) -> ItemParameters:
+    """Items `[D, I]` around `point` `[K, I]`, normal in log |slope|, difficulty and logits of the asymptotes.
+
+    `shift` `[D, K, I]` are moves of the coordinates at `mode`, where their covariance was taken.
+    """
+    a, b, _, _ = to_items(point)
+    grown = shift[:, 0] / mode[0]
+    moved = point + shift
+    moved[:, 0] = a * np.exp(grown)
+    moved[:, 1] = -moved[:, 0] * (b + (mode[1] * grown - shift[:, 1]) / mode[0])
+    return to_items(moved)
+
+
 def item_errors(x: Floats, covariance: Floats) -> ItemParameters:
     """Standard errors of `a b c d` by the delta method, from the covariance `[I, K, K]` of each item's coordinates."""
     a, b, _, _ = to_items(x)

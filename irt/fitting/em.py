@@ -23,13 +23,15 @@ from numpy.typing import NDArray
 
 from irt.fitting.blocks import Blocks
 from irt.fitting.coordinates import Curves, curves, gradient_and_information, to_items
-from irt.fitting.penalty import Penalty
+from irt.fitting.penalty import Prior
 from irt.quadrature import bound_for, nodes_for, weigh
 from irt.responses import Floats
 
 ITERATIONS = 500
 EXPANSIONS = 6
 MEMORY = 20
+NEGLIGIBLE = (1e-7, 1e-5)
+"""Gain of the objective and largest move of a coordinate at which a climb ends."""
 CELLS = 2**18
 """Students times nodes in one pass, so that posteriors stay in the processor's cache."""
 STEPS_PER_SD = 1.0
@@ -141,12 +143,14 @@ def climb(
     table: Table,
     start: Floats,
     shared: tuple[bool, ...],
-    penalty: Penalty,
+    penalty: Prior,
     progress: Callable[[int, int], None] | None = None,
+    expansions: int = EXPANSIONS,
+    enough: tuple[float, float] = NEGLIGIBLE,
 ) -> Climb:
-    """Climb from coordinates `start` `[K, I]` until the step and the gain it promises are negligible.
+    """Climb from coordinates `start` `[K, I]` until the gain a step promises and the step are small `enough`.
 
-    It also ends, unsettled, when a slope without prior passes `RUNAWAY`.
+    It also ends, unsettled, when a slope without prior passes `RUNAWAY`. The first `expansions` steps rescale ability.
     """
     nodes = nodes_of(table, start)
     state = evaluate(table, start, nodes, shared, penalty)
@@ -162,13 +166,13 @@ def climb(
                 renewed.append(iteration)
                 values.append(state.value)
             next_look = 2 * iteration
-        if settled or np.any((np.abs(state.x[0]) > RUNAWAY) & (penalty.precision[0] == 0)):
+        if settled or np.any((np.abs(state.x[0]) > RUNAWAY) & ~penalty.holds(0)):
             break
-        new = _expansion(table, state, nodes, shared, penalty) if iteration <= EXPANSIONS else None
+        new = _expansion(table, state, nodes, shared, penalty) if iteration <= expansions else None
         if new is None:
             new, direction = _ascend(table, state, nodes, shared, penalty, memory)
             gain = float(np.sum(direction * held(state)))
-            settled = new is state or (gain < 1e-7 and float(np.max(np.abs(direction))) < 1e-5)
+            settled = new is state or (gain < enough[0] and float(np.max(np.abs(direction))) < enough[1])
         state = new
         values.append(state.value)
         if progress is not None:
@@ -176,14 +180,15 @@ def climb(
     return Climb(state, nodes, tuple(values), tuple(renewed), settled)
 
 
-def evaluate(table: Table, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Penalty) -> State:
+def evaluate(table: Table, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior) -> State:
     """Objective, exact gradient and complete-data information at `x`."""
     found = expect(table, x, nodes)
     gradient, information = gradient_and_information(found.at, found.right, found.asked)
     gradient += penalty.gradient(x)
     width = len(x)
-    floor = FLATTEST[:width, None]
-    information[:, range(width), range(width)] += (penalty.information(x) + floor).T
+    added = penalty.information(x)
+    added[:, range(width), range(width)] += FLATTEST[:width]
+    information += added
     value = found.log_likelihood + penalty.value(x)
     return State(x, value, found.log_likelihood, gradient, Blocks(information, shared), found.mean, found.sd)
 
@@ -212,7 +217,7 @@ def nodes_of(table: Table, x: Floats, state: State | None = None, current: Float
     return current if same_bound and fits else nodes
 
 
-def _expansion(table: Table, state: State, nodes: Floats, shared: tuple[bool, ...], penalty: Penalty) -> State | None:
+def _expansion(table: Table, state: State, nodes: Floats, shared: tuple[bool, ...], penalty: Prior) -> State | None:
     """An EM step with ability's mean and spread estimated too, then absorbed by the items; None if it does not pay."""
     x = state.x + _shortened(state.blocks.solve(held(state)))
     total = float(table.counts.sum())
@@ -229,7 +234,7 @@ def _ascend(
     state: State,
     nodes: Floats,
     shared: tuple[bool, ...],
-    penalty: Penalty,
+    penalty: Prior,
     memory: deque[tuple[Floats, Floats]],
 ) -> tuple[State, Floats]:
     """A quasi-Newton step that raises the objective, and its direction; the same state when none can be found."""

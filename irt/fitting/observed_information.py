@@ -22,7 +22,7 @@ from scipy.linalg.blas import dsyrk
 from irt.fitting.blocks import Blocks
 from irt.fitting.coordinates import ROWS, curvature, curves, score_weights
 from irt.fitting.em import Table, chunks, expect
-from irt.fitting.penalty import Penalty
+from irt.fitting.penalty import Prior
 from irt.quadrature import weigh
 from irt.responses import Floats
 
@@ -58,7 +58,7 @@ class Observed(NamedTuple):
 
 
 def observe(
-    table: Table, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Penalty, fixed: Floats
+    table: Table, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior, fixed: Floats
 ) -> Observed:
     """Observed information at `x`; coordinates where `fixed` `[K, I]` is 1 are held at their values."""
     free = 1.0 - fixed
@@ -90,12 +90,11 @@ def observe(
     return Observed(*_dense(blocks, np.triu(lost) + np.triu(lost, 1).T + flat.T @ flat), slopes)
 
 
-def _complete(table: Table, x: Floats, nodes: Floats, penalty: Penalty) -> Floats:
+def _complete(table: Table, x: Floats, nodes: Floats, penalty: Prior) -> Floats:
     """Expected complete-data information `[I, K, K]` (observed form), with the log priors' own."""
     found = expect(table, x, nodes)
     blocks = curvature(found.at, found.right, found.asked)
-    blocks[:, range(len(x)), range(len(x))] += penalty.information(x, observed=True).T
-    return blocks
+    return blocks + penalty.information(x, observed=True)
 
 
 def _scores(table: Table, x: Floats, nodes: Floats, part: slice) -> Iterator[tuple[Floats, Floats]]:
@@ -159,24 +158,30 @@ class _Dense:
 
 
 @dataclass(frozen=True)
-class _LowRank:
-    """Complete-data blocks less a product of few rows (Woodbury): inverse = blocks inverse + `rows.T @ rows`."""
+class Widened:
+    """An inverse information to which few rows `[N, K, I]` add: `inner inverse + rows.T @ rows`.
 
-    blocks: Blocks
+    Less information makes such rows of complete-data blocks (Woodbury), what is estimated besides those of either form.
+    """
+
+    inner: Curvature
     rows: Floats
 
     @property
     def covariance(self) -> Floats:
-        return np.asarray(self.blocks.covariance + np.einsum("rki,rli->ikl", self.rows, self.rows))
+        """Covariance `[I, K, K]` of each item's coordinates."""
+        return np.asarray(self.inner.covariance + np.einsum("rki,rli->ikl", self.rows, self.rows))
 
     def solve(self, gradient: Floats) -> Floats:
+        """The inverse times a gradient `[K, I]`."""
         flat = self.rows.reshape(len(self.rows), -1)
-        own = self.blocks.solve(gradient)
+        own = self.inner.solve(gradient)
         return np.asarray(own + (flat.T @ (flat @ gradient.ravel())).reshape(gradient.shape))
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """Draws `[count, K, I]` from Normal(0, inverse)."""
         flat = self.rows.reshape(len(self.rows), -1)
-        draws = self.blocks.draw(rng, count)
+        draws = self.inner.draw(rng, count)
         draws += (rng.standard_normal((count, len(flat))) @ flat).reshape(draws.shape)
         return draws
 
@@ -228,7 +233,7 @@ def _low_rank(blocks: Blocks, scores: Floats) -> tuple[Curvature | None, NDArray
     except np.linalg.LinAlgError:
         worst = np.linalg.eigh((capacity + capacity.T) / 2)[1][:, 0] @ weighed
         return None, np.array([np.argmax(np.sum(worst.reshape(scores.shape[1:]) ** 2, axis=0))])
-    return _LowRank(blocks, solve_triangular(chol, weighed, lower=True).reshape(scores.shape)), NOBODY
+    return Widened(blocks, solve_triangular(chol, weighed, lower=True).reshape(scores.shape)), NOBODY
 
 
 def _indefinite(blocks: Floats) -> NDArray[np.int64]:

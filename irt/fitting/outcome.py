@@ -15,7 +15,7 @@ Progress = Callable[[int, int], None]
 class Settings:
     """How to fit: the seed, and for samplers warm-up and most draws per chain, chains, and acceptance aimed at.
 
-    `given_priors` says that priors were asked for by name: `mml` then maximises the posterior.
+    `given_priors` says that priors were asked for by name: to `mml` the items then are a population.
     """
 
     seed: int = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.fitting.coordinates import signed_draws, to_items
+from irt.fitting.coordinates import normal_draws, signed_draws, to_items
 from irt.fitting.em import State, Table, chunks
 from irt.fitting.observed_information import Curvature
 from irt.quadrature import posterior
@@ -31,18 +31,23 @@ def draw(
     ability_slopes: Floats,
     fixed: NDArray[np.bool_],
     seed: int,
+    point: Floats | None = None,
 ) -> dict[str, Floats]:
     """Draws by name: `a b c d` `[D, I]` and `theta` `[D, S]`.
 
     `covariance` `[I, K, K]` is that of each item's coordinates, `ability_slopes` `[R, K, I]` are derivatives of
-    expected abilities by the coordinates, `fixed` `[K, I]` marks the coordinates at a bound.
+    expected abilities by the coordinates, `fixed` `[K, I]` marks the coordinates at a bound. Items of a population are
+    drawn around `point` `[K, I]`, normal in what has the population's prior.
     """
     rng = np.random.default_rng(seed)
     students, items = len(table.row_of), state.x.shape[1]
     count = int(np.clip(CELLS // (4 * items + students), FEWEST_DRAWS, DRAWS))
     shift = curvature.draw(rng, count)
     shift[:, fixed] = 0.0
-    drawn = to_items(_asymptotes_at_bounds(state, fixed, signed_draws(state.x, covariance, shift), rng))
+    if point is not None:
+        drawn = normal_draws(point, state.x, shift)
+    else:
+        drawn = to_items(_asymptotes_at_bounds(state, fixed, signed_draws(state.x, covariance, shift), rng))
     moved = ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
     theta = np.ascontiguousarray(_plausible(table, state.x, nodes, moved, rng).T)
     return {"theta": theta, **dict(zip("abcd", drawn, strict=True))}
