@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 def read_question(raw: str, *, title: str, sentence: str) -> Asked:
     """The stem and the key in a reply of the form `question, newline, Answer: words of the sentence`.
 
-    The key is given as it stands in the sentence. A stem that names nothing of the document's title is given the title
+    The key is given as it stands in the sentence. A stem that holds less than half of the document's title is given it
     as its topic, so that it stands alone.
     """
     asked, _, answered = raw.strip().removeprefix("Question:").partition("\n")
@@ -79,7 +79,7 @@ def read_question(raw: str, *, title: str, sentence: str) -> Asked:
         reason = "stem leaves out a negation"
     if reason is None and dangling(stem, title) is not None:
         reason = "stem does not name its subject"
-    return Asked(stem if reason or names_subject(stem, title) else with_topic(stem, title), key, reason)
+    return Asked(stem if reason or repeats_title(stem, title) else with_topic(stem, title), key, reason)
 
 
 def find_answer(answer: str, sentence: str) -> str:
@@ -212,5 +212,15 @@ def _stems(text: str) -> set[str]:
 
 def names_subject(stem: str, title: str) -> bool:
     """Whether a content word of the title stands in the stem."""
-    words = {word.rstrip("s") for word in _WORD.findall(title.lower()) if word not in FUNCTION_WORDS and len(word) > 1}
-    return not words or bool(words & {word.rstrip("s") for word in _WORD.findall(stem.lower())})
+    words = _content(title)
+    return not words or bool(words & _content(stem))
+
+
+def repeats_title(stem: str, title: str) -> bool:
+    """Whether the stem holds at least half of the title's content words: a year or "business" alone is no subject."""
+    words = _content(title)
+    return 2 * len(words & _content(stem)) >= len(words)
+
+
+def _content(text: str) -> set[str]:
+    return {word.rstrip("s") for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS and len(word) > 1}

@@ -6,7 +6,7 @@ import re
 
 from exam_gen.language.spans import spans
 
-HIDDEN = "something hidden"
+HIDDEN = "which of them"
 
 
 def author(asked: str) -> str:
@@ -18,11 +18,10 @@ def author(asked: str) -> str:
 
 
 def _question(asked: str) -> str:
-    title = re.findall(r"^Topic: (.*)$", asked, re.MULTILINE)[-1]
     sentence = re.findall(r"^Sentence: (.*)$", asked, re.MULTILINE)[-1]
-    key = next((one.text for one in reversed(spans(sentence)) if one.start > 0 and one.end < 120), "")
+    key = next((one.text for one in reversed(spans(sentence)) if one.start > 0 and one.end < 200), "")
     said = sentence.replace(key, HIDDEN, 1) if key else sentence
-    return f" Which words about {title} fit where it says {said[:120]}?\nAnswer: {key}"
+    return f" What is it where {said[:220].rstrip('.')}?\nAnswer: {key}"
 
 
 def _answer(asked: str) -> str:
@@ -30,7 +29,7 @@ def _answer(asked: str) -> str:
     passage, _, rest = asked.rpartition("\n\nQuestion: ")
     gap = HIDDEN if HIDDEN in rest else "____"
     before, _, after = rest.split("\n")[0].partition(gap)
-    before = re.split(r'fit where it says |statement "', before)[-1]
+    before = re.split(r'What is it where |statement "', before)[-1]
     around = re.escape(before[-20:]) + "(.+?)" + re.escape(re.split(r"\?|\"\?", after)[0][:12])
     found = re.search(around, " ".join(passage.split()))
     return found.group(1) if before and found else "nothing"
