@@ -29,6 +29,7 @@ UNSUPPORTED = "key not supported by the passage"
 DOUBTED = "key judged wrong or incomplete"
 KNOWN = "key known without the passage"
 AMBIGUOUS = "wrong answers as likely as the key"
+_YES_NO = (" Yes", " No")
 LETTERS_TOKENS = 24
 """Room for ten letters, commas and a polite word."""
 
@@ -41,7 +42,8 @@ class Thresholds:
     over a wrong answer with the passage, in the sum; in the mean per token half of it. `lift`: the least gain of the
     key's log-likelihood that the passage brings. `agreement`, from 0 to 1: the least agreement with the key of the
     answer a model gives in its own words when it reads the passage (see `readback`). `judgment`: the least lead of
-    "Yes" over "No" where a model that reads the passage is asked whether the key is correct and complete.
+    "Yes" over "No" where a model that reads the passage is asked whether the key is correct and complete. `rival`: the
+    largest share of that lead that a wrong answer may reach when the same is asked of it.
     """
 
     support: float = -3.0
@@ -49,6 +51,7 @@ class Thresholds:
     lift: float = 3.0
     agreement: float = 0.5
     judgment: float = 2.0
+    rival: float = 0.6
 
 
 @dataclass(frozen=True)
@@ -111,12 +114,30 @@ class LikelihoodVerifier:
         choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
         doubtful = [case for case in cases if case.judged]
         asked = [judgment_prompt(case.title, case.passage, case.stem, case.key) for case in doubtful]
-        judged = self._ask(doubtful, [(prompt, (" Yes", " No")) for prompt in asked])
+        judged = self._ask(doubtful, [(prompt, _YES_NO) for prompt in asked])
         trusted = [case for case in cases if not case.judged or _holds(judged[case], self._convincing)]
         opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
         good = [case for case in trusted if _holds(opened[case], lambda one: supported(one, self._limits))]
         alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
-        return [self._verdict(case, judged.get(case), opened.get(case), alone.get(case)) for case in cases]
+        found = {case: self._verdict(case, judged.get(case), opened.get(case), alone.get(case)) for case in cases}
+        return [self._cleared(case, found[case]) for case in cases]
+
+    def _cleared(self, case: Case, verdict: Verdict) -> Verdict:
+        """The verdict without the wrong answers that are judged nearly as correct as the key."""
+        if verdict.reason is not None:
+            return verdict
+        known = [] if verdict.judgment is None else [verdict.judgment]
+        texts = [*([] if known else [case.key]), *(option.text for option in verdict.options)]
+        asked = [judgment_prompt(case.title, case.passage, case.stem, text) for text in texts]
+        leads = known
+        for one in self.model.all_log_likelihoods([(prompt, _YES_NO) for prompt in asked]):
+            if isinstance(one, NoReply):
+                return Verdict(f"no reply: {one.reason}")
+            leads.append(_lead(one))
+        limit = leads[0] * self._limits.rival
+        options = tuple(o for o, lead in zip(verdict.options, leads[1:], strict=True) if lead <= limit)
+        reason = DOUBTED if leads[0] <= 0 else AMBIGUOUS if len(options) < 3 else None
+        return replace(verdict, reason=reason, options=options, judgment=round(leads[0], 4))
 
     def _convincing(self, judged: Likelihoods) -> bool:
         return _lead(judged) >= self._limits.judgment

@@ -11,6 +11,12 @@ from exam_gen.prompts import wrong_answers_prompt
 from exam_gen.replies import CachedModel
 
 MAX_TOKENS = 72
+_EVADES = re.compile(
+    r"\b(?:wrong|incorrect|irrelevant|unrelated|not (?:related|relevant|a|an|the|in)|context|completion|statement"
+    r"|answer|question|sentence|option|none|unknown)\b",
+    re.IGNORECASE,
+)
+"""Words of a reply that speaks of the task, not of the subject."""
 _MARK = re.compile(r"^\s*(?:[-*•]|\(?[A-Da-d1-9][.)])\s*")
 
 
@@ -34,12 +40,13 @@ def written_answers(
 def read_wrong_answers(raw: str, *, stem: str, key: str, sentence: str) -> list[str]:
     """The wrong answers in a reply that lists them between semicolons, in the key's case and punctuation.
 
-    Left out are those that repeat the key or its sentence, mean the same by their words, or differ much in length.
+    Left out are those that repeat the key or its sentence, mean the same by their words, differ much in length, or
+    speak of the task ("not related to the topic").
     """
     found: dict[str, str] = {}
     for piece in raw.strip().split(";"):
         text = _alike(_MARK.sub("", piece), key)
-        if text and apart(text, key, sentence, stem):
+        if text and not _EVADES.search(text) and apart(text, key, sentence, stem):
             found.setdefault(text.lower(), text)
     return list(found.values())
 

@@ -93,7 +93,9 @@ class Scribe:
     def log_likelihoods(self, prompt, continuations):
         self._count()
         if tuple(continuations) == (" Yes", " No"):
-            return Likelihoods((-0.1, -5.0) if self.trusting else (-5.0, -0.1), (1, 1), 20)
+            proposed = re.findall(r"Proposed answer: (.*)", prompt.user)[-1]
+            right = self.trusting and proposed in near(prompt)
+            return Likelihoods((-0.1, -5.0) if right else (-5.0, -0.1), (1, 1), 20)
         sums = [-0.2 if text.strip() in near(prompt) else -8.0 - len(text) / 50 for text in continuations]
         return Likelihoods(tuple(sums), tuple(len(text.split()) for text in continuations), 20)
 
@@ -274,6 +276,21 @@ def test_a_key_that_is_judged_incomplete_is_dropped_with_what_was_measured():
     doubted = [one.question for one in written.dropped if one.reason == "key judged wrong or incomplete"]
     assert doubted
     assert {question.metadata["judgment"] for question in doubted} == {-4.9}
+
+
+def test_a_wrong_answer_that_is_judged_nearly_as_right_as_the_key_is_left_out():
+    class Lenient(Scribe):
+        def log_likelihoods(self, prompt, continuations):
+            proposed = re.findall(r"Proposed answer: (.*)", prompt.user)
+            if proposed and proposed[-1] in {"Bergen", "Odessa"}:
+                return Likelihoods((-1.0, -5.0), (1, 1), 20)
+            return super().log_likelihoods(prompt, continuations)
+
+    def wrong(model):
+        return {text for question in write(model).questions for text in question.choices if text != question.answer}
+
+    assert {"Bergen", "Odessa"} <= wrong(Scribe())
+    assert not {"Bergen", "Odessa"} & wrong(Lenient())
 
 
 def test_a_question_that_is_read_to_another_answer_is_dropped_before_wrong_answers_are_sought():
