@@ -82,6 +82,18 @@ class Written:
     verifying: Usage = field(default_factory=Usage)
 
 
+class Material(NamedTuple):
+    """What can be asked for in a corpus, and what can stand beside a key."""
+
+    facts: Sequence[Fact]
+    pool: Pool
+
+
+def find_material(chunks: Sequence[Chunk], settings: WritingSettings, *, seed: int, embed: Embed | None) -> Material:
+    """The facts and spans of the chunks (seconds on thousands of them)."""
+    return Material(facts(chunks, per_chunk=settings.per_chunk, seed=seed), pool(chunks, embed))
+
+
 class Draft(NamedTuple):
     """A stem for a fact, the text it came from, its prompt version, wrong answers to weigh, the model's own answer."""
 
@@ -111,6 +123,7 @@ def write_questions(
     verifier: LanguageModel | None = None,
     progress: Progress | None = None,
     filters: Mapping[str, object] | None = None,
+    material: Material | None = None,
 ) -> Written:
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
@@ -118,7 +131,7 @@ def write_questions(
     `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers near
     the key in meaning; without it spelling decides. `progress` is called with survivors so far and wanted. `filters`
     changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened` applies
-    them all.
+    them all. `material`, by default found in the chunks, can be kept from an earlier call with the same.
     """
     cached = CachedModel(model, replies)
     report = progress or _silent
@@ -128,17 +141,17 @@ def write_questions(
             order, cached, settings.questions, settings.batch, seed, report, settings.mode, filters
         )
         return Written(kept, dropped, cached.usage, _stopped(len(kept), settings.questions, len(order), "chunks"))
-    todo = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
+    found = material or find_material(chunks, settings, seed=seed, embed=embed)
     second = CachedModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
-    writer = _Writer(cached, judging, pool(chunks, embed), settings, seed, arriving(filters))
-    for batch in _batches(todo, settings.batch):
+    writer = _Writer(cached, judging, found.pool, settings, seed, arriving(filters))
+    for batch in _batches(found.facts, settings.batch):
         writer.write(batch)
         report(min(len(writer.passed), settings.questions), settings.questions)
         if len(writer.passed) >= settings.questions:
             break
-    stopped = _stopped(len(writer.passed), settings.questions, len(todo), "facts")
+    stopped = _stopped(len(writer.passed), settings.questions, len(found.facts), "facts")
     verifying = Usage() if second is cached else second.usage
     return Written(writer.finished(), writer.dropped, cached.usage, stopped, verifying)
 

@@ -425,7 +425,8 @@ def test_a_server_without_honest_log_probabilities_is_found_out_at_the_first_req
         with pytest.raises(NoLikelihoodsError, match=r"gives no log-probabilities .* by another") as caught:
             asked.log_likelihoods(Prompt("x"), [" y"])
         assert "\n" not in str(caught.value)
-        assert not asked.gives_likelihoods
+        with pytest.raises(NoLikelihoodsError):
+            asked.need_likelihoods()
 
 
 def test_one_reply_with_log_probabilities_of_another_length_loses_one_prompt() -> None:
