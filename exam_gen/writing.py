@@ -176,8 +176,9 @@ def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
 
 
 def _case(draft: Draft) -> Case:
-    chunk, key = draft.fact.chunk, draft.fact.span.text
-    return Case(chunk.title, chunk.text, draft.stem, key, draft.wrong, draft.version != COMPLETION_VERSION)
+    chunk, key = draft.fact.chunk, draft.fact.span
+    judged, loose = draft.version != COMPLETION_VERSION, wants_writing(key.kind)
+    return Case(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose)
 
 
 class _Writer:

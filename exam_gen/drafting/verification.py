@@ -30,6 +30,8 @@ DOUBTED = "key judged wrong or incomplete"
 KNOWN = "key known without the passage"
 AMBIGUOUS = "wrong answers as likely as the key"
 _YES_NO = (" Yes", " No")
+_MOST_RIVALS = 5
+"""Wrong answers whose correctness is asked about, each by a request of its own."""
 LETTERS_TOKENS = 24
 """Room for ten letters, commas and a polite word."""
 
@@ -75,7 +77,7 @@ class Case(NamedTuple):
     """A question to be judged: where it comes from, its stem, its key and the wrong answers to weigh.
 
     `judged`: whether the key's correctness is asked about, too; where the stem is the passage's own sentence it need
-    not be.
+    not be. `loose`: whether other words might say the same as the key, as with a phrase, not with a number or a name.
     """
 
     title: str
@@ -84,6 +86,7 @@ class Case(NamedTuple):
     key: str
     wrong: tuple[str, ...]
     judged: bool = True
+    loose: bool = True
 
 
 class Verifier(Protocol):
@@ -124,8 +127,9 @@ class LikelihoodVerifier:
 
     def _cleared(self, case: Case, verdict: Verdict) -> Verdict:
         """The verdict without the wrong answers that are judged nearly as correct as the key."""
-        if verdict.reason is not None:
+        if verdict.reason is not None or not case.loose:
             return verdict
+        verdict = replace(verdict, options=verdict.options[:_MOST_RIVALS])
         known = [] if verdict.judgment is None else [verdict.judgment]
         texts = [*([] if known else [case.key]), *(option.text for option in verdict.options)]
         asked = [judgment_prompt(case.title, case.passage, case.stem, text) for text in texts]

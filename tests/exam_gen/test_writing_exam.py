@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exam_gen.drafting.verification import Case, LikelihoodVerifier, Thresholds
 from exam_gen.model import Likelihoods, Prompt
 from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
 from exam_gen.records import Chunk, Exam
-from exam_gen.replies import ReplyStore
+from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.rules.filters import rule_of
 from exam_gen.screening import write_screened
 from exam_gen.statistics import exam_statistics
@@ -278,19 +279,20 @@ def test_a_key_that_is_judged_incomplete_is_dropped_with_what_was_measured():
     assert {question.metadata["judgment"] for question in doubted} == {-4.9}
 
 
-def test_a_wrong_answer_that_is_judged_nearly_as_right_as_the_key_is_left_out():
-    class Lenient(Scribe):
+@pytest.mark.parametrize(("loose", "kept"), [(True, ["cold", "dry", "old"]), (False, ["wet", "cold", "dry", "old"])])
+def test_a_wrong_answer_judged_nearly_as_right_as_a_loose_key_is_left_out(loose, kept):
+    class Judge(Scribe):
         def log_likelihoods(self, prompt, continuations):
-            proposed = re.findall(r"Proposed answer: (.*)", prompt.user)
-            if proposed and proposed[-1] in {"Bergen", "Odessa"}:
-                return Likelihoods((-1.0, -5.0), (1, 1), 20)
-            return super().log_likelihoods(prompt, continuations)
+            if tuple(continuations) != (" Yes", " No"):
+                return super().log_likelihoods(prompt, continuations)
+            proposed = re.findall(r"Proposed answer: (.*)", prompt.user)[-1]
+            return Likelihoods({"damp": (0.0, -3.0), "wet": (0.0, -2.0)}.get(proposed, (0.0, -1.5)), (1, 1), 20)
 
-    def wrong(model):
-        return {text for question in write(model).questions for text in question.choices if text != question.answer}
-
-    assert {"Bergen", "Odessa"} <= wrong(Scribe())
-    assert not {"Bergen", "Odessa"} & wrong(Lenient())
+    asked = Case("Air", "The air was damp. ", "How was the air?", "damp", ("wet", "cold", "dry", "old"), loose=loose)
+    with ReplyStore(":memory:") as store:
+        (verdict,) = LikelihoodVerifier(CachedModel(Judge(), store), Thresholds()).verdicts([asked])
+    assert verdict.reason is None
+    assert [option.text for option in verdict.options] == kept
 
 
 def test_a_question_that_is_read_to_another_answer_is_dropped_before_wrong_answers_are_sought():
