@@ -44,7 +44,7 @@ _POINTS = re.compile(
     r"|two|three|four|rest|paper|study|authors?|article|abstract|answer|question|claim|question)"
     r"|each other|one of them"
     r"|previous|next (?:section|step|line)|left|right-hand|navigation|pane|button|both|either|as (?:well|follows)"
-    r"|shown|mentioned|described|respectively|aforementioned|line \d+"
+    r"|shown|mentioned|described|explained|respectively|aforementioned|line \d+"
     r"|(?:first|second|third|last) (?:line|row|column|case|one))\b",
     re.IGNORECASE,
 )

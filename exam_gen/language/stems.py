@@ -117,7 +117,11 @@ def unfit(key: str, sentence: str) -> str | None:
     content = [word for word in _WORD.findall(key.lower()) if word not in FUNCTION_WORDS]
     if not set(content) - _VAGUE or key.lower().rstrip("s") in GENERIC or len(key) < 2:
         return "answer says little"
-    if key[0] in ",;)" or re.search(r"\b(?:and|or|the|a|an|of|to|in|for|with|by|that|which|is|are)$", key.lower()):
+    if (
+        key[0] in ",;)"
+        or any(key.count(mark) % 2 for mark in '"`')
+        or re.search(r"\b(?:and|or|the|a|an|of|to|in|for|with|by|that|which|is|are)$", key.lower())
+    ):
         return "answer is cut off"
     if one_of_list(sentence, key):
         return "answer is one item of a list"

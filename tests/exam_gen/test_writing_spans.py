@@ -123,6 +123,12 @@ def test_a_reply_is_a_question_with_its_key_or_says_why_not(question, answer, re
     assert reason or found.key in SENTENCE
 
 
+def test_a_key_that_holds_one_of_two_quotes_is_cut_off():
+    reply = ' What does a closed port of Oslo raise?\nAnswer: Error" exception'
+    found = read_question(reply, title="Port of Oslo", sentence='A closed port of Oslo raises an "Error" exception.')
+    assert found.reason == "answer is cut off"
+
+
 @pytest.mark.parametrize(
     ("answer", "sentence", "key"),
     [
