@@ -49,7 +49,7 @@ class WritingSettings:
     batch: int = 40
     candidates: int = 9
     max_tokens: int = 48
-    completions: float = 0.75
+    completions: float = 0.9
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:

@@ -25,9 +25,9 @@ from ragexam.contents import CHARACTERS_PER_TOKEN, cut_corpus
 from ragexam.progress import Progress
 from ragexam.progress import in_words as duration
 
-FACTS_PER_SURVIVOR = 5.0
+FACTS_PER_SURVIVOR = 2.5
 """Facts tried for one survivor, requests that verify one fact and that write its wrong answers: as measured."""
-CHECKS_PER_FACT, WRONG_PER_FACT = 1.2, 0.3
+CHECKS_PER_FACT, WRONG_PER_FACT = 1.3, 0.6
 STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 34, 4, 15
 EFFICIENCY = 0.4
 """Share of the measured matrix rate that a forward pass reaches on short prompts."""
