@@ -16,7 +16,7 @@ from exam_gen.drafting.verification import Case, LetterVerifier, LikelihoodVerif
 from exam_gen.drafting.wrong_answers import wants_writing, written_answers
 from exam_gen.free_writing import FORMS, write_free
 from exam_gen.language.spans import key_span
-from exam_gen.language.stems import read_question, unfit
+from exam_gen.language.stems import echoes, read_question, unfit
 from exam_gen.model import LanguageModel, NoReply
 from exam_gen.prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
 from exam_gen.records import Chunk, Dropped, Question
@@ -28,6 +28,7 @@ Progress = Callable[[int, int], None]
 BEYOND = "beyond the wanted number"
 ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"
+ECHOES = "the key alone repeats words of the stem"
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
 
 def _case(draft: Draft) -> Case:
     chunk, key = draft.fact.chunk, draft.fact.span
-    judged, loose = draft.version != COMPLETION_VERSION, wants_writing(key.kind)
+    judged, loose = draft.version != COMPLETION_VERSION, not key.kind.startswith("number")
     return Case(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose)
 
 
@@ -283,8 +284,10 @@ class _Writer:
             count = self._settings.candidates - len(own)
             found = candidates(draft.fact, draft.stem, self._pool, count=count, seed=self._seed) if count > 0 else []
             wrong = list({text.lower(): text for text in [*own, *found]}.values())
-            full = draft._replace(wrong=tuple(wrong[: self._settings.candidates]))
-            reason = self._fault(full) if len(wrong) >= 3 else TOO_FEW
+            hint = echoes(draft.stem, draft.fact.span.text)
+            alike = [text for text in wrong if hint <= echoes(draft.stem, text)]
+            full = draft._replace(wrong=tuple(alike[: self._settings.candidates]))
+            reason = self._fault(full) if len(alike) >= 3 else TOO_FEW if len(wrong) < 3 else ECHOES
             if reason is None:
                 ready.append(full)
             else:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from exam_gen.drafting.facts import Fact
 from exam_gen.language.spans import sentences, spans
 from exam_gen.language.standing import stands_alone
+from exam_gen.language.stems import echoes
 from exam_gen.language.words import FUNCTION_WORDS
 from exam_gen.records import Chunk
 
@@ -67,13 +68,15 @@ def pool(chunks: Sequence[Chunk], embed: Embed | None) -> Pool:
 def candidates(fact: Fact, stem: str, pooled: Pool, *, count: int, seed: int) -> list[str]:
     """Up to `count` spans that could stand where the key stands, nearest in meaning first within three lengths.
 
-    Spans of the key's own sentence, of the stem, and near copies of the key are left out. A third comes from the same
+    Spans of the key's own sentence, of the stem, near copies of the key, and what does not repeat the words of the stem
+    that the key repeats, are left out. A third comes from the same
     document where it has them: those are wrong answers that the passage itself mentions.
     """
     key = fact.span.text
     rng = random.Random(f"{seed}:{fact.chunk.id}:{key}")
     options = _same_kind(fact, pooled, count)
-    options = [text for text in options if apart(text, key, fact.span.sentence, stem)]
+    hint = echoes(stem, key)
+    options = [t for t in options if hint <= echoes(stem, t) and apart(t, key, fact.span.sentence, stem)]
     rng.shuffle(options)
     near = _nearness(key, options, pooled)
     options = [text for text in options if near[text] < _TOO_CLOSE]

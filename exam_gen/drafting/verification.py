@@ -77,7 +77,7 @@ class Case(NamedTuple):
     """A question to be judged: where it comes from, its stem, its key and the wrong answers to weigh.
 
     `judged`: whether the key's correctness is asked about, too; where the stem is the passage's own sentence it need
-    not be. `loose`: whether other words might say the same as the key, as with a phrase, not with a number or a name.
+    not be. `loose`: whether other words might be right beside the key, as they may not with a number.
     """
 
     title: str

@@ -8,7 +8,7 @@ from functools import lru_cache
 from exam_gen.language.tagging import commands, dangling, has_finite_verb
 
 _LEANS = re.compile(
-    r"^[\"'(*]*(?:However|Also|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note|Otherwise|Similarly|Likewise"
+    r"^[\"'(*]*(?:However|Also|Important|Warning|Caution|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note|Otherwise|Similarly|Likewise"
     r"|For (?:example|instance|more|details|this|that|these)|In (?:addition|particular|other words"
     r"|contrast|summary|short"
     r"|general|fact|total|turn|all|both|most|some|many|each|either|response|conclusion)|It|They"
@@ -68,6 +68,7 @@ _ORDERS = re.compile(
 _EARLY_PRONOUN = re.compile(r"^(?:\W*\w+){0,5}?\W*\b(?:it|its|they|them|their|there)\b", re.IGNORECASE)
 _RUN_TOGETHER = re.compile(
     r"\w (?:Important|Note|Warning|Tip|Caution|Example|Remember) [A-Z]"
+    r"|\b[A-Z]{3,}[A-Z]{2,}[a-z]{2,}|[a-z]{3,}[A-Z]{3,}[a-z]{2,} "
     r"|[a-z)`] (?:The|This|It|In|If|When|A|An|You|We|For|To|However|Note|Use|By)\s(?=[a-z`\"])|[a-z]\.[A-Z][a-z]+ [a-z]"
     r"|^(?:[A-Z][\w-]* )?[\w .`()*-]{2,60}: [A-Z]|(?<!\w)[-–—] [A-Z][a-z]+s? |:\s*\W?$"
 )

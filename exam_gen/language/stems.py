@@ -199,6 +199,19 @@ def leaks(stem: str, key: str) -> bool:
     return bool(words) and len(shared) * 2 > len(words)
 
 
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def echoes(stem: str, key: str) -> set[str]:
+    """The beginnings of the key's words, or of the parts of its names, with which words of the stem begin, too."""
+    return _beginnings(key) & _beginnings(stem)
+
+
+def _beginnings(text: str) -> set[str]:
+    words = [word.lower() for word in _PART.findall(text)]
+    return {word[:5] for word in words if len(word) > 3 and word not in FUNCTION_WORDS}
+
+
 def strays(stem: str, sentence: str, title: str, key: str) -> bool:
     """Whether the stem says much that the sentence does not, or leaves out most of what it says.
 

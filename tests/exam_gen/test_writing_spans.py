@@ -5,7 +5,16 @@ from hypothesis import strategies as st
 from exam_gen.drafting.facts import facts
 from exam_gen.language.spans import code_kind, key_span, sentences, spans
 from exam_gen.language.standing import stands_alone
-from exam_gen.language.stems import find_answer, leaks, names_subject, one_of_list, read_question, strays, with_topic
+from exam_gen.language.stems import (
+    echoes,
+    find_answer,
+    leaks,
+    names_subject,
+    one_of_list,
+    read_question,
+    strays,
+    with_topic,
+)
 from exam_gen.records import Chunk
 
 
@@ -194,6 +203,12 @@ def test_a_stem_without_its_subject_is_given_it():
 def test_a_key_whose_words_are_spread_over_the_stem_leaks():
     assert leaks("Which board of the harbour met?", "harbour board")
     assert not leaks("Which body ran the harbour?", "harbour board meeting")
+
+
+def test_a_key_echoes_a_stem_that_holds_parts_of_its_words():
+    assert echoes("Which header shows the replication of a harbour?", "x-port-replicationStatus") == {"repli"}
+    assert echoes("Which permission switches acceleration on?", "PutAccelerateConfiguration") == {"accel"}
+    assert echoes("Which board of the port met?", "pilots") == set()
 
 
 def test_a_stem_that_invents_or_forgets_strays():
