@@ -158,7 +158,10 @@ def prompt_logprobs(text: str) -> dict[str, Any]:
 
 
 def log_probabilities(text: str) -> list[float]:
-    """The script's log-probability of each token: likely where its word stood before, else by a lottery; never No."""
+    """The script's log-probability of each token: likely where its word stood before, else by a lottery.
+
+    A proposed answer is right when it stands in what was read before it.
+    """
     seen: set[str] = set()
     logs = []
     cut = tokens(text)
@@ -167,8 +170,9 @@ def log_probabilities(text: str) -> list[float]:
         luck = zlib.crc32(f"{word}{len(cut)}".encode()) / 2**32
         logs.append(-0.1 - 0.1 * luck if word in seen else -5.0 - luck)
         seen.add(word)
-    if text.endswith("Reply: No"):
-        logs[-1] = -9.0
+    if text.endswith(("Reply: No", "Reply: Yes")):
+        passage, _, asked = text.rpartition("Proposed answer: ")
+        logs[-1] = -0.1 if (asked.split("\n")[0] in passage) is text.endswith("Yes") else -9.0
     return logs
 
 

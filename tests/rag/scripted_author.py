@@ -30,6 +30,7 @@ def _answer(asked: str) -> str:
     gap = HIDDEN if HIDDEN in rest else "____"
     before, _, after = rest.split("\n")[0].partition(gap)
     before = re.split(r'What is it where |statement "', before)[-1]
-    around = re.escape(before[-20:]) + "(.+?)" + re.escape(re.split(r"\?|\"\?", after)[0][:12])
+    end = re.escape(re.split(r"\?|\"\?", after)[0][:12]) or r"\."
+    around = re.escape(before[-20:]) + "(.+?)" + end
     found = re.search(around, " ".join(passage.split()))
     return found.group(1) if before and found else "nothing"
