@@ -24,10 +24,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from exam_gen import Question, read_corpus
-from exam_gen.catalogue import KINDS, rules_of
-from exam_gen.duplicates import stem_words
-from exam_gen.rules import apply
-from exam_gen.similarity import Similarities, distractors, embedding_similarities, word_similarities
+from exam_gen.language.similarity import Similarities, distractors, embedding_similarities, word_similarities
+from exam_gen.rules.base import apply
+from exam_gen.rules.catalogue import KINDS, rules_of
+from exam_gen.rules.duplicates import stem_words
 
 SAMPLE = 150
 """Questions on which the definition is run."""

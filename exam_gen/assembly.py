@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exam_gen.corpora.selection import lot
 from exam_gen.records import Question
-from exam_gen.selection import lot
 
 
 class Split(NamedTuple):

@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from exam_gen.catalogue import arriving
-from exam_gen.filters import Filter
-from exam_gen.json_replies import parse_json
+from exam_gen.drafting.json_replies import parse_json
+from exam_gen.drafting.parser import Parsed, Unparsable, parse
 from exam_gen.model import NoReply, Prompt, Schema
-from exam_gen.parser import Parsed, Unparsable, parse
 from exam_gen.prompts import JSON_VERSION, PAPER_VERSION, QUESTION_SCHEMA, json_prompt, paper_prompt
 from exam_gen.records import Chunk, Dropped, Question
 from exam_gen.replies import CachedModel
+from exam_gen.rules.catalogue import arriving
+from exam_gen.rules.filters import Filter
 
 MAX_TOKENS = 220
 

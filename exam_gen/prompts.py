@@ -7,84 +7,86 @@ from collections.abc import Sequence
 
 from exam_gen.model import Prompt, Schema
 
-STEM_VERSION = "stem-4"
+QUESTION_VERSION = "question-1"
+WRONG_VERSION = "wrong-1"
 COMPLETION_VERSION = "completion-1"
-ANSWER_VERSION = "answer-1"
+ANSWER_VERSION = "answer-2"
 LETTERS_VERSION = "letters-1"
 PAPER_VERSION = "paper-1"
 JSON_VERSION = "json-1"
 
 GAP = "____"
 
-_STEM_SYSTEM = (
-    "You turn a sentence with a gap into an exam question that asks for what is missing. "
-    "Keep the facts of the sentence, name its topic, and do not point to the sentence."
+_QUESTION_SYSTEM = (
+    "You write exam questions from single facts. A question names its subject in full, keeps the conditions of the "
+    "sentence, makes sense without it and does not contain the answer. The answer is a few words copied from the "
+    "sentence."
 )
-# The key is not shown: a small model that sees it asks about it. The examples are about things that corpora seldom
-# treat and hold no personal names, because a small model copies from them.
-_STEM_EXAMPLES = (
+# The examples are about things that corpora seldom treat and hold no personal names, because a small model copies from
+# them. The question comes first: a small model that has named the answer first puts it into the question.
+_QUESTION_EXAMPLES = (
     (
         "Induction motors",
-        f"An induction motor draws {GAP} times its rated current while it starts.",
-        "a number",
-        "How many times its rated current does an induction motor draw while it starts?",
+        "An induction motor draws six times its rated current while it starts.",
+        "How much current does an induction motor draw while it starts?",
+        "six times its rated current",
     ),
     (
-        "Bee colonies in winter",
-        f"The colony survives the cold because the workers form a {GAP} around the queen.",
-        "some words",
-        "What do the workers of a bee colony form around the queen to survive the cold?",
+        "tar",
+        "If the option is omitted, tar writes the archive to standard output.",
+        "Where does tar write the archive if the option is omitted?",
+        "to standard output",
+    ),
+    (
+        "bees survive the winter",
+        "The colony survives the cold because the workers form a cluster around the queen.",
+        "What do the workers of a bee colony form to survive the cold?",
+        "a cluster around the queen",
     ),
 )
-_MISSING = {
-    "number:percent": "a percentage",
-    "number:%": "a percentage",
-    "number:year": "a year",
-    "number:integer": "a number",
-    "number:decimal": "a number",
-    "name:acronym": "an abbreviation",
-    "code:exception": "an exception",
-    "code:call": "a function",
-    "code:special": "a special method",
-    "code:dunder": "a special attribute",
-    "code:option": "an option",
-    "code:constant": "a constant",
-    "code:dotted": "an attribute",
-    "code:camel": "a class",
-    "code:word": "a keyword or name",
-}
-_MISSING_CLASS = {
-    "number": "a quantity",
-    "name": "a proper name",
-    "code": "a name or expression",
-    "phrase": "some words",
-}
-_OPENING = {"code": "which", "phrase": "what"}
-"""The question word, for the classes where the model otherwise often writes a statement."""
-_CLAUSE = re.compile(
-    r"^(?:If|When|While|After|Before|In|For|With|Without|Because|Since|Unlike|Although|Though|Despite|Within|By|To|As|Once"
-    r"|During|Until|Unless|Under|At|On|From|Using|Given)\b[^,;:]{8,100},(?= )"
+_ASKS = re.compile(
+    r"^(?:(?:do|does|did|is|are|was|were|can|could|will|would|should|has|have|had)\s+(?:there\s+(?:any\s+|an?\s+)?)?"
+    r"|(?:how|why|what|when|where|which|who)\s+(?:do|does|did|is|are|was|were|can|could|will|would|should)\s+)",
+    re.IGNORECASE,
 )
 
 
-def stem_prompt(title: str, gapped: str, kind: str) -> Prompt:
-    """Ask for the question that the gap in a sentence answers; `kind` is that of the missing span."""
-    asked = [*_STEM_EXAMPLES, (title, gapped, _MISSING.get(kind) or _MISSING_CLASS[kind.split(":")[0]], "")]
-    shown = [f"Topic: {t}\nSentence: {s}\nMissing: {m}\nQuestion: {q}" for t, s, m, q in asked]
-    user = "\n\n".join(shown).removesuffix("\nQuestion: ")
-    return Prompt(user, system=_STEM_SYSTEM, reply="Question:" + stem_opening(gapped, kind))
+def subject_of(title: str) -> str:
+    """What a title speaks of: a title that is a question loses its form, so that it is not asked again."""
+    topic = title.strip()
+    return _ASKS.sub("", topic.rstrip("? ")) if topic.endswith("?") else topic.rstrip(".: ")
 
 
-def stem_opening(gapped: str, kind: str) -> str:
-    """What the prompt has already written of the question.
+def question_prompt(title: str, sentence: str) -> Prompt:
+    """Ask for a question about the fact that a sentence states, and the answer as it stands there."""
+    shown = [f"Topic: {t}\nSentence: {s}\nQuestion: {q}\nAnswer: {a}" for t, s, q, a in _QUESTION_EXAMPLES]
+    shown.append(f"Topic: {subject_of(title)}\nSentence: {sentence}")
+    return Prompt("\n\n".join(shown), system=_QUESTION_SYSTEM, reply="Question:")
 
-    A clause that opens the sentence is kept as it stands: the model then keeps its condition, too.
-    """
-    word = _OPENING.get(kind.split(":")[0], "")
-    clause = _CLAUSE.match(gapped)
-    if clause and GAP not in clause.group():
-        return f" {clause.group()} {word or 'what'}"
-    return f" {word.capitalize()}" if word else ""
+
+_WRONG_SYSTEM = (
+    "You write wrong answers for exam questions. Each is false, believable to someone who does not know the fact, "
+    "and has the form and length of the right answer."
+)
+_WRONG_EXAMPLES = (
+    (
+        "How much current does an induction motor draw while it starts?",
+        "six times its rated current",
+        "half its rated current; ten times its idle current; twice its braking current; exactly its rated current",
+    ),
+    (
+        "What do the workers of a bee colony form to survive the cold?",
+        "a cluster around the queen",
+        "a wall at the entrance; a chain between the combs; a ring below the honey; a layer over the brood",
+    ),
+)
+
+
+def wrong_answers_prompt(stem: str, key: str) -> Prompt:
+    """Ask for four wrong answers like the right one, on one line."""
+    shown = [f"Question: {q}\nRight answer: {a}\nWrong answers: {w}" for q, a, w in _WRONG_EXAMPLES]
+    shown.append(f"Question: {stem}\nRight answer: {key}")
+    return Prompt("\n\n".join(shown), system=_WRONG_SYSTEM, reply="Wrong answers:")
 
 
 def completion_stem(title: str, gapped: str) -> str:
@@ -96,6 +98,15 @@ def open_prompt(title: str, passage: str, stem: str) -> Prompt:
     """Ask for the answer with the passage at hand; the likelihood of each choice follows it."""
     user = f'{title}\n"""\n{passage}\n"""\n\nQuestion: {stem}\nAnswer in a few words copied from the text.'
     return Prompt(user, reply="Answer:")
+
+
+def judgment_prompt(title: str, passage: str, stem: str, key: str) -> Prompt:
+    """Ask whether the passage makes the key the right and whole answer; the likelihoods of Yes and No follow it."""
+    user = (
+        f'{title}\n"""\n{passage}\n"""\n\nQuestion: {stem}\nProposed answer: {key}\n'
+        "Is this answer correct and complete according to the text? Reply Yes or No."
+    )
+    return Prompt(user, reply="Reply:")
 
 
 def closed_prompt(stem: str) -> Prompt:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from exam_gen.catalogue import rules_of
-from exam_gen.distractors import Embed
+from exam_gen.drafting.distractors import Embed
 from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk
 from exam_gen.replies import CachedModel, ReplyStore
-from exam_gen.rules import Tools, apply, dropped
-from exam_gen.writing import BEYOND, Progress, WritingSettings, Written, write_questions
+from exam_gen.rules.base import Tools, apply, dropped
+from exam_gen.rules.catalogue import rules_of
+from exam_gen.writing import BEYOND, Progress, WritingSettings, Written, find_material, write_questions
 
 
 def write_screened(
@@ -36,6 +36,8 @@ def write_screened(
     judge = CachedModel(verifier or model, replies)
     tools = Tools(embed, judge, seed)
     goal = settings.questions
+    answer_first = settings.mode == "answer-first"
+    material = find_material(chunks, settings, seed=seed, embed=embed) if answer_first else None
     while True:
         asked = replace(settings, questions=goal)
         written = write_questions(
@@ -48,6 +50,7 @@ def write_screened(
             verifier=verifier,
             progress=progress,
             filters=filters,
+            material=material,
         )
         found = apply(written.questions, rules, tools)
         missing = settings.questions - len(found.kept)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from exam_gen.filters import rule_of
 from exam_gen.records import Dropped, Question
+from exam_gen.rules.filters import rule_of
 from exam_gen.writing import BEYOND
 
 _WORDS = ("what", "which", "how", "why", "when", "where", "who", "whom", "whose")

@@ -5,51 +5,52 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from exam_gen.assembly import shuffle_exam
-from exam_gen.catalogue import arriving
-from exam_gen.distractors import Embed, Item, Pool, candidates, choose, pool
-from exam_gen.facts import Fact, facts
-from exam_gen.filters import Filter
+from exam_gen.drafting.distractors import Embed, Item, Pool, candidates, choose, pool
+from exam_gen.drafting.facts import Fact, facts
+from exam_gen.drafting.readback import Asking, ReadBack, read_back
+from exam_gen.drafting.verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
+from exam_gen.drafting.wrong_answers import wants_writing, written_answers
 from exam_gen.free_writing import FORMS, write_free
+from exam_gen.language.spans import key_span
+from exam_gen.language.stems import echoes, read_question, unfit
 from exam_gen.model import LanguageModel, NoReply
-from exam_gen.prompts import (
-    COMPLETION_VERSION,
-    STEM_VERSION,
-    completion_stem,
-    stem_opening,
-    stem_prompt,
-)
+from exam_gen.prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
 from exam_gen.records import Chunk, Dropped, Question
 from exam_gen.replies import CachedModel, ReplyStore, Usage
-from exam_gen.stems import read_stem
-from exam_gen.verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
+from exam_gen.rules.catalogue import arriving
+from exam_gen.rules.filters import Filter
 
 Progress = Callable[[int, int], None]
 BEYOND = "beyond the wanted number"
+ANSWERED_OTHERWISE = "the passage is read to another answer"
+TOO_FEW = "fewer than three wrong answers"
+ECHOES = "the key alone repeats words of the stem"
 
 
 @dataclass(frozen=True)
 class WritingSettings:
     """How many questions to write and how.
 
-    `questions`: the wanted number of survivors. `mode`: `answer-first` (a span of the passage is the key, the model
-    writes the stem) or `paper` (the model writes everything in free text). `per_chunk`: the most questions of one
-    chunk. `batch`: prompts written at once. `candidates`: wrong answers weighed per question. `max_tokens`: the longest
-    stem. `completions`: the largest share of questions that complete a sentence of the passage, made where the model's
-    own stem failed. `thresholds`: what verification asks for.
+    `questions`: the wanted number of survivors. `mode`: `answer-first` (a sentence of the passage is chosen, the model
+    asks for words of it, and wrong answers are found for those) or `paper` (the model writes everything in free text)
+    or `json`. `per_chunk`: the most questions of one chunk. `batch`: prompts written at once. `candidates`: wrong
+    answers weighed per question. `max_tokens`: the longest question with its answer. `completions`: the largest share
+    of questions that complete a sentence of the passage, made where the model's own question failed. `thresholds`: what
+    verification asks for.
     """
 
     questions: int = 64
     mode: Literal["answer-first", "paper", "json"] = "answer-first"
     verification: Literal["likelihood", "letters"] = "likelihood"
     per_chunk: int = 2
-    batch: int = 16
+    batch: int = 40
     candidates: int = 9
-    max_tokens: int = 40
-    completions: float = 0.5
+    max_tokens: int = 48
+    completions: float = 0.9
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
@@ -82,14 +83,27 @@ class Written:
     verifying: Usage = field(default_factory=Usage)
 
 
+class Material(NamedTuple):
+    """What can be asked for in a corpus, and what can stand beside a key."""
+
+    facts: Sequence[Fact]
+    pool: Pool
+
+
+def find_material(chunks: Sequence[Chunk], settings: WritingSettings, *, seed: int, embed: Embed | None) -> Material:
+    """The facts and spans of the chunks (seconds on thousands of them)."""
+    return Material(facts(chunks, per_chunk=settings.per_chunk, seed=seed), pool(chunks, embed))
+
+
 class Draft(NamedTuple):
-    """A stem for a fact, the text it came from, its prompt version and the wrong answers to weigh."""
+    """A stem for a fact, the text it came from, its prompt version, wrong answers to weigh, the model's own answer."""
 
     fact: Fact
     stem: str
     raw: str
     version: str
-    wrong: tuple[str, ...]
+    wrong: tuple[str, ...] = ()
+    back: ReadBack | None = None
 
 
 class Passed(NamedTuple):
@@ -110,6 +124,7 @@ def write_questions(
     verifier: LanguageModel | None = None,
     progress: Progress | None = None,
     filters: Mapping[str, object] | None = None,
+    material: Material | None = None,
 ) -> Written:
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
@@ -117,7 +132,7 @@ def write_questions(
     `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers near
     the key in meaning; without it spelling decides. `progress` is called with survivors so far and wanted. `filters`
     changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened` applies
-    them all.
+    them all. `material`, by default found in the chunks, can be kept from an earlier call with the same.
     """
     cached = CachedModel(model, replies)
     report = progress or _silent
@@ -127,17 +142,17 @@ def write_questions(
             order, cached, settings.questions, settings.batch, seed, report, settings.mode, filters
         )
         return Written(kept, dropped, cached.usage, _stopped(len(kept), settings.questions, len(order), "chunks"))
-    todo = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
+    found = material or find_material(chunks, settings, seed=seed, embed=embed)
     second = CachedModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
-    writer = _Writer(cached, judging, pool(chunks, embed), settings, seed, arriving(filters))
-    for batch in _batches(todo, settings.batch):
+    writer = _Writer(cached, judging, found.pool, settings, seed, arriving(filters))
+    for batch in _batches(found.facts, settings.batch):
         writer.write(batch)
         report(min(len(writer.passed), settings.questions), settings.questions)
         if len(writer.passed) >= settings.questions:
             break
-    stopped = _stopped(len(writer.passed), settings.questions, len(todo), "facts")
+    stopped = _stopped(len(writer.passed), settings.questions, len(found.facts), "facts")
     verifying = Usage() if second is cached else second.usage
     return Written(writer.finished(), writer.dropped, cached.usage, stopped, verifying)
 
@@ -153,6 +168,18 @@ def _silent(_done: int, _wanted: int) -> None:
 
 def _stopped(done: int, wanted: int, total: int, what: str) -> str:
     return f"{wanted} questions written" if done >= wanted else f"all {total} {what} used, {done} of {wanted} questions"
+
+
+def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
+    """The fact as it can be asked for by a gap: with the key the model chose, or with the one found by rule."""
+    own = chosen.get(fact.span.sentence)
+    return own if own is not None and own.completes else fact if fact.completes else None
+
+
+def _case(draft: Draft) -> Case:
+    chunk, key = draft.fact.chunk, draft.fact.span
+    judged, loose = draft.version != COMPLETION_VERSION, not key.kind.startswith("number")
+    return Case(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose)
 
 
 class _Writer:
@@ -173,13 +200,14 @@ class _Writer:
         self.dropped: list[Dropped] = []
 
     def write(self, batch: Sequence[Fact]) -> None:
-        """Write, verify and, where the model's stem failed, try again with the sentence itself as the stem."""
-        drafts = self._written(batch)
+        """Write, verify and, where the model's question failed, try again with the sentence itself as the stem."""
+        drafts, found = self._asked(batch)
         done = self._verified(drafts)
-        again = [fact for fact in batch if fact not in done and fact.stands_alone]
+        again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
         completed = sum(one.draft.version == COMPLETION_VERSION for one in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
-        self._verified([draft for fact in again[: max(room, 0)] if (draft := self._completion(fact))])
+        stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
+        self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
 
     def finished(self) -> list[Question]:
         """The wanted number of questions, with wrong answers and positions chosen over the whole exam."""
@@ -193,56 +221,82 @@ class _Writer:
         questions = [self._question(one.draft, one.verdict, wrong) for one, wrong in zip(kept, triples, strict=True)]
         return list(shuffle_exam(questions, self._seed))
 
-    def _written(self, batch: Sequence[Fact]) -> list[Draft]:
-        prompts = [stem_prompt(fact.chunk.title, fact.gapped, fact.span.kind) for fact in batch]
-        texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=("\n",), seed=self._seed)
-        drafts = []
+    def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
+        """The model's questions about the facts' sentences, and the facts with the keys it chose, by sentence."""
+        prompts = [question_prompt(fact.chunk.title, fact.span.sentence) for fact in batch]
+        stop = ("\n\n", "\nTopic")
+        texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=stop, seed=self._seed)
+        drafts: list[Draft] = []
+        chosen: dict[str, Fact] = {}
         for fact, raw in zip(batch, texts, strict=True):
             if isinstance(raw, NoReply):
                 self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
                 continue
-            stem, reason = read_stem(
-                raw,
-                title=fact.chunk.title,
-                key=fact.span.text,
-                sentence=fact.span.sentence,
-                opening=stem_opening(fact.gapped, fact.span.kind),
-            )
-            if reason is None and (draft := self._draft(fact, stem, raw, STEM_VERSION)):
-                drafts.append(draft)
-            elif reason is not None:
-                self.dropped.append(Dropped(reason, stem, fact.chunk.id))
-        return drafts
+            sentence = fact.span.sentence
+            asked = read_question(raw, title=fact.chunk.title, sentence=sentence)
+            own = replace(fact, span=key_span(sentence, asked.key))
+            if unfit(asked.key, sentence) is None:
+                chosen[sentence] = own
+            if asked.reason is None:
+                drafts.append(Draft(own, asked.stem, raw, QUESTION_VERSION))
+            else:
+                self.dropped.append(Dropped(asked.reason, raw, fact.chunk.id))
+        return drafts, chosen
 
-    def _completion(self, fact: Fact) -> Draft | None:
-        stem = completion_stem(fact.chunk.title, fact.gapped)
-        return self._draft(fact, stem, fact.gapped, COMPLETION_VERSION)
-
-    def _draft(self, fact: Fact, stem: str, raw: str, version: str) -> Draft | None:
-        """A draft with its candidates, unless there are too few or a filter finds a fault in the stem."""
-        wrong = candidates(fact, stem, self._pool, count=self._settings.candidates, seed=self._seed)
-        draft = Draft(fact, stem, raw, version, tuple(wrong))
-        if len(wrong) < 3:
-            self._drop("fewer than three wrong answers", draft, None)
-            return None
-        question = self._question(draft, None, draft.wrong[:3])
-        reason = next((reason for rule in self._filters[:-1] if (reason := rule(question))), None)
-        if reason:
-            self._drop(reason, draft, None)
-        return None if reason else draft
-
-    def _verified(self, drafts: Sequence[Draft]) -> set[Fact]:
-        """The facts of the drafts that passed."""
-        cases = [Case(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text, d.wrong) for d in drafts]
+    def _verified(self, drafts: Sequence[Draft]) -> set[str]:
+        """The sentences of the drafts that passed: read back, given wrong answers, and weighed against them."""
+        ready = self._with_wrong_answers(self._read_back(drafts))
+        cases = [_case(draft) for draft in ready]
         passed = set()
-        for draft, verdict in zip(drafts, self._verifier.verdicts(cases), strict=True):
+        for draft, verdict in zip(ready, self._verifier.verdicts(cases), strict=True):
             reason = verdict.reason or self._filters[-1](self._question(draft, verdict, draft.wrong[:3]))
             if reason is None:
                 self.passed.append(Passed(draft, verdict))
-                passed.add(draft.fact)
+                passed.add(draft.fact.span.sentence)
             else:
                 self._drop(reason, draft, verdict)
         return passed
+
+    def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose stem the verifier answers with the key when it reads the passage."""
+        asked = [Asking(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text) for d in drafts]
+        kept = []
+        for draft, back in zip(drafts, read_back(asked, self._verifier.model, seed=self._seed), strict=True):
+            if isinstance(back, NoReply):
+                self._drop(f"no reply: {back.reason}", draft, None)
+            elif back.agreement < self._settings.thresholds.agreement:
+                self._drop(ANSWERED_OTHERWISE, draft._replace(back=back), None)
+            else:
+                kept.append(draft._replace(back=back))
+        return kept
+
+    def _with_wrong_answers(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts with candidates, but those that have too few or in whose stem a filter finds a fault."""
+        wanting = [draft for draft in drafts if wants_writing(draft.fact.span.kind)]
+        asked = [(draft.stem, draft.fact.span.text, draft.fact.span.sentence) for draft in wanting]
+        written = dict(zip(wanting, written_answers(asked, self._model, seed=self._seed), strict=True))
+        ready = []
+        for draft in drafts:
+            own = written.get(draft, [])
+            if isinstance(own, NoReply):
+                self._drop(f"no reply: {own.reason}", draft, None)
+                continue
+            count = self._settings.candidates - len(own)
+            found = candidates(draft.fact, draft.stem, self._pool, count=count, seed=self._seed) if count > 0 else []
+            wrong = list({text.lower(): text for text in [*own, *found]}.values())
+            hint = echoes(draft.stem, draft.fact.span.text)
+            alike = [text for text in wrong if hint <= echoes(draft.stem, text)]
+            full = draft._replace(wrong=tuple(alike[: self._settings.candidates]))
+            reason = self._fault(full) if len(alike) >= 3 else TOO_FEW if len(wrong) < 3 else ECHOES
+            if reason is None:
+                ready.append(full)
+            else:
+                self._drop(reason, full, None)
+        return ready
+
+    def _fault(self, draft: Draft) -> str | None:
+        question = self._question(draft, None, draft.wrong[:3])
+        return next((reason for rule in self._filters[:-1] if (reason := rule(question))), None)
 
     def _drop(self, reason: str, draft: Draft, verdict: Verdict | None) -> None:
         question = self._question(draft, verdict, draft.wrong[:3])
@@ -256,6 +310,8 @@ class _Writer:
             "lift": found.lift,
             "margin": found.margin,
             "closed_book": found.closed,
+            "judgment": found.judgment,
+            **({"read_back": draft.back.answer, "agreement": round(draft.back.agreement, 4)} if draft.back else {}),
             **({"letters": list(found.letters)} if found.letters else {}),
         }
         digest = hashlib.sha256(f"{chunk.id}\n{draft.stem}".encode()).hexdigest()[:10]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from exam_gen.model import Likelihoods, Prompt, Schema
+from rag.decoding import Allowed, Only, Row, Writer
 from rag.json_shape import JsonShape
-from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, fork, shareable
-
-Allowed = Callable[[int, Sequence[int]], Sequence[int]]
-"""From a prompt's index and the tokens written so far to the tokens that may come next (empty: any)."""
+from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, fork, shareable, unwindowed
 
 MAX_LOGITS = 1 << 26
 """Logits held at once while continuations are scored (256 MB in float32)."""
@@ -24,16 +24,19 @@ NO_LIMIT = 1 << 24
 
 
 class Joint(NamedTuple):
-    """Continuations encoded together with their prompt: shared tokens, and each continuation's own."""
+    """Continuations encoded together with their prompt: shared tokens, where the last paragraph begins in them, and
+    each continuation's own."""
 
     prompt: tuple[int, ...]
+    cut: int
     own: tuple[tuple[int, ...], ...]
 
 
 class LocalModel:
-    """Writes with `model.generate` and scores continuations against one shared encoding of the prompt.
+    """Writes batches and scores continuations, reading prompts through one cache of what they begin with.
 
-    `settings` says what decides the numbers (source, dtype, device type) and is stored with answers.
+    `settings` says what decides the numbers (source, dtype, device type, where prompts are cut into blocks) and is
+    stored with answers. `keep` bounds the bytes of keys and values kept (see `PrefixCache`).
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class LocalModel:
         name: str,
         settings: Mapping[str, object] | None = None,
         block: int = BLOCK,
+        keep: int | None = None,
     ) -> None:
         self._model = model.eval()
         self.tokenizer = tokenizer
@@ -52,8 +56,13 @@ class LocalModel:
         self._marks = _marks(tokenizer)
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
-        self._prefixes = PrefixCache(model, block=block)
-        self.settings: Mapping[str, object] = {"model": name, **(settings or {}), "block": block}
+        self._prefixes = PrefixCache(model, block=block, keep=keep)
+        self.settings: Mapping[str, object] = {
+            "model": name,
+            **(settings or {}),
+            "block": block,
+            "cut": "last paragraph",
+        }
 
     @property
     def name(self) -> str:
@@ -99,31 +108,24 @@ class LocalModel:
         """
         if not prompts:
             return []
-        rows = [self._encode(prompt, self.render(prompt)) for prompt in prompts]
-        width = max(map(len, rows))
+        rows = [self._row(prompt) for prompt in prompts]
+        width = max(len(row.ids) for row in rows)
         self._check_length(width + max_tokens, f"a prompt of {width} tokens and {max_tokens} to write")
-        pad = self._eos[0] if self._eos else 0
-        device = self._model.device
-        ids = torch.tensor([[pad] * (width - len(row)) + row for row in rows], device=device)
-        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device)
-        config = GenerationConfig(
-            max_new_tokens=max_tokens,
-            do_sample=temperature > 0,
-            temperature=temperature if temperature > 0 else None,
-            top_k=0 if temperature > 0 else None,
-            eos_token_id=list(self._eos) or None,
-            pad_token_id=pad,
-        )
-        with torch.inference_mode(), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(seed)
-            written = self._model.generate(
-                input_ids=ids,
-                attention_mask=mask,
-                generation_config=config,
-                stopping_criteria=StoppingCriteriaList([_Stops(self._text, width, stop)] if stop else []),
-                logits_processor=LogitsProcessorList([_Only(allowed, width)] if allowed else []),
-            )
-        return [_cut(self._text(row), stop) for row in written[:, width:].tolist()]
+        only = Only(allowed) if allowed else None
+        with torch.inference_mode():
+            if not self._joinable:
+                written = self._write_plainly(rows, max_tokens, stop, temperature, seed, only)
+            else:
+                writer = Writer(self._model, self._prefixes, self._eos)
+                written = writer.write(
+                    writer.start(rows, max_tokens),
+                    max_tokens=max_tokens,
+                    done=lambda ids: bool(stop) and any(one in self._text(ids) for one in stop),
+                    only=only,
+                    temperature=temperature,
+                    seed=seed,
+                )
+        return [_cut(self._text(row), stop) for row in written]
 
     def generate_json(
         self, prompts: Sequence[Prompt], schema: Schema, *, max_tokens: int, temperature: float = 0.0, seed: int = 0
@@ -148,6 +150,47 @@ class LocalModel:
         if any(value != value for value in sums):
             raise ValueError(f"model {self._name}: log-likelihood is NaN; wanted a number (try dtype float32)")
         return Likelihoods(tuple(sums), tuple(map(len, joint.own)), len(joint.prompt))
+
+    @cached_property
+    def _joinable(self) -> bool:
+        """Whether prompts read one by one can be written on as one batch: full attention, positions given by us."""
+        takes_positions = "position_ids" in inspect.signature(self._model.forward).parameters
+        return takes_positions and unwindowed(self._prefixes.encode(self._eos[:1] or (0,)).cache)
+
+    def _write_plainly(
+        self,
+        rows: Sequence[Row],
+        max_tokens: int,
+        stop: Sequence[str],
+        temperature: float,
+        seed: int,
+        only: Only | None,
+    ) -> list[list[int]]:
+        """The way of transformers, for models whose state is more than keys and values of all positions."""
+        width = max(len(row.ids) for row in rows)
+        pad = self._eos[0] if self._eos else 0
+        device = self._model.device
+        gaps = [width - len(row.ids) for row in rows]
+        padded = [[*[pad] * gap, *row.ids] for row, gap in zip(rows, gaps, strict=True)]
+        masked = [[*[0] * gap, *[1] * (width - gap)] for gap in gaps]
+        config = GenerationConfig(
+            max_new_tokens=max_tokens,
+            do_sample=temperature > 0,
+            temperature=temperature if temperature > 0 else None,
+            top_k=0 if temperature > 0 else None,
+            eos_token_id=list(self._eos) or None,
+            pad_token_id=pad,
+        )
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            written = self._model.generate(
+                input_ids=torch.tensor(padded, device=device),
+                attention_mask=torch.tensor(masked, device=device),
+                generation_config=config,
+                stopping_criteria=StoppingCriteriaList([_Stops(self._text, width, stop)] if stop else []),
+                logits_processor=LogitsProcessorList([_Only(only, width)] if only else []),
+            )
+        return [list(row) for row in written[:, width:].tolist()]
 
     def _chat(self, prompt: Prompt) -> str:
         user = {"role": "user", "content": prompt.user}
@@ -182,6 +225,22 @@ class LocalModel:
             raise ValueError(f"model {self._name}: the prompt {prompt.user[:40]!r} has no tokens; wanted some text")
         return ids
 
+    def _row(self, prompt: Prompt) -> Row:
+        text = self.render(prompt)
+        ids = self._encode(prompt, text)
+        return Row(ids, self._own_part(prompt, text, ids))
+
+    def _own_part(self, prompt: Prompt, text: str, ids: Sequence[int]) -> int:
+        """Where among the tokens of the rendered text the last paragraph of `user` begins; 0 where it has but one.
+
+        What stands above it (examples, a passage) is what several prompts have in common.
+        """
+        _, _, last = self._quoted(prompt.user).rpartition("\n\n")
+        at = text.rfind(last.strip())
+        if last == self._quoted(prompt.user) or not last.strip() or at < 0 or not text[:at].strip():
+            return 0
+        return common_prefix(ids, self._encode(prompt, text[:at]))
+
     def _joint(self, prompt: Prompt, text: str, continuations: Sequence[str]) -> Joint:
         alone = self._encode(prompt, text)
         together = [self._encode(prompt, text + continuation) for continuation in continuations]
@@ -191,7 +250,8 @@ class LocalModel:
                 raise ValueError(f"model {self._name}: continuation {continuation!r} has no tokens; wanted some text")
         if start == 0:
             raise ValueError(f"model {self._name}: nothing precedes the continuations; wanted a prompt")
-        return Joint(tuple(alone[:start]), tuple(tuple(ids[start:]) for ids in together))
+        cut = min(start, self._own_part(prompt, text, alone))
+        return Joint(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
 
     def _check_length(self, tokens: int, what: str) -> None:
         if tokens > self.context_tokens:
@@ -200,7 +260,7 @@ class LocalModel:
     def _score(self, joint: Joint) -> list[float]:
         if not joint.own:
             return []
-        encoded = self._prefixes.encode(joint.prompt)
+        encoded = self._prefixes.encode(joint.prompt, joint.cut)
         first = torch.log_softmax(encoded.logits, dim=-1)
         sums = [float(first[own[0]]) for own in joint.own]
         if not shareable(encoded.cache):
@@ -243,27 +303,12 @@ class _Stops(StoppingCriteria):  # type: ignore[misc]
 class _Only(LogitsProcessor):  # type: ignore[misc]
     """Forbids every token but the allowed ones."""
 
-    def __init__(self, allowed: Allowed, start: int) -> None:
-        self._allowed, self._start = allowed, start
-        self._seen: dict[int, tuple[Sequence[int], Any]] = {}
+    def __init__(self, only: Only, start: int) -> None:
+        self._only, self._start = only, start
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        for row, ids in enumerate(input_ids[:, self._start :].tolist()):
-            allowed = self._allowed(row, ids)
-            if len(allowed):
-                tokens = self._indices(allowed, scores.device)
-                kept = scores[row, tokens]
-                scores[row] = float("-inf")
-                scores[row, tokens] = kept
+        self._only.restrict(scores, range(len(scores)), input_ids[:, self._start :].tolist())
         return scores
-
-    def _indices(self, allowed: Sequence[int], device: Any) -> Any:
-        """The tokens as an index; a tuple given again and again, such as most of a vocabulary, is converted once."""
-        if not isinstance(allowed, tuple):
-            return torch.tensor(list(allowed), device=device)
-        if id(allowed) not in self._seen:
-            self._seen[id(allowed)] = (allowed, torch.tensor(allowed, device=device))
-        return self._seen[id(allowed)][1]
 
 
 def _sum_targets(logits: torch.Tensor, targets: Sequence[int]) -> float:

@@ -1,14 +1,17 @@
-"""Key/value caches of recent prompts, shared by continuations and by prompts that begin alike.
+"""Keys and values of prompts already read, kept in blocks that every prompt with the same beginning shares.
 
-A prompt is encoded in blocks whose boundaries depend on nothing but the position in the text, so a block has the same
-numbers to the last bit whether it is computed now or taken from an earlier prompt: results do not depend on what was
-asked before, and an interrupted run repeats exactly.
+A prompt is encoded in blocks whose boundaries depend on nothing but its own text (the position, and where its own part
+begins), so a block has the same numbers to the last bit whether it is computed now or taken from an earlier prompt:
+results do not depend on what was asked before, and an interrupted run repeats exactly.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
+import itertools
+import os
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +22,33 @@ from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 BLOCK = 128
 """Tokens encoded at a time; only whole blocks are shared between prompts."""
 
+MOST_KEPT = 1 << 30
+"""Bytes of keys and values kept at most, where memory is ample (a sixteenth of it where it is not)."""
+
+
+Place = tuple[int, tuple[int, ...]]
+"""Where a block stands in the tree: the number of the block before it (0: none), and its own tokens."""
+
+
+class Block(NamedTuple):
+    """What one block adds to a cache: keys and values `[1, heads, tokens, width]` of each layer.
+
+    A sliding layer keeps no more than its window. `logits` `[vocabulary]` follow the last token, where they were asked
+    for. `number` names the block in the places of those behind it.
+    """
+
+    place: Place
+    number: int
+    keys: tuple[torch.Tensor, ...]
+    values: tuple[torch.Tensor, ...]
+    logits: torch.Tensor | None
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        logits = () if self.logits is None else (self.logits,)
+        return sum(one.numel() * one.element_size() for one in (*self.keys, *self.values, *logits))
+
 
 class Encoded(NamedTuple):
     """A prompt's tokens, its key/value cache and the logits `[vocabulary]` that follow its last token."""
@@ -28,52 +58,144 @@ class Encoded(NamedTuple):
     logits: torch.Tensor
 
 
-class PrefixCache:
-    """Encodes prompts with one model, keeping the last few."""
+class Begun(NamedTuple):
+    """A prompt read up to its last few tokens: its cache (None at the very beginning) and the tokens left."""
 
-    def __init__(self, model: Any, *, block: int = BLOCK, keep: int = 4) -> None:
+    cache: DynamicCache | None
+    left: tuple[int, ...]
+
+
+class PrefixCache:
+    """Encodes prompts with one model and keeps their blocks, up to `keep` bytes; the longest unused go first.
+
+    `cut` says where a prompt's own part begins (0: it has none): what stands before it ends a block, so that prompts
+    that differ only in their own parts share all of it.
+    """
+
+    def __init__(self, model: Any, *, block: int = BLOCK, keep: int | None = None) -> None:
         self._model = model
         self._block = block
-        self._keep = keep
-        self._recent: list[Encoded] = []
+        self._keep = _ample(model.device) if keep is None else keep
+        # A block counts as used whenever one behind it is, and just after it: the oldest has none behind it.
+        self._blocks: OrderedDict[Place, Block] = OrderedDict()
+        self._numbers = itertools.count(1)
+        self._template: Any = None
+        self._size = 0
         parameters = inspect.signature(model.forward).parameters
-        self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
+        self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
+        """What asks the model for no logits but those after the last token."""
 
-    def encode(self, ids: Sequence[int]) -> Encoded:
-        """Encode a prompt of at least one token, from the longest known run of whole blocks."""
-        wanted = tuple(ids)
-        for encoded in self._recent:
-            if encoded.ids == wanted:
-                self._remember(encoded)
-                return encoded
-        start, cache = self._longest_prefix(wanted)
-        logits: torch.Tensor | None = None
-        for begin in range(start, len(wanted), self._block):
-            block = torch.tensor([wanted[begin : begin + self._block]], device=self._model.device)
-            output = self._model(input_ids=block, past_key_values=cache, use_cache=True, **self._last_only)
-            cache, logits = output.past_key_values, output.logits[0, -1]
-        if logits is None:
+    @property
+    def size(self) -> int:
+        """Bytes kept."""
+        return self._size
+
+    def encode(self, ids: Sequence[int], cut: int = 0) -> Encoded:
+        """Encode a prompt of at least one token, from the longest known run of blocks."""
+        if not ids:
             raise ValueError("prompt: no tokens; wanted at least one")
-        encoded = Encoded(wanted, cache, logits.float())
-        self._remember(encoded)
-        return encoded
+        cache, logits = self._read(self._pieces(ids, cut), ending=True)
+        return Encoded(tuple(ids), cache, logits.float())
+
+    def begin(self, ids: Sequence[int], cut: int = 0) -> Begun:
+        """Encode the blocks that other prompts may share and leave the rest, at least one token."""
+        *shared, left = self._pieces(ids, cut)
+        return Begun(self._read(shared, ending=False)[0] if shared else None, left)
+
+    def left(self, ids: Sequence[int], cut: int = 0) -> int:
+        """How many tokens `begin` leaves."""
+        return len(self._pieces(ids, cut)[-1])
 
     def clear(self) -> None:
         """Forget the prompts and free their memory."""
-        self._recent.clear()
+        self._blocks.clear()
+        self._size = 0
 
-    def _remember(self, encoded: Encoded) -> None:
-        others = [one for one in self._recent if one is not encoded and one.ids != encoded.ids]
-        self._recent = [encoded, *others][: self._keep]
+    def _pieces(self, ids: Sequence[int], cut: int) -> list[tuple[int, ...]]:
+        """The tokens block by block."""
+        parts = (ids[:cut], ids[cut:])
+        return [tuple(part[at : at + self._block]) for part in parts for at in range(0, len(part), self._block)]
 
-    def _longest_prefix(self, ids: tuple[int, ...]) -> tuple[int, DynamicCache | None]:
-        best, source = 0, None
-        for encoded in self._recent:
-            # The last block is always computed: the logits after it are needed.
-            shared = min(common_prefix(encoded.ids, ids), len(ids) - 1) // self._block * self._block
-            if shared > best and croppable(encoded.cache):
-                best, source = shared, encoded
-        return best, fork(source.cache, 1, best) if source else None
+    def _read(self, pieces: Sequence[tuple[int, ...]], *, ending: bool) -> tuple[Any, Any]:
+        """The cache after the pieces; with `ending`, the logits after the last token, too."""
+        path = self._known(pieces, ending)
+        cache: Any = self._join(path) if path else None
+        logits = path[-1].logits if path else None
+        for index in range(len(path), len(pieces)):
+            cache, logits = self._forward(pieces[index], cache, ending and index == len(pieces) - 1)
+            if shareable(cache):
+                self._template = self._template or _emptied(cache)
+                path.append(self._new(pieces[index], path, cache, logits))
+        self._remember(path)
+        return cache, logits
+
+    def _known(self, pieces: Sequence[tuple[int, ...]], ending: bool) -> list[Block]:
+        """The leading blocks that are kept; the last piece counts only with its logits where they are wanted."""
+        path: list[Block] = []
+        for index, piece in enumerate(pieces):
+            block = self._blocks.get(_place(path, piece))
+            if block is None or (ending and index == len(pieces) - 1 and block.logits is None):
+                break
+            path.append(block)
+        return path
+
+    def _forward(self, piece: Sequence[int], cache: Any, ending: bool) -> tuple[Any, torch.Tensor | None]:
+        ids = torch.tensor([piece], device=self._model.device)
+        if not ending:  # the model without its head, whose weights are many
+            return self._model.base_model(input_ids=ids, past_key_values=cache, use_cache=True).past_key_values, None
+        output = self._model(input_ids=ids, past_key_values=cache, use_cache=True, **self.last_only)
+        return output.past_key_values, output.logits[0, -1].clone()
+
+    def _new(self, piece: tuple[int, ...], path: Sequence[Block], cache: Any, logits: Any) -> Block:
+        """The block that a forward pass has just appended to the cache, copied out of it."""
+        place = _place(path, piece)
+        known = self._blocks.get(place)
+        keys = tuple(layer.keys[..., -len(piece) :, :].clone() for layer in cache.layers)
+        values = tuple(layer.values[..., -len(piece) :, :].clone() for layer in cache.layers)
+        return Block(place, known.number if known else next(self._numbers), keys, values, logits)
+
+    def _join(self, path: Sequence[Block]) -> DynamicCache:
+        """A new cache over the blocks, the same to the last bit as the one that they were cut from."""
+        cache = twin(self._template)
+        for index, layer in enumerate(cache.layers):
+            layer.keys = torch.cat([block.keys[index] for block in path], dim=-2)
+            layer.values = torch.cat([block.values[index] for block in path], dim=-2)
+            if isinstance(layer, DynamicSlidingWindowLayer):
+                layer.cumulative_length = sum(len(block.place[1]) for block in path)
+                layer.keys = layer.keys[..., -layer.sliding_window + 1 :, :]
+                layer.values = layer.values[..., -layer.sliding_window + 1 :, :]
+        return cache
+
+    def _remember(self, path: Sequence[Block]) -> None:
+        for block in reversed(path):
+            old = self._blocks.pop(block.place, None)
+            self._size += block.size - (old.size if old else 0)
+            self._blocks[block.place] = block
+        while self._size > self._keep:
+            _, block = self._blocks.popitem(last=False)
+            self._size -= block.size
+
+
+def _place(path: Sequence[Block], piece: tuple[int, ...]) -> Place:
+    return (path[-1].number if path else 0, piece)
+
+
+def _emptied(cache: DynamicCache) -> DynamicCache:
+    """The cache's layers without their keys and values."""
+    empty = twin(cache)
+    for layer in empty.layers:
+        layer.keys = layer.values = None
+    return empty
+
+
+def _ample(device: torch.device) -> int:
+    """Bytes to keep on a device: a sixteenth of its memory, at most MOST_KEPT."""
+    if device.type == "cuda":
+        memory = int(torch.cuda.get_device_properties(device).total_memory)
+    else:
+        known = "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})  # not on Windows
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if known else 16 * MOST_KEPT
+    return min(MOST_KEPT, memory // 16)
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
@@ -87,29 +209,28 @@ def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
 def shareable(cache: Any) -> bool:
     """Whether the cache holds nothing but keys and values of attention layers, full or sliding."""
     return isinstance(cache, DynamicCache) and all(
-        type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in cache.layers
+        type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) and layer.keys is not None for layer in cache.layers
     )
 
 
-def croppable(cache: Any) -> bool:
-    """Whether every layer still holds all positions: a sliding window drops the early ones."""
-    return shareable(cache) and all(layer.keys.shape[-2] == layer.get_seq_length() for layer in cache.layers)
+def unwindowed(cache: Any) -> bool:
+    """Whether every layer attends to all positions: padding amid a prompt would count for a sliding window."""
+    return shareable(cache) and all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
-def fork(cache: DynamicCache, rows: int, length: int | None = None) -> DynamicCache:
-    """A cache of `rows` rows over the first `length` positions that leaves the original as it is.
+def twin(cache: DynamicCache) -> DynamicCache:
+    """A cache with layers of its own, over the same keys and values."""
+    other = copy.copy(cache)
+    other.layers = [copy.copy(layer) for layer in cache.layers]
+    return other
+
+
+def fork(cache: DynamicCache, rows: int) -> DynamicCache:
+    """A cache of `rows` rows that leaves the original as it is.
 
     Keys and values are views of the original's until a forward pass appends to them.
     """
-    forked = copy.copy(cache)
-    forked.layers = []
-    for layer in cache.layers:
-        twin = copy.copy(layer)
-        keys, values = layer.keys, layer.values
-        if length is not None:
-            keys, values = keys[..., :length, :], values[..., :length, :]
-            if isinstance(twin, DynamicSlidingWindowLayer):
-                twin.cumulative_length = length
-        twin.keys, twin.values = keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1)
-        forked.layers.append(twin)
+    forked = twin(cache)
+    for layer in forked.layers:
+        layer.keys, layer.values = (one.expand(rows, -1, -1, -1) for one in (layer.keys, layer.values))
     return forked

@@ -52,6 +52,8 @@ def root(version: Version = False) -> None:
 
 def main() -> None:
     """Run the command line; exit status 0 done, 1 failed, 2 bad input, 130 stopped."""
+    # Threads that wait by spinning slow a machine with other work down tenfold; OpenMP reads this when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         status = app(standalone_mode=False)
     except typer.TyperException as error:
@@ -150,7 +152,7 @@ def filter_exam(
     quiet: Quiet = False,
 ) -> None:
     """Drop questions by named rules: a dry run with examples, or a new exam; the old one stays."""
-    from exam_gen.catalogue import rules_of
+    from exam_gen.rules.catalogue import rules_of
     from ragexam.filtering import Source, changed, dry_run, in_words, write_filtered
 
     if (out is None) != rehearse:

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from exam_gen.catalogue import needs_of, rules_of
-from exam_gen.chunks import ChunkBounds
-from exam_gen.selection import Selection
+from exam_gen.corpora.chunks import ChunkBounds
+from exam_gen.corpora.selection import Selection
+from exam_gen.rules.catalogue import needs_of, rules_of
 from exam_gen.writing import WritingSettings
 from rag.encoders import DEFAULT_ENCODER
 from rag.pipelines import Grid, grid_of

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.chunks import chunk
-from exam_gen.corpus import gather
+from exam_gen.corpora.chunks import chunk
+from exam_gen.corpora.corpus import gather
+from exam_gen.corpora.inventory import take_inventory
 from exam_gen.files import read_chunks, read_documents, read_dropped, read_exam
-from exam_gen.inventory import take_inventory
 from exam_gen.records import Chunk, Document, Question
 from exam_gen.statistics import exam_statistics
 from ragexam.config import Config, ExamConfig, of_generate

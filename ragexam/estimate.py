@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.facts import Fact, facts
+from exam_gen.drafting.facts import Fact, facts
 from exam_gen.free_writing import FORMS, MAX_TOKENS
 from exam_gen.model import Prompt
-from exam_gen.prompts import closed_prompt, open_prompt, stem_prompt
+from exam_gen.prompts import closed_prompt, open_prompt, question_prompt, wrong_answers_prompt
 from exam_gen.records import Chunk, Question
 from rag import weights
 from rag.pipelines import LlmSpec
@@ -26,9 +26,9 @@ from ragexam.progress import Progress
 from ragexam.progress import in_words as duration
 
 FACTS_PER_SURVIVOR = 2.5
-"""Facts tried for one surviving question, and requests that verify one fact: as measured (`benchmarks/RESULTS.md`)."""
-CHECKS_PER_FACT = 2.0
-STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 18, 4, 15
+"""Facts tried for one survivor, requests that verify one fact and that write its wrong answers: as measured."""
+CHECKS_PER_FACT, WRONG_PER_FACT = 1.3, 0.6
+STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 34, 4, 15
 EFFICIENCY = 0.4
 """Share of the measured matrix rate that a forward pass reaches on short prompts."""
 SAMPLE = 40
@@ -115,8 +115,10 @@ def write_work(config: Config, chunks: Sequence[Chunk], machine: Machine) -> tup
     if not found:
         raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
     tried = round(wanted * FACTS_PER_SURVIVOR)
-    reading = round(tried * _mean([_tokens(stem_prompt(one.chunk.title, one.gapped, one.span.kind)) for one in found]))
-    writing = _writing(config, machine, Load(tried, reading, tried * STEM_TOKENS, tried), config.exam.max_tokens)
+    asked = _mean([_tokens(question_prompt(one.chunk.title, one.span.sentence)) for one in found])
+    wrong = WRONG_PER_FACT * _mean([_tokens(wrong_answers_prompt(one.span.sentence, one.span.text)) for one in found])
+    load = Load(tried, round(tried * (asked + wrong)), tried * STEM_TOKENS, round(tried * (1 + WRONG_PER_FACT)))
+    writing = _writing(config, machine, load, config.exam.max_tokens)
     checks = _mean([_tokens(prompt) for one in found for prompt in _verification(one)])
     by_letters = config.exam.verification == "letters"
     load = _choosing(

@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
-from exam_gen.catalogue import KINDS, needs_of
 from exam_gen.files import read_dropped, read_questions, write_dropped, write_exam
 from exam_gen.replies import CachedModel, ReplyStore
-from exam_gen.rules import Filtered, Rule, Step, Tools, apply
+from exam_gen.rules.base import Filtered, Rule, Step, Tools, apply
+from exam_gen.rules.catalogue import KINDS, needs_of
 from ragexam.config import WriterSettings
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.progress import Progress, Report

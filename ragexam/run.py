@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen.assembly import split_pool
-from exam_gen.chunks import ChunkBounds, chunk
-from exam_gen.corpus import gather
+from exam_gen.corpora.chunks import ChunkBounds, chunk
+from exam_gen.corpora.corpus import gather
+from exam_gen.corpora.inventory import take_inventory
 from exam_gen.files import (
     read_chunks,
     read_documents,
@@ -23,7 +24,6 @@ from exam_gen.files import (
     write_dropped,
     write_exam,
 )
-from exam_gen.inventory import take_inventory
 from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk, Exam, Question
 from exam_gen.replies import ReplyStore
@@ -272,11 +272,11 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
             f"{config.corpus.source}: {len(written.questions)} questions survived and the pool takes {config.pool}; "
             "wanted more text or a smaller pool"
         )
-    exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
-    if not exam:
+    if not written.questions:
         reasons = Counter(lost.reason.partition(":")[0] for lost in written.dropped).most_common(3)
         why = ", ".join(f"{count} {reason}" for reason, count in reasons) or "nothing was written"
         raise ValueError(f"{config.corpus.source}: no question survived ({why}); wanted more text or another writer")
+    exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)
     write_exam(folder.exam, exam)

@@ -159,15 +159,6 @@ class ServerModel:
         """Find out whether the server gives log-probabilities of a given text; raises `NoLikelihoodsError` if not."""
         _ = self._form
 
-    @property
-    def gives_likelihoods(self) -> bool:
-        """Whether the server gives the log-probabilities of a given text."""
-        try:
-            self.need_likelihoods()
-        except NoLikelihoodsError:
-            return False
-        return True
-
     @cached_property
     def _form(self) -> Form:
         """The first form the server answers rightly, found out with a prompt of our own."""

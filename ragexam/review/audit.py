@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from exam_gen.audit import FAULTS, Judgment, check_judgment, draw, in_words, labelled, read_judgments, result, sheet
 from exam_gen.files import write_lines
-from exam_gen.logbook import held
 from exam_gen.records import Question
+from exam_gen.review.audit import (
+    FAULTS,
+    Judgment,
+    check_judgment,
+    draw,
+    in_words,
+    labelled,
+    read_judgments,
+    result,
+    sheet,
+)
+from exam_gen.review.logbook import held
 from ragexam.review.application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review.passage import KEY, PLAIN, hidden_characters, pieces
 from ragexam.review.run_files import RunFiles, now

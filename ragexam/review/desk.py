@@ -9,14 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from exam_gen.audit import FAULTS
-from exam_gen.catalogue import objections
-from exam_gen.edits import CONTENT, Edit, edit_of
 from exam_gen.files import read_exam, write_dropped, write_exam
-from exam_gen.filters import rule_of
-from exam_gen.logbook import held, read_logbook
 from exam_gen.records import Exam, Question
-from exam_gen.review import Review, Reviewed, apply_edits
+from exam_gen.review.audit import FAULTS
+from exam_gen.review.decisions import Review, Reviewed, apply_edits
+from exam_gen.review.edits import CONTENT, Edit, edit_of
+from exam_gen.review.logbook import held, read_logbook
+from exam_gen.rules.catalogue import objections
+from exam_gen.rules.filters import rule_of
 from ragexam.review.application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review.flags import flags, shares_right
 from ragexam.review.passage import hidden_characters, pieces

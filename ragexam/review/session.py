@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.audit import in_words
+from exam_gen.review.audit import in_words
 from ragexam.progress import Progress
 from ragexam.review.application import Application
 from ragexam.review.audit import AuditDesk

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from exam_gen.catalogue import KINDS, NAMES, rules_of
+from exam_gen.rules.catalogue import KINDS, NAMES, rules_of
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "exam-writing.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `([a-z-]+)` \| .* \| ([^|]+) \|[^|]*\|$", MANUAL, re.MULTILINE)

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from exam_gen import Question
-from exam_gen.catalogue import rules_of
-from exam_gen.checks import without_catch_all
-from exam_gen.privacy import luhn
-from exam_gen.rules import Tools, apply
+from exam_gen.rules.base import Tools, apply
+from exam_gen.rules.catalogue import rules_of
+from exam_gen.rules.checks import without_catch_all
+from exam_gen.rules.privacy import luhn
 
 GOOD = Question(
     "q1",

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Chunk, Document
-from exam_gen.chunks import ChunkBounds, chunk
-from exam_gen.corpus import read_corpus
-from exam_gen.sentences import sentence_starts, units
+from exam_gen.corpora.chunks import ChunkBounds, chunk
+from exam_gen.corpora.corpus import read_corpus
+from exam_gen.corpora.sentences import sentence_starts, units
 
 CORPORA = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora"
 

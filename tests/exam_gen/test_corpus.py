@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Document
-from exam_gen.corpus import read_corpus
+from exam_gen.corpora.corpus import read_corpus
 
 ROWS = [
     {"id": "a", "title": "Alpha", "text": "First text.", "source": "s", "topic": "t"},

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from exam_gen import Question
-from exam_gen.catalogue import rules_of
-from exam_gen.cues import length_cue, neutral_article, odd_forms
-from exam_gen.rules import apply
+from exam_gen.rules.base import apply
+from exam_gen.rules.catalogue import rules_of
+from exam_gen.rules.cues import length_cue, neutral_article, odd_forms
 from exam_gen.statistics import fixed_answer_baseline
 
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.distractors import Item, Option, candidates, choose, pool
-from exam_gen.facts import facts
+from exam_gen.drafting.distractors import Item, Option, candidates, choose, pool
+from exam_gen.drafting.facts import facts
 from exam_gen.records import Chunk
 
 ERRORS = ["KeyError", "ValueError", "OSError", "TypeError", "IndexError", "RuntimeError", "EOFError", "BufferError"]
@@ -14,7 +14,7 @@ def corpus() -> list[Chunk]:
     texts = [
         f'Reading a closed tape number {n} of the archive raises a "{name}" at once.' for n, name in enumerate(ERRORS)
     ]
-    return [Chunk(f"d{n}#0", f"d{n // 2}", text, 0, len(text), f"Tape {n}") for n, text in enumerate(texts)]
+    return [Chunk(f"d{n}#0", f"d{n // 2}", text, 0, len(text), f"Archive {n}") for n, text in enumerate(texts)]
 
 
 def test_candidates_are_of_the_kind_of_the_key():
@@ -41,7 +41,7 @@ def test_candidates_leave_out_near_copies_of_the_key():
 
 def test_another_call_of_the_same_function_is_no_wrong_answer():
     calls = ["open_tape(x)", "close_tape()", "wind_tape()", "cut_tape()", "open_tape()"]
-    texts = [f'The archive handles a worn tape of group {n} with "{call}" at once.' for n, call in enumerate(calls)]
+    texts = [f'An archive handles a worn tape of group {n} with "{call}" at once.' for n, call in enumerate(calls)]
     chunks = [Chunk(f"d{n}#0", f"d{n}", text, 0, len(text), f"Group {n}") for n, text in enumerate(texts)]
     fact = next(fact for fact in facts(chunks, per_chunk=1, seed=0) if fact.span.text == "open_tape()")
     found = candidates(fact, "Which function is called?", pool(chunks, None), count=5, seed=0)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from exam_gen.corpus import gather
-from exam_gen.hub import HubSource, hub_records, hub_source
-from exam_gen.selection import Selection
+from exam_gen.corpora.corpus import gather
+from exam_gen.corpora.hub import HubSource, hub_records, hub_source
+from exam_gen.corpora.selection import Selection
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 

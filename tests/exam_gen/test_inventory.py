@@ -1,5 +1,5 @@
 from exam_gen import Chunk, Document
-from exam_gen.inventory import take_inventory, words
+from exam_gen.corpora.inventory import take_inventory, words
 
 
 def test_words_are_counted_by_hand() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.json_replies import json_object, parse_json
-from exam_gen.parser import KINDS, Parsed, Unparsable, normal
+from exam_gen.drafting.json_replies import json_object, parse_json
+from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, normal
 
 WHOLE = {"question": "Which one?", "choices": ["a b", "c d", "e f", "g h"], "answer": 2}
 WANTED = Parsed("Which one?", ("a b", "c d", "e f", "g h"), 2)

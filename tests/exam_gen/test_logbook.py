@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from exam_gen import logbook
-from exam_gen.logbook import held, read_logbook
+from exam_gen.review import logbook
+from exam_gen.review.logbook import held, read_logbook
 
 
 def append(path: Path, **fields: object) -> None:

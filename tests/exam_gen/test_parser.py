@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.parser import KINDS, Parsed, Unparsable, normal, parse, parse_labelled
+from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, normal, parse, parse_labelled
 
 STEM = "Which storage class keeps an object in a single zone only?"
 CHOICES = ("Standard", "One Zone-IA", "Glacier Deep Archive", "Intelligent-Tiering")

@@ -1,22 +1,46 @@
-from exam_gen.prompts import closed_prompt, completion_stem, open_prompt, paper_prompt, stem_opening, stem_prompt
+import pytest
+
+from exam_gen.prompts import (
+    closed_prompt,
+    completion_stem,
+    open_prompt,
+    paper_prompt,
+    question_prompt,
+    subject_of,
+    wrong_answers_prompt,
+)
 
 
-def test_the_stem_prompt_shows_the_gap_and_never_the_key():
-    prompt = stem_prompt("Tides", "The tide is highest at ____ in spring.", "phrase:2s")
-    assert prompt.user.endswith("Topic: Tides\nSentence: The tide is highest at ____ in spring.\nMissing: some words")
-    assert prompt.reply == "Question: What"
+def test_the_question_prompt_ends_with_title_and_sentence_and_leaves_the_question_to_be_written():
+    prompt = question_prompt("Tides.", "The tide is highest after the new moon in spring.")
+    assert prompt.user.endswith("\n\nTopic: Tides\nSentence: The tide is highest after the new moon in spring.")
+    assert prompt.reply == "Question:"
 
 
-def test_the_question_is_opened_where_the_model_needs_it():
-    assert stem_opening("The pump calls ____ at night.", "code:call") == " Which"
-    assert stem_opening("The pump stopped in ____ at night.", "number:year") == ""
-    assert "Missing: an exception" in stem_prompt("t", "____", "code:exception").user
+def test_all_question_prompts_begin_alike_so_that_the_beginning_is_read_once():
+    first, second = question_prompt("Tides", "One sentence."), question_prompt("Harbours", "Another one.")
+    shared = first.user[: first.user.rindex("Topic: ")]
+    assert first.system == second.system
+    assert second.user.startswith(shared)
 
 
-def test_a_condition_at_the_start_is_kept_as_it_stands():
-    opening = stem_opening("If the valve is stuck, the pump raises ____ at once.", "code:exception")
-    assert opening == " If the valve is stuck, which"
-    assert stem_opening("If ____ is stuck, the pump stops.", "phrase:1s") == " What"
+@pytest.mark.parametrize(
+    ("title", "subject"),
+    [
+        ("Does lemon juice clean brass?", "lemon juice clean brass"),
+        ("Is there any proof of tides in lakes?", "proof of tides in lakes"),
+        ("How do eels find the sea?", "eels find the sea"),
+        ("Tides and currents.", "Tides and currents"),
+    ],
+)
+def test_a_title_that_asks_is_shown_without_its_question_form(title, subject):
+    assert subject_of(title) == subject
+    assert f"Topic: {subject}\n" in question_prompt(title, "A sentence.").user
+
+
+def test_wrong_answers_are_asked_for_with_question_and_key():
+    prompt = wrong_answers_prompt("When is the tide highest?", "after the new moon")
+    assert prompt.user.endswith("Question: When is the tide highest?\nRight answer: after the new moon")
 
 
 def test_only_the_open_prompt_holds_the_passage():

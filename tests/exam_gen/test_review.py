@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_gen import Dropped, Exam, Question
-from exam_gen.edits import Edit, read_edits
-from exam_gen.logbook import held
-from exam_gen.review import Review, apply_edits, entries
+from exam_gen.review.decisions import Review, apply_edits, entries
+from exam_gen.review.edits import Edit, read_edits
+from exam_gen.review.logbook import held
 
 TIME = "2026-01-02T03:04:05+00:00"
 EXAM = Exam(tuple(Question(f"q{n}", f"Stem {n}?", ("a", "b", "c"), n % 3, chunk_id=f"c{n}") for n in range(4)))

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Likelihoods, Prompt, Question, ReplyStore
-from exam_gen.catalogue import KINDS, NAMES, arriving, needs_of, objections, rules_of
-from exam_gen.evidence import Read, blind_lead, lift, margin, support
-from exam_gen.filters import rule_of
 from exam_gen.replies import CachedModel
-from exam_gen.rules import Limit, Measured, Rule, Tools, apply, each, measured, value_of
+from exam_gen.rules.base import Limit, Measured, Rule, Tools, apply, each, measured, value_of
+from exam_gen.rules.catalogue import KINDS, NAMES, arriving, needs_of, objections, rules_of
+from exam_gen.rules.evidence import Read, blind_lead, lift, margin, support
+from exam_gen.rules.filters import rule_of
 
 GOOD = Question("q", "Which zone of the store holds a copy of it?", ("North", "South", "East", "West"), 0, context="x")
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_gen import Document
-from exam_gen.layouts import ARCHIVES, archive, arxiv_year, best_answer, site, threads
+from exam_gen.corpora.layouts import ARCHIVES, archive, arxiv_year, best_answer, site, threads
+from exam_gen.corpora.selection import Selection, select
+from exam_gen.corpora.tables import Placed
 from exam_gen.lines import Record
-from exam_gen.selection import Selection, select
-from exam_gen.tables import Placed
 
 KINDS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 40), st.integers(1990, 2030)), max_size=60)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Question
-from exam_gen.similarity import (
+from exam_gen.language.similarity import (
     best_windows,
     distractors,
     embedding_similarities,

@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt
-from exam_gen.prompts import LETTERS_VERSION
-from exam_gen.records import Chunk
-from exam_gen.replies import CachedModel, ReplyStore
-from exam_gen.stems import read_stem
-from exam_gen.verification import (
+from exam_gen.drafting.verification import (
     AMBIGUOUS,
     KNOWN,
     UNSUPPORTED,
@@ -23,6 +18,10 @@ from exam_gen.verification import (
     Thresholds,
     read_letters,
 )
+from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt
+from exam_gen.prompts import LETTERS_VERSION
+from exam_gen.records import Chunk
+from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.writing import WritingSettings, write_questions
 
 
@@ -131,7 +130,7 @@ def test_likelihoods_without_reply_are_a_reason_to_drop() -> None:
 
 def chunks() -> list[Chunk]:
     texts = [
-        f"The {part} of the {place} works was tested in {place} by a company of engineers. "
+        f"The {part} of northern works was tested in {place} by a company of engineers. "
         f"It was built with {number} valves of brass for the {part} house.\n"
         for number, (part, place) in enumerate(
             zip(
@@ -163,6 +162,12 @@ def test_a_writer_without_reply_loses_its_prompts_and_says_so(mode: Any) -> None
     assert all(one.chunk_id for one in written.dropped)
 
 
+def completed(prompt: Prompt) -> str:
+    """What stands in the passage at the gap of the statement that is to be completed."""
+    before, after = re.search(r'statement "(.*)____(.*)"\?', prompt.user).groups()
+    return re.search(f"{re.escape(before)}(.*?){re.escape(after)}", prompt.user).group(1)
+
+
 def test_the_verifier_is_named_and_its_cost_counted_apart() -> None:
     class Writer(Silent):
         name = "writer"
@@ -173,7 +178,7 @@ def test_the_verifier_is_named_and_its_cost_counted_apart() -> None:
                 found = re.findall(r"^([A-Z])\) (.*)$", prompt.user, re.MULTILINE)
                 passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
                 inside = [letter for letter, text in found if text in passage]
-                yield Arrival(place, ", ".join(inside) or "none", 5, 2)
+                yield Arrival(place, ", ".join(inside) or (completed(prompt) if not found else "none"), 5, 2)
 
     with ReplyStore(":memory:") as store:
         settings = WritingSettings(questions=2, verification="letters", completions=1.0)
@@ -186,16 +191,6 @@ def test_the_verifier_is_named_and_its_cost_counted_apart() -> None:
     assert written.usage.calls == 0
     assert written.verifying.calls > 0
     assert written.verifying.prompt_tokens == 5 * written.verifying.calls
-
-
-def test_a_question_begun_anew_is_not_put_behind_the_opening() -> None:
-    sentence = "The boiler was tested in Lisbon by a company."
-    options = {"title": "The boiler", "key": "Lisbon", "sentence": sentence, "opening": " Which"}
-    assert read_stem(" Where was the boiler tested by a company?", **options) == (
-        "Where was the boiler tested by a company?",
-        None,
-    )
-    assert read_stem(" city tested the boiler by a company?", **options)[0].startswith("Which city tested")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
+from exam_gen.drafting.verification import Thresholds, judge, supported
 from exam_gen.model import Likelihoods
-from exam_gen.verification import Thresholds, judge, supported
 
 WRONG = ("red", "green", "blue", "black")
 LIMITS = Thresholds(support=-1.0, margin=2.0, lift=1.0)

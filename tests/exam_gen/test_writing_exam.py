@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exam_gen.filters import rule_of
+from exam_gen.drafting.verification import Case, LikelihoodVerifier, Thresholds
 from exam_gen.model import Likelihoods, Prompt
-from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, STEM_VERSION
+from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
 from exam_gen.records import Chunk, Exam
-from exam_gen.replies import ReplyStore
+from exam_gen.replies import CachedModel, ReplyStore
+from exam_gen.rules.filters import rule_of
 from exam_gen.screening import write_screened
 from exam_gen.statistics import exam_statistics
 from exam_gen.writing import BEYOND, WritingSettings, Written, write_questions
@@ -37,17 +38,26 @@ def corpus(size: int = 24) -> list[Chunk]:
         own = [word(number * 6 + i) for i in range(6)]
         text = (
             f"The {part} of {own[0]} and {own[1]} was tested by a {own[2]} company in {place} with great care. "
-            f"During a {own[3]} trial the {own[4]} {part} reached a {own[5]} pressure of {130 + 7 * number} degrees.\n"
+            f"During a {own[3]} trial one {own[4]} {part} reached a {own[5]} pressure of {130 + 7 * number} degrees.\n"
         )
         chunks.append(Chunk(f"d{number}#0", f"d{number}", text, 0, len(text), f"Engine {number}", PARTS[number % 8]))
     return chunks
 
 
+def near(prompt: Prompt) -> str:
+    """The sentence of the prompt's passage that shares the most words with its question."""
+    passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
+    words = set(re.findall(r"\w+", re.search(r"Question: (.*)", prompt.user).group(1)))
+    sentences = [one for one in passage.split(". ") if one.strip()]
+    return max(sentences, key=lambda one: len(words & set(re.findall(r"\w+", one))), default="")
+
+
 class Scribe:
-    """Writes the sentence back as a question, and finds the words of the sentence that a stem was made from likely."""
+    """Asks for the place or the degrees of a sentence, reads them back, and finds what stands there likely."""
 
     name = "scribe"
     context_tokens = 4096
+    trusting = True
 
     def __init__(self, bad: str = "", die_after: int | None = None) -> None:
         self.bad, self.calls, self.die_after = bad, 0, die_after
@@ -65,20 +75,29 @@ class Scribe:
         return [self._reply(prompt) for prompt in prompts]
 
     def _reply(self, prompt: Prompt) -> str:
+        if "Right answer: " in prompt.user:
+            return self._wrong(prompt.user.rsplit("Right answer: ", 1)[1])
+        if '"""' in prompt.user:
+            return self._answer(near(prompt))
         sentence = prompt.user.rsplit("Sentence: ", 1)[1].split("\n")[0]
         if self.bad and self.bad in sentence:
             return " a statement and no question."
-        opening = "" if prompt.reply != "Question:" else " Which"
-        return f"{opening} answer goes with: {sentence.strip().rstrip('.').replace('____', 'what')}?"
+        key = self._answer(sentence)
+        return f" What answer goes with: {sentence.strip().rstrip('.').replace(key, 'what')}?\nAnswer: {key}"
+
+    def _answer(self, sentence: str) -> str:
+        return re.search(r"\d+ degrees|(?<=company in )\w+", sentence).group()
+
+    def _wrong(self, key: str) -> str:
+        return "; ".join(key[::-1].replace(" ", letter) for letter in "xyz")
 
     def log_likelihoods(self, prompt, continuations):
         self._count()
-        passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
-        stem = re.search(r"Question: (.*)", prompt.user).group(1)
-        words = set(re.findall(r"\w+", stem))
-        sentences = [one for one in passage.split(". ") if one.strip()]
-        near = max(sentences, key=lambda one: len(words & set(re.findall(r"\w+", one))), default="")
-        sums = [-0.2 if text.strip() in near else -8.0 - len(text) / 50 for text in continuations]
+        if tuple(continuations) == (" Yes", " No"):
+            proposed = re.findall(r"Proposed answer: (.*)", prompt.user)[-1]
+            right = self.trusting and proposed in near(prompt)
+            return Likelihoods((-0.1, -5.0) if right else (-5.0, -0.1), (1, 1), 20)
+        sums = [-0.2 if text.strip() in near(prompt) else -8.0 - len(text) / 50 for text in continuations]
         return Likelihoods(tuple(sums), tuple(len(text.split()) for text in continuations), 20)
 
 
@@ -196,7 +215,7 @@ def test_a_stem_that_failed_is_replaced_by_a_completion_up_to_a_share():
     written = write(Scribe(bad="company"), completions=0.25)
     versions = [question.metadata["prompt"] for question in written.questions]
     assert versions.count(COMPLETION_VERSION) == 3
-    assert versions.count(STEM_VERSION) == 9
+    assert versions.count(QUESTION_VERSION) == 9
     assert any(one.reason == "stem is not a question" for one in written.dropped)
     assert COMPLETION_VERSION not in [q.metadata["prompt"] for q in write(Scribe(bad="a"), completions=0).questions]
 
@@ -240,11 +259,52 @@ def test_embeddings_decide_which_wrong_answers_come_near():
 def test_a_passage_that_supports_nothing_yields_nothing():
     class Blind(Scribe):
         def log_likelihoods(self, prompt, continuations):
+            if tuple(continuations) == (" Yes", " No"):
+                return super().log_likelihoods(prompt, continuations)
             return Likelihoods((-9.0,) * len(continuations), (1,) * len(continuations), 5)
 
     written = write(Blind())
     assert written.questions == []
     assert "key not supported by the passage" in {one.reason for one in written.dropped}
+
+
+def test_a_key_that_is_judged_incomplete_is_dropped_with_what_was_measured():
+    class Doubter(Scribe):
+        trusting = False
+
+    written = write(Doubter(), completions=0)
+    assert written.questions == []
+    doubted = [one.question for one in written.dropped if one.reason == "key judged wrong or incomplete"]
+    assert doubted
+    assert {question.metadata["judgment"] for question in doubted} == {-4.9}
+
+
+@pytest.mark.parametrize(("loose", "kept"), [(True, ["cold", "dry", "old"]), (False, ["wet", "cold", "dry", "old"])])
+def test_a_wrong_answer_judged_nearly_as_right_as_a_loose_key_is_left_out(loose, kept):
+    class Judge(Scribe):
+        def log_likelihoods(self, prompt, continuations):
+            if tuple(continuations) != (" Yes", " No"):
+                return super().log_likelihoods(prompt, continuations)
+            proposed = re.findall(r"Proposed answer: (.*)", prompt.user)[-1]
+            return Likelihoods({"damp": (0.0, -3.0), "wet": (0.0, -2.0)}.get(proposed, (0.0, -1.5)), (1, 1), 20)
+
+    asked = Case("Air", "The air was damp. ", "How was the air?", "damp", ("wet", "cold", "dry", "old"), loose=loose)
+    with ReplyStore(":memory:") as store:
+        (verdict,) = LikelihoodVerifier(CachedModel(Judge(), store), Thresholds()).verdicts([asked])
+    assert verdict.reason is None
+    assert [option.text for option in verdict.options] == kept
+
+
+def test_a_question_that_is_read_to_another_answer_is_dropped_before_wrong_answers_are_sought():
+    class Stray(Scribe):
+        def _reply(self, prompt):
+            return "nothing of the kind" if '"""' in prompt.user else super()._reply(prompt)
+
+    written = write(Stray())
+    assert written.questions == []
+    astray = [one.question for one in written.dropped if one.reason == "the passage is read to another answer"]
+    assert {(one.metadata["read_back"], one.metadata["agreement"]) for one in astray} == {("nothing of the kind", 0.0)}
+    assert all(len(one.choices) == 1 for one in astray)
 
 
 def test_an_empty_corpus_yields_an_empty_exam():
@@ -336,14 +396,14 @@ def test_a_model_can_be_asked_by_the_rules_of_the_finished_exam():
 
 
 class Clerk(Scribe):
-    """A scribe that counts the stems it was asked for."""
+    """A scribe that counts the questions it was asked for."""
 
     def __init__(self, bad: str = "") -> None:
         super().__init__(bad)
         self.asked = 0
 
     def generate(self, prompts, **options):
-        self.asked += len(prompts)
+        self.asked += sum("Sentence: " in prompt.user for prompt in prompts)
         return super().generate(prompts, **options)
 
 

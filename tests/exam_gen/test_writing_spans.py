@@ -2,10 +2,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen.facts import facts
+from exam_gen.drafting.facts import facts
+from exam_gen.language.spans import code_kind, key_span, sentences, spans
+from exam_gen.language.standing import stands_alone
+from exam_gen.language.stems import (
+    echoes,
+    find_answer,
+    leaks,
+    names_subject,
+    one_of_list,
+    read_question,
+    strays,
+    with_topic,
+)
 from exam_gen.records import Chunk
-from exam_gen.spans import code_kind, sentences, spans
-from exam_gen.stems import leaks, names_subject, read_stem, strays, with_topic
 
 
 def texts(sentence: str, kind: str) -> list[str]:
@@ -84,31 +94,108 @@ def test_a_sentence_that_stands_in_two_documents_is_asked_about_once():
 
 def test_a_gap_replaces_the_key():
     (fact,) = facts(
-        [chunk("The tonnage of the port reached a peak under the Harbour Board after the war.")], per_chunk=1, seed=0
+        [chunk("The tonnage of Oslo reached a peak under the Harbour Board after long wars at sea.")],
+        per_chunk=1,
+        seed=0,
     )
     assert fact.gapped.replace("____", fact.span.text) == fact.span.sentence
 
 
+SENTENCE = "After a long war the Harbour Board ran the port of Oslo for ten years."
+
+
 @pytest.mark.parametrize(
-    ("raw", "reason"),
+    ("question", "answer", "reason"),
     [
-        (" Which board ran the port of Oslo after the war?", None),
-        (" The board ran the port of Oslo after the war.", "stem is not a question"),
-        (" Did the board run the port of Oslo after the war?", "stem asks yes or no"),
-        (" Which body is named in the text about the port?", "stem refers to the text"),
-        (" Which of our boards ran the port of Oslo then?", "stem speaks in the first person"),
-        (" Where was the Harbour Board of Oslo?", "stem contains the key"),
-        (" Which one?", "stem is too short or too long"),
+        ("Which body ran the port of Oslo for ten years after a long war?", "the Harbour Board", None),
+        ("How long did the Harbour Board run the port of Oslo after a long war?", "for ten years.", None),
+        ("The board ran the port of Oslo after the war.", "ten years", "stem is not a question"),
+        ("Did the Harbour Board run the port of Oslo?", "yes", "stem asks yes or no"),
+        ("Which body in the text ran the port of Oslo?", "Harbour Board", "stem refers to the text"),
+        ("Which of our boards ran the port of Oslo?", "Harbour Board", "stem speaks in the first person"),
+        ("When did the Harbour Board run Oslo?", "the Harbour Board", "stem contains the key"),
+        ("Which one?", "the Harbour Board", "stem is too short or too long"),
+        (
+            "Which body ran the port of Oslo for ten years after a long war?",
+            "the Port Authority",
+            "answer is not in the sentence",
+        ),
+        ("What did the board run after the war?", SENTENCE, "answer is too long"),
+        ("Which body ran the port of Oslo for ten years after a long war?", "the", "answer says little"),
+        ("Who crowned the mayor of Bergen with laurels?", "the Harbour Board", "stem strays from the sentence"),
+        ("What is an important port of the Harbour Board?", "Oslo", "stem has more than one answer"),
     ],
 )
-def test_a_reply_is_a_stem_or_says_why_not(raw, reason):
-    assert read_stem(raw, title="Port of Oslo", key="Harbour Board")[1] == reason
+def test_a_reply_is_a_question_with_its_key_or_says_why_not(question, answer, reason):
+    found = read_question(f" {question}\nAnswer: {answer}", title="Port of Oslo", sentence=SENTENCE)
+    assert found.reason == reason
+    assert reason or found.key in SENTENCE
+
+
+def test_a_key_that_holds_one_of_two_quotes_is_cut_off():
+    reply = ' What does a closed port of Oslo raise?\nAnswer: Error" exception'
+    found = read_question(reply, title="Port of Oslo", sentence='A closed port of Oslo raises an "Error" exception.')
+    assert found.reason == "answer is cut off"
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence", "key"),
+    [
+        ('"iter()"', 'The function "iter()" returns an iterator.', "iter()"),
+        ("The Harbour Board", SENTENCE, "the Harbour Board"),
+        ("a Harbour Board", SENTENCE, "Harbour Board"),
+        ("coerce zeros", "The option coerces zeros to ones.", "coerces zeros"),
+        ("True if it is odd", 'It gives "True" if it is odd.', 'True" if it is odd'),
+        ("arb", SENTENCE, ""),
+        ("", SENTENCE, ""),
+    ],
+)
+def test_an_answer_is_found_in_its_sentence_but_for_case_marks_and_inflection(answer, sentence, key):
+    found = find_answer(answer, sentence)
+    assert found in sentence
+    assert found.replace('"', "") == key.replace('"', "")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "key", "listed"),
+    [
+        ("The crane lifts coal, iron and timber from the ships.", "iron", True),
+        ("The crane lifts coal and iron from the ships.", "coal", True),
+        ("The crane lifts goods such as coal from the ships.", "coal", True),
+        ("The crane lifts coal and iron from the ships.", "coal and iron", False),
+        ("If it rains, the conversion fails and the crane is stopped.", "fails", False),
+        ("The crane lifts coal from the ships.", "coal", False),
+    ],
+)
+def test_one_of_several_things_named_together_is_told(sentence, key, listed):
+    assert one_of_list(sentence, key) is listed
+
+
+def test_a_question_that_repeats_a_title_that_asks_is_refused():
+    reply = " How long did the Harbour Board run the port of Oslo?\nAnswer: ten years"
+    asking = "Did the Harbour Board run the port of Oslo long?"
+    assert read_question(reply, title=asking, sentence=SENTENCE).reason == "stem repeats the title"
+    assert read_question(reply, title="Port of Oslo", sentence=SENTENCE).reason is None
+
+
+@given(st.text(max_size=200))
+def test_any_reply_gives_a_key_of_the_sentence_or_a_reason(raw):
+    found = read_question(raw, title="Port of Oslo", sentence=SENTENCE)
+    assert found.reason or (found.key and found.key in SENTENCE)
+
+
+def test_a_key_that_is_a_known_span_has_its_kind_and_any_other_is_a_clause():
+    assert key_span(SENTENCE, "the Harbour Board").kind == "name:2"
+    assert key_span(SENTENCE, "the Harbour Board").text == "Harbour Board"
+    clause = key_span(SENTENCE, "ran the port of Oslo")
+    assert (clause.kind, SENTENCE[clause.start : clause.end]) == ("clause:5", "ran the port of Oslo")
 
 
 def test_a_stem_without_its_subject_is_given_it():
-    assert read_stem(" Which board took over after the long war?", title="Port of Oslo", key="x")[0].startswith(
-        "Port of Oslo. Which board"
-    )
+    reply = " What took over after a long war?\nAnswer: Harbour Board"
+    sentence = "After a long war the Harbour Board took over."
+    stem = read_question(reply, title="Port of Oslo", sentence=sentence).stem
+    assert stem == "Port of Oslo. What took over after a long war?"
     assert with_topic("Which one?", "Is it so?") == "Is it so? Which one?"
     assert names_subject("Which port froze?", "Ports of the north")
 
@@ -116,6 +203,12 @@ def test_a_stem_without_its_subject_is_given_it():
 def test_a_key_whose_words_are_spread_over_the_stem_leaks():
     assert leaks("Which board of the harbour met?", "harbour board")
     assert not leaks("Which body ran the harbour?", "harbour board meeting")
+
+
+def test_a_key_echoes_a_stem_that_holds_parts_of_its_words():
+    assert echoes("Which header shows the replication of a harbour?", "x-port-replicationStatus") == {"repli"}
+    assert echoes("Which permission switches acceleration on?", "PutAccelerateConfiguration") == {"accel"}
+    assert echoes("Which board of the port met?", "pilots") == set()
 
 
 def test_a_stem_that_invents_or_forgets_strays():
@@ -135,3 +228,46 @@ def test_a_capitalised_plain_word_is_no_name():
     assert [fact.span.text for fact in facts([chunk(text)], per_chunk=1, seed=0) if fact.span.kind == "name:1"] != [
         "Cargo"
     ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The Harbour Board of Oslo was founded by merchants after a war.",
+        "If no pilot is aboard, a ship pays twice the usual fee of Oslo and waits.",
+        "A ship that enters the port without a pilot pays a fee, and twice the fee at night.",
+    ],
+)
+def test_a_sentence_that_names_what_it_speaks_of_stands_alone(sentence):
+    assert stands_alone(sentence, "Port of Oslo")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "However, the Harbour Board of Oslo was founded by the merchants.",
+        "Failing to do so will raise the fee of the pilots in the port.",
+        "In the left pane, choose the harbour and the date of the arrival.",
+        "To see the ships of the port, enter the name of the Harbour Board.",
+        "Extensive trials demonstrate that the harbour is deep enough for all ships.",
+        "Our harbour is deeper than all the other harbours of the country.",
+        "The second line of the log holds the name of the ship and its pilot.",
+        "If both ships exist, the pilot of the port boards the larger one.",
+        "The function executes until the pilot leaves the ship in the port.",
+        "When the port is closed, the object waits for the pilot in the bay.",
+        "Stone harbour: The harbour was built of stone by the merchants.",
+    ],
+)
+def test_a_sentence_that_needs_others_does_not_stand_alone(sentence):
+    assert not stands_alone(sentence, "Port of Oslo")
+
+
+def test_a_general_noun_that_title_or_sentence_introduces_does_not_dangle():
+    sentence = "The function executes until a pilot leaves a ship in the port."
+    assert stands_alone(sentence, "Functions of a port")
+    assert stands_alone("A function that is called at night executes until the function is stopped.", "Ports")
+
+
+def test_bold_marks_go_and_powers_stay():
+    text = "The **Harbour Board** of Oslo counts 2**3 ships and 10**2 boats in the port."
+    assert sentences(text) == ["The Harbour Board of Oslo counts 2**3 ships and 10**2 boats in the port."]

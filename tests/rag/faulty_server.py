@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.rag.scripted_author import author
+
 Body = Mapping[str, Any]
 
 
@@ -156,7 +158,10 @@ def prompt_logprobs(text: str) -> dict[str, Any]:
 
 
 def log_probabilities(text: str) -> list[float]:
-    """The script's log-probability of each token: likely where its word stood before, else by a lottery."""
+    """The script's log-probability of each token: likely where its word stood before, else by a lottery.
+
+    A proposed answer is right when it stands in what was read before it.
+    """
     seen: set[str] = set()
     logs = []
     cut = tokens(text)
@@ -165,6 +170,9 @@ def log_probabilities(text: str) -> list[float]:
         luck = zlib.crc32(f"{word}{len(cut)}".encode()) / 2**32
         logs.append(-0.1 - 0.1 * luck if word in seen else -5.0 - luck)
         seen.add(word)
+    if text.endswith(("Reply: No", "Reply: Yes")):
+        passage, _, asked = text.rpartition("Proposed answer: ")
+        logs[-1] = -0.1 if (asked.split("\n")[0] in passage) is text.endswith("Yes") else -9.0
     return logs
 
 
@@ -181,12 +189,9 @@ def question(asked: str) -> str:
     """A reply to the prompts of exam writing, made from what they hold."""
     if "Candidates:" in asked:
         return letters(asked)
-    found = re.findall(r"^Sentence: (.*)$", asked, re.MULTILINE)
-    if found:
-        title = re.findall(r"^Topic: (.*)$", asked, re.MULTILINE)[-1]
-        begun = re.search(r"Begin your reply with: (.*)", asked)
-        opening = begun.group(1) if begun else ""
-        return f"{opening} words about {title} fit where it says {found[-1].replace('____', 'something')[:120]}?"
+    begun = re.search(r"Begin your reply with: (Question|Answer|Wrong answers):", asked)
+    if begun:
+        return author(asked[: begun.start()].rstrip())
     words = list(dict.fromkeys(re.findall(r"\b[a-z]{5,}\b", asked.partition("\n\n")[2])))
     start = int(hashlib.sha256(asked.encode()).hexdigest(), 16) % max(len(words) - 10, 1)
     named = words[start : start + 10]

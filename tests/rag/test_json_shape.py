@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from exam_gen.json_replies import parse_json
+from exam_gen.drafting.json_replies import parse_json
+from exam_gen.drafting.parser import Parsed
 from exam_gen.model import Prompt, Shaped
-from exam_gen.parser import Parsed
 from exam_gen.prompts import QUESTION_SCHEMA
 from exam_gen.replies import CachedModel, ReplyStore
 from rag.json_shape import JsonShape

@@ -10,7 +10,7 @@ import torch
 from exam_gen.model import Prompt
 from rag.loading import load_model
 from rag.local_model import LocalModel
-from rag.prefix_cache import common_prefix, croppable
+from rag.prefix_cache import common_prefix
 
 FAMILIES = ("llama", "qwen2", "gemma3")
 STORY = "A lighthouse keeper counts ships, lamps and storms. Bread needs flour, water, salt and yeast. " * 4
@@ -69,7 +69,7 @@ def test_prompts_that_begin_alike_share_whole_blocks(tiny_folder: Callable[..., 
     folder = tiny_folder("llama")
     network = AutoModelForCausalLM.from_pretrained(folder)
     seen: list[int] = []
-    network.register_forward_pre_hook(
+    network.base_model.register_forward_pre_hook(
         lambda _, args, kwargs: seen.append(kwargs["input_ids"].shape[1]), with_kwargs=True
     )
     model = LocalModel(network, AutoTokenizer.from_pretrained(folder), name="tiny", block=16)
@@ -81,15 +81,6 @@ def test_prompts_that_begin_alike_share_whole_blocks(tiny_folder: Callable[..., 
     assert plain(model, Prompt(user=STORY + "Second, a longer one?"), [" ships"])[0] == pytest.approx(
         second.sums, abs=1e-3
     )
-
-
-def test_sliding_window_cache_is_not_cut_once_it_has_dropped_positions(tiny_folder: Callable[..., Path]) -> None:
-    model = load_model(str(tiny_folder("gemma3")), dtype="float32")
-    assert isinstance(model, LocalModel)
-    short = model._prefixes.encode(tuple(range(4, 20)))
-    long = model._prefixes.encode(tuple(range(4, 80)))
-    assert croppable(short.cache)
-    assert not croppable(long.cache)
 
 
 def test_merging_boundary_is_scored_from_the_same_place_for_every_choice(tiny_folder: Callable[..., Path]) -> None:
@@ -171,6 +162,33 @@ def test_greedy_writing_equals_step_by_step_argmax_and_padding_changes_nothing(
         assert model.generate([PROMPTS[1], PROMPTS[0]], max_tokens=8)[1] == expected
 
 
+def test_replies_of_a_batch_are_those_of_each_prompt_alone(tiny_folder: Callable[..., Path]) -> None:
+    ends = ("What does the keeper count?", "When does it leave, and from where does it go then?", "Why?")
+    prompts = [Prompt(user=f"{STORY}\n\n{end}", reply="Answer:") for end in ends]
+    prompts += [*PROMPTS, Prompt(user=STORY * 2 + "Where?"), Prompt(user="x")]
+    for family in FAMILIES:
+        loaded = load_model(str(tiny_folder(family)), dtype="float32")
+        assert isinstance(loaded, LocalModel)
+        for block in (8, 4096):
+            model = LocalModel(loaded._model, loaded.tokenizer, name="tiny", block=block)
+            alone = [model.generate([one], max_tokens=12)[0] for one in prompts]
+            assert model.generate(prompts, max_tokens=12) == alone
+            assert model.generate(prompts[::-1], max_tokens=12) == alone[::-1]
+            assert len(set(alone)) > 1
+
+
+def test_the_last_paragraph_is_read_apart_so_that_what_stands_above_it_is_shared_whole(
+    tiny_folder: Callable[..., Path],
+) -> None:
+    for chat in (True, False):
+        model = load_model(str(tiny_folder("llama", chat)), dtype="float32")
+        assert isinstance(model, LocalModel)
+        rows = [model._row(Prompt(user=f"{STORY}\n\n{end}", reply="Answer:")) for end in ("Why?", "Is it so?")]
+        assert rows[0].cut == rows[1].cut == common_prefix(rows[0].ids, rows[1].ids)
+        assert model._row(Prompt(user=STORY, system="One.\n\nTwo.")).cut == 0
+        assert model._row(Prompt(user=STORY + "\n\n")).cut == 0
+
+
 def test_stop_string_ends_and_is_cut(tiny_folder: Callable[..., Path]) -> None:
     model = load_model(str(tiny_folder("llama")), dtype="float32")
     (whole,) = model.generate([PROMPTS[0]], max_tokens=24)
@@ -188,6 +206,13 @@ def test_sampling_repeats_with_its_seed_and_leaves_the_global_generator_alone(ti
     assert write(1) == write(1)
     assert write(1) != write(2)
     assert torch.equal(state, torch.random.get_rng_state())
+
+
+def test_what_is_sampled_for_a_prompt_does_not_depend_on_those_beside_it(tiny_folder: Callable[..., Path]) -> None:
+    model = load_model(str(tiny_folder("llama")), dtype="float32")
+    first, *_ = model.generate(PROMPTS, max_tokens=12, temperature=1.0, seed=3)
+    assert model.generate(PROMPTS[:1], max_tokens=12, temperature=1.0, seed=3) == [first]
+    assert model.generate(PROMPTS[:1] * 2, max_tokens=12, temperature=3.0, seed=3) != [first] * 2
 
 
 def test_allowed_tokens_constrain_the_reply(tiny_folder: Callable[..., Path]) -> None:

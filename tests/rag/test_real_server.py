@@ -17,6 +17,7 @@ import pytest
 
 from exam_gen.model import Prompt
 from rag.loading import load_model
+from rag.servers.model import NoLikelihoodsError
 from rag.servers.options import ServerOptions
 
 pytestmark = [
@@ -74,4 +75,5 @@ def test_a_served_model_writes_what_it_writes_here(served: tuple[str, str]) -> N
 def test_a_served_model_without_log_probabilities_is_found_out(served: tuple[str, str]) -> None:
     folder, url = served
     far: Any = load_model(f"openai:{folder}@{url}")
-    assert not far.gives_likelihoods
+    with pytest.raises(NoLikelihoodsError):
+        far.need_likelihoods()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -100,19 +101,20 @@ def test_a_prompt_that_always_fails_is_lost_and_nothing_else_is(kind: str) -> No
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
 def test_retry_after_holds_back_every_request(form: str) -> None:
-    after = "0.4" if form == "seconds" else formatdate(time.time() + 2, usegmt=True)
-    least = 0.4 if form == "seconds" else 0.9
+    until = math.floor(time.time()) + 2
+    after = "0.4" if form == "seconds" else formatdate(until, usegmt=True)
     with serving(Once(Say({}, 429, {"Retry-After": after}))) as server:
         asked = model(server, concurrency=1)
         assert replies(asked, "one", "two") == ["fine", "fine"]
-        assert server.times[1] - server.times[0] >= least
+        gap = server.times[1] - server.times[0]
+        assert gap >= 0.4 if form == "seconds" else time.time() - (server.times[-1] - server.times[1]) >= until
 
 
 def test_waits_grow_with_each_attempt() -> None:
     with serving(Once(*[Say(b"", 500)] * 4)) as server:
         assert replies(model(server, retries=4, backoff=0.1), "one") == ["fine"]
         gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
-        assert [0.05 * 2**n <= gap <= 0.1 * 2**n + 0.15 for n, gap in enumerate(gaps)] == [True] * 4
+        assert [0.05 * 2**n <= gap <= 0.1 * 2**n + 0.6 for n, gap in enumerate(gaps)] == [True] * 4
 
 
 @pytest.mark.parametrize(
@@ -425,7 +427,8 @@ def test_a_server_without_honest_log_probabilities_is_found_out_at_the_first_req
         with pytest.raises(NoLikelihoodsError, match=r"gives no log-probabilities .* by another") as caught:
             asked.log_likelihoods(Prompt("x"), [" y"])
         assert "\n" not in str(caught.value)
-        assert not asked.gives_likelihoods
+        with pytest.raises(NoLikelihoodsError):
+            asked.need_likelihoods()
 
 
 def test_one_reply_with_log_probabilities_of_another_length_loses_one_prompt() -> None:

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from exam_gen.corpus import read_corpus
+from exam_gen.corpora.corpus import read_corpus
 from ragexam.errors import is_bad_input, one_line
 
 

@@ -34,8 +34,8 @@ def test_a_model_tells_its_size_by_its_name(model: str, size: float) -> None:
 
 
 def test_the_work_of_an_examinee_grows_with_the_questions() -> None:
-    from exam_gen.chunks import chunk
-    from exam_gen.corpus import read_corpus
+    from exam_gen.corpora.chunks import chunk
+    from exam_gen.corpora.corpus import read_corpus
 
     chunks = chunk(read_corpus("python-docs", sample=10))
     machine = Machine(1e12, 1e10)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from exam_gen import read_exam
-from exam_gen.audit import FAULTS
-from exam_gen.edits import read_edits
+from exam_gen.review.audit import FAULTS
+from exam_gen.review.edits import read_edits
 from ragexam.cli import main
 from ragexam.review import Desk
 from tests.review.reviewed_run import plain_run
@@ -62,8 +62,8 @@ def test_a_page_is_served_until_it_is_stopped_and_the_end_says_what_was_done(run
         with urllib.request.urlopen(request, timeout=10) as response:
             assert json.load(response)["progress"]["retired"] == 1
         os.kill(process.pid, signal.SIGINT)
-        said = json.loads(process.stdout.read())
-        assert process.wait(20) == 0
+        said = json.loads(process.communicate(timeout=30)[0])
+        assert process.returncode == 0
     assert said == {"exam": 12, "read": 1, "edited": 0, "retired": 1, "restored": 0, "edits": 1}
     assert len(read_edits(run / "edits.jsonl")) == 1
 

@@ -1,0 +1,1 @@
+"""Where documents come from, which are taken, and how they are cut into chunks."""

@@ -1,0 +1,1 @@
+"""The steps from a fact to a verified question, and reading what a model replied."""

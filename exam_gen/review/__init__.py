@@ -1,0 +1,1 @@
+"""A reader's decisions about questions, the exam they make, and blind audits."""

@@ -1,0 +1,36 @@
+"""A scripted writer of exams: hides words of a sentence, finds them again in the passage, and spells wrong answers."""
+
+from __future__ import annotations
+
+import re
+
+from exam_gen.language.spans import spans
+
+HIDDEN = "which of them"
+
+
+def author(asked: str) -> str:
+    """The reply to a request for a question, for an answer from a passage, or for wrong answers."""
+    if "Right answer: " in asked:
+        words = asked.rsplit("Right answer: ", 1)[1].split("\n")[0].split()
+        return "; ".join(" ".join(word[::-1] + letter for word in words) for letter in "uvwx")
+    return _answer(asked) if "Answer in a few words copied from the text." in asked else _question(asked)
+
+
+def _question(asked: str) -> str:
+    sentence = re.findall(r"^Sentence: (.*)$", asked, re.MULTILINE)[-1]
+    key = next((one.text for one in reversed(spans(sentence)) if one.start > 0 and one.end < 200), "")
+    said = sentence.replace(key, HIDDEN, 1) if key else sentence
+    return f" What is it where {said[:220].rstrip('.')}?\nAnswer: {key}"
+
+
+def _answer(asked: str) -> str:
+    """What stands in the passage where the question, made by `_question`, says that something is hidden."""
+    passage, _, rest = asked.rpartition("\n\nQuestion: ")
+    gap = HIDDEN if HIDDEN in rest else "____"
+    before, _, after = rest.split("\n")[0].partition(gap)
+    before = re.split(r'What is it where |statement "', before)[-1]
+    end = re.escape(re.split(r"\?|\"\?", after)[0][:12]) or r"\."
+    around = re.escape(before[-20:]) + "(.+?)" + end
+    found = re.search(around, " ".join(passage.split()))
+    return found.group(1) if before and found else "nothing"
