@@ -61,6 +61,8 @@ def fit(
     """
     facets = (facets,) if isinstance(facets, str) else facets
     require_matrix(data)
+    if priors is not None and not isinstance(priors, Priors):
+        raise TypeError(f"priors is a {type(priors).__name__}; irt.Priors() or None was wanted")
     backend = require_known(model, method, backend, interval, chains)
     if model == RATINGS:
         return fit_graded(

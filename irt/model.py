@@ -16,7 +16,7 @@ without, 1 is the standard deviation of the Normal population, and the common di
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,10 @@ SMALLEST_UNIT = 1e-8
 
 @dataclass(frozen=True)
 class Priors:
-    """Scales of the priors, in logits."""
+    """Scales of the priors, in logits.
+
+    Raises ValueError for a scale or weight that is not above 0, and for an `upper` that is no probability.
+    """
 
     spread_a: float = 0.5
     centre_b: float = 2.0
@@ -46,6 +49,14 @@ class Priors:
     guessing_weight: float = 20.0
     upper: float = 0.95
     upper_weight: float = 20.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "upper" and not 0 < value < 1:
+                raise ValueError(f"priors: upper is {value}; wanted a probability between 0 and 1")
+            if not (0 < value < np.inf):
+                raise ValueError(f"priors: {field.name} is {value}; wanted a number above 0")
 
 
 class Named:

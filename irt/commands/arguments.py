@@ -85,6 +85,9 @@ def _fit(one: argparse.ArgumentParser) -> None:
     _table(one, "folder for items, abilities, components, draws and fit.json")
     one.add_argument("--model", default="2pl", help=f"{', '.join(MODELS)}, auto, or grm (default 2pl)")
     one.add_argument("--method", default="nuts", help=f"{', '.join(METHODS)} (default nuts)")
+    one.add_argument(
+        "--priors", action="store_true", help="of mml: items with priors whose spread is estimated, for few students"
+    )
     one.add_argument("--backend", help="implementation of the method (default: its first)")
     one.add_argument(
         "--interactions", type=pairs, metavar="F:F,...", default=[], help="facet pairs such as llm:retriever,llm:icl"

@@ -51,6 +51,7 @@ def _fit(given: Namespace, step: Step) -> Said:
         given.interval,
         given.seed,
         given.facets,
+        given.priors,
     )
     with _once_begun(step, "fit") as progress:
         return production.fitted(data, how, given.out, progress)

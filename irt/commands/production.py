@@ -11,6 +11,7 @@ from irt.commands.said import Said, excerpt, kept
 from irt.estimation import fit as fit_model
 from irt.files import require_folder
 from irt.fitting.outcome import Progress
+from irt.model import Priors
 from irt.reading import read_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names
 from irt.result import Fit
@@ -49,6 +50,7 @@ class Estimation:
     interval: float = 0.9
     seed: int = 0
     facets: Sequence[str] | None = None
+    priors: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
         backend=how.backend,
         seed=how.seed,
         interval=how.interval,
+        priors=Priors() if how.priors else None,
         progress=progress,
     )
     return Said(record(result), _fit_lines(result, out), _saved(result, out))

@@ -151,7 +151,7 @@ def _population(values: Mapping[str, float]) -> str:
     """The population's estimated means and spreads, in a sentence."""
     unequal = f" and of log discriminations {values['spread_a']:.2f}" if "spread_a" in values else ""
     return (
-        f"The priors' spreads were estimated from the table: that of difficulties (around {values['centre_b']:.2f}) is "
+        f"The priors' spreads were estimated from the table: that of b (around {values['centre_b']:.2f}) is "
         f"{values['spread_b']:.2f}{unequal}."
     )
 

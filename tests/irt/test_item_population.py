@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import irt
+from irt.commands.cli import run
 from irt.fitting import em
 from irt.fitting.coordinates import SHARED
 from irt.fitting.item_posteriors import item_moments
@@ -210,3 +211,24 @@ def test_a_spread_of_no_prior_width_is_said_by_the_table_alone() -> None:
     data = irt.simulate(200, 80, seed=8).data
     narrow, wide = (mml(data, priors=replace(Priors(), spread_a=width)) for width in (0.5, 1.0))
     assert float(narrow.diagnostics["spread_a"]) == pytest.approx(float(wide.diagnostics["spread_a"]), rel=0.03)
+
+
+@pytest.mark.parametrize("wrong", [{"spread_a": -1.0}, {"spread_b": 0.0}, {"centre_b": float("nan")}, {"upper": 1.0}])
+def test_impossible_priors_are_refused_by_name(wrong):
+    with pytest.raises(ValueError, match=rf"priors: {next(iter(wrong))} is "):
+        irt.Priors(**wrong)
+
+
+def test_priors_of_another_kind_are_refused():
+    data = irt.simulate(20, 10, seed=0).data
+    with pytest.raises(TypeError, match=r"priors is a bool; irt\.Priors\(\) or None was wanted"):
+        irt.fit(data, "2pl", "mml", priors=True)
+
+
+def test_the_command_line_takes_priors(tmp_path, capsys):
+    scores = irt.simulate(40, 12, seed=1).data.scores.astype(int)
+    header = ",".join(["student", *(f"q{item}" for item in range(scores.shape[1]))])
+    lines = [f"s{row}," + ",".join(map(str, values)) for row, values in enumerate(scores)]
+    (tmp_path / "answers.csv").write_text("\n".join([header, *lines]))
+    run(["fit", str(tmp_path / "answers.csv"), "--method", "mml", "--priors", "--quiet", "--json"])
+    assert any("spreads were estimated" in line for line in capsys.readouterr().err.splitlines())
