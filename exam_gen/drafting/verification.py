@@ -116,8 +116,7 @@ class LikelihoodVerifier:
         """One verdict per case; a request without reply gives the reason `no reply: ...`."""
         choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
         doubtful = [case for case in cases if case.judged]
-        asked = [judgment_prompt(case.title, case.passage, case.stem, case.key) for case in doubtful]
-        judged = self._ask(doubtful, [(prompt, _YES_NO) for prompt in asked])
+        judged = self._ask(doubtful, [_judging(case, case.key) for case in doubtful])
         trusted = [case for case in cases if not case.judged or _holds(judged[case], self._convincing)]
         opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
         good = [case for case in trusted if _holds(opened[case], lambda one: supported(one, self._limits))]
@@ -130,11 +129,9 @@ class LikelihoodVerifier:
         if verdict.reason is not None or not case.loose:
             return verdict
         verdict = replace(verdict, options=verdict.options[:_MOST_RIVALS])
-        known = [] if verdict.judgment is None else [verdict.judgment]
-        texts = [*([] if known else [case.key]), *(option.text for option in verdict.options)]
-        asked = [judgment_prompt(case.title, case.passage, case.stem, text) for text in texts]
-        leads = known
-        for one in self.model.all_log_likelihoods([(prompt, _YES_NO) for prompt in asked]):
+        leads = [] if verdict.judgment is None else [verdict.judgment]
+        texts = [*([] if leads else [case.key]), *(option.text for option in verdict.options)]
+        for one in self.model.all_log_likelihoods([_judging(case, text) for text in texts]):
             if isinstance(one, NoReply):
                 return Verdict(f"no reply: {one.reason}")
             leads.append(_lead(one))
@@ -167,6 +164,11 @@ class LikelihoodVerifier:
         if not isinstance(alone, Likelihoods):
             return Verdict(UNSUPPORTED, judgment=lead)
         return replace(judge(opened, alone, case.wrong, self._limits), judgment=lead)
+
+
+def _judging(case: Case, answer: str) -> tuple[Prompt, tuple[str, ...]]:
+    """The request that weighs "Yes" against "No" for an answer to the case's stem."""
+    return judgment_prompt(case.title, case.passage, case.stem, answer), _YES_NO
 
 
 def _holds(found: Likelihoods | NoReply, test: Callable[[Likelihoods], bool]) -> bool:

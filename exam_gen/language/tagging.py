@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from HanTa import HanoverTagger
 
+from exam_gen.language.words import KNOWN_TO_ALL, PREPOSITIONS, RANKS
+
 _TOKEN = re.compile(r"[^\W_](?:[\w'’./-]*[^\W_])?(?:\(\))?|[^\w\s]|_+\w*")
 _NOUN = frozenset({"NN0", "NN1", "NN2", "NP0", "UNC", "CRD", "ZZ0"})
 _BEFORE_NOUN = _NOUN | {"AJ0", "AJC", "AJS", "ORD", "VVN", "VVG"}
@@ -106,63 +108,6 @@ def has_finite_verb(sentence: str) -> bool:
 
 _QUOTES = frozenset("`\"'“‘*")
 _GOES_ON = frozenset({"PRF", "CJT", "PNQ", "VVN", "VVG", "TO0", "DTQ", "ORD", "CRD", "ZZ0"})
-_PREPOSITIONS = frozenset(
-    [
-        "for",
-        "in",
-        "between",
-        "from",
-        "with",
-        "on",
-        "at",
-        "to",
-        "within",
-        "during",
-        "under",
-        "among",
-        "into",
-        "behind",
-        "where",
-        "why",
-    ]
-)
-_RANKS = frozenset(
-    [
-        "second",
-        "third",
-        "fourth",
-        "last",
-        "next",
-        "other",
-        "others",
-        "same",
-        "former",
-        "latter",
-        "first",
-        "new",
-        "whole",
-        "above",
-    ]
-)
-_KNOWN = frozenset(
-    [
-        "internet",
-        "world",
-        "time",
-        "past",
-        "future",
-        "present",
-        "public",
-        "sun",
-        "earth",
-        "moon",
-        "web",
-        "user",
-        "reader",
-        "brain",
-        "body",
-    ]
-)
 
 
 def dangling(sentence: str, title: str) -> str | None:
@@ -183,12 +128,12 @@ def dangling(sentence: str, title: str) -> str | None:
             return token.text
         after = found[place + 1 + len(run)] if place + 1 + len(run) < len(found) else Token(".", "PUN", 0)
         before = f"{known} {sentence[: token.start].lower()}"
-        ranked = run[0].text.lower() in _RANKS
-        goes_on = after.tag in _GOES_ON or after.text.lower() in _PREPOSITIONS
+        ranked = run[0].text.lower() in RANKS
+        goes_on = after.tag in _GOES_ON or after.text.lower() in PREPOSITIONS
         if goes_on and not (ranked and after.tag != "PRF"):
             continue
         named = after.text in {*_QUOTES, "("} or any(map(_is_name, run))
-        introduced = run[0].tag == "AJS" or any(_stem(head) in before or head in _KNOWN for head in _heads(run))
+        introduced = run[0].tag == "AJS" or any(_stem(head) in before or head in KNOWN_TO_ALL for head in _heads(run))
         if ranked or not (named or introduced):
             return " ".join(one.text for one in run)
     return None

@@ -16,8 +16,6 @@ FUNCTION_WORDS = frozenset(
     whether which while who whom whose why will with within without would yet you your""".split()  # noqa: SIM905
 )
 
-DETERMINERS = frozenset("a an the its their his her any each every no some another".split())  # noqa: SIM905
-
 _PLAIN_VERBS = """accept access achieve act add affect agree allow announce appear apply argue arise ask assert assume
     attempt avoid bear begin behave believe belong bind break bring build burn buy call carry cause choose claim come
     compare compute conclude confirm consider consist contain continue convert correspond create cut deal decide declare
@@ -73,3 +71,18 @@ GENERIC = frozenset(
     first second third last next new same different other others above below more most several various certain similar
     addition amount bit claim claims evidence reason reasons problem problems""".split()  # noqa: SIM905
 )
+
+PREPOSITIONS = frozenset(
+    """for in between from with on at to within during under among into behind where why""".split()  # noqa: SIM905
+)
+"""What tells which of its kind a thing is, when it follows."""
+
+RANKS = frozenset(
+    """second third fourth last next other others same former latter first new whole above""".split()  # noqa: SIM905
+)
+"""What points to a series or to an earlier mention."""
+
+KNOWN_TO_ALL = frozenset(
+    """internet world time past future present public sun earth moon web user reader brain body""".split()  # noqa: SIM905
+)
+"""Things that need no introduction."""
