@@ -101,7 +101,7 @@ def _flags(data: ResponseMatrix, correlation: Floats) -> list[str]:
         found = []
         if unused.any():
             found.append("nobody scored " + ", ".join(str(score) for score in np.flatnonzero(unused)))
-        if rho < -1.28 * se:
+        if rho < -tables.SURE * se:
             found.append("negative discrimination; perhaps scored in reverse")
         words.append("; ".join(found))
     return words

@@ -157,6 +157,21 @@ def test_work_that_begins_is_announced_once(
     assert f"{words[0]} ..." not in capsys.readouterr().err
 
 
+def test_options_of_other_students_are_refused_before_any_check_begins(
+    checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (checked / "options.csv").read_text().splitlines()
+    (tmp_path / "options.csv").write_text("\n".join(rows[:9]))
+    words = ["check", f"{checked}/fit", "--options", f"{tmp_path}/options.csv", "--key", f"{checked}/key.csv"]
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert len(printed.err.splitlines()) == 1
+    assert f"options.csv: no row of student '{rows[9].split(',')[0]}'" in printed.err
+    (tmp_path / "options.csv").write_text("\n".join(row.partition(",")[2] for row in rows))
+    assert main(words) == 2
+    assert "options.csv:1: the first column is item 'q0'; the students (llm0|" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
