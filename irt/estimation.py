@@ -222,7 +222,9 @@ def _without_facets(
     """The table for `mml`, whose abilities are Normal(0, 1) whatever made the students; named facets are refused."""
     if facets or interactions:
         found = f"facet '{facets[0]}'" if facets else f"interaction {tuple(interactions[0])}"
-        raise ValueError(f"method 'mml' takes no facets, found {found}; facets=() or method 'map' or 'nuts' was wanted")
+        raise ValueError(
+            f"method 'mml' takes no facets, found {found}; facets=() (--facets '') or method 'map' or 'nuts' was wanted"
+        )
     present = facet_names(data) if facets is None else ()
     if not present:
         return data, ()

@@ -98,7 +98,7 @@ class Fit:
         Flags, empty where there is nothing to say, are read as `items["flags"]`: pandas has an attribute `.flags`.
 
         Infit and outfit are mean squares of residuals at the expected abilities a posteriori and the items' point
-        estimates, the numbers of `irt.checks.item_residuals`; empty where fewer than 2 students were asked.
+        estimates, those of `irt.checks.item_residuals`; empty where fewer than 2 students were asked.
         Graded items have `a b b1 ... bK` and `top`, the number of thresholds; cells beyond it are empty.
         """
         columns: dict[str, object] = {"item": list(self.data.items)}
@@ -310,7 +310,7 @@ class Fit:
         for k in range(real.shape[1]):
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
-        fit = graded_tables.item_fit(self.data, self.draws["theta"].mean(axis=0), items)
+        fit = graded_tables.item_fit(self.data, items)
         return self._with_weak_items(pd.DataFrame(columns | {"top": items.top}).join(fit))
 
     def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:

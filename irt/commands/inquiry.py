@@ -116,12 +116,13 @@ def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:
     record |= {"test": found.test._asdict(), "interval": found.interval}
     test = found.test
     rest = "" if found.facet is None else ", all else at its average,"
+    asked = test.a_better + test.b_better + test.same
     lines = [
         f"{a} minus {b}: ability {interval(found.ability)}, P({a} is better) = {found.ability.probability:.3f}",
         f"expected share right{rest} {found.accuracy_a.estimate:.1%} and {found.accuracy_b.estimate:.1%}: "
         f"{interval(found.accuracy, 100, ' points')}",
-        f"without a model: {test.a_better} questions to {test.b_better}, {test.same} alike; "
-        f"exact paired test p = {test.p_value:.3g}",
+        f"without a model: {a} is better on {test.a_better} of {asked} questions, {b} on {test.b_better}; exact paired "
+        f"test p = {test.p_value:.3g}",
     ]
     return Said(finite(record), "\n".join(lines), doubts(fit))
 

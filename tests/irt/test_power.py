@@ -142,7 +142,10 @@ def test_plans_that_make_no_sense_are_refused(fit: irt.Fit) -> None:
         ({"gap": 0.2, "level": 0.0}, "level 0 is not a probability"),
         ({"gap": 0.2, "scale": "logit"}, "unknown scale 'logit'; ability or accuracy were wanted"),
         ({"gap": 0.2, "design": "both"}, "unknown design 'both'; paired or independent were wanted"),
-        ({"gap": 1e6}, "abilities from -500000 to 500000 are asked for, and outside -8 to 8 no questions tell anything"),
+        (
+            {"gap": 1e6},
+            "abilities from -500000 to 500000 are asked for, and outside -8 to 8 no questions tell anything",
+        ),
         ({"gap": 0.2, "at": np.nan}, "abilities from nan to nan are asked for"),
         ({"gap": 1.2, "scale": "accuracy"}, "gap 1.2 in share right is more than any two abilities around 0 have"),
     ):

@@ -87,7 +87,10 @@ def test_options_without_students_belong_to_the_rows_of_a_table_without_students
     ("content", "message"),
     [
         ("student,q1\ns1,A\ns2,A\n", r"options\.csv:1: no column 'q2'; the chosen options of every item were wanted"),
-        ("student,q1,q2\ns1,A,A\n", r"options\.csv: no row of student 's2'; one for each student of the fit was wanted$"),
+        (
+            "student,q1,q2\ns1,A,A\n",
+            r"options\.csv: no row of student 's2'; one for each student of the fit was wanted$",
+        ),
         ("student,q1,q2\ns1,A,A\ns2,A,B\n\ns1,B,B\n", r"options\.csv:5: student 's1' appears twice"),
     ],
 )
@@ -97,5 +100,7 @@ def test_options_that_do_not_cover_the_fit_are_refused(content: str, message: st
     with pytest.raises(ValueError, match=message):
         chosen_options(path, fitted(("s1", "s2")))
     path.write_text("student,q1,q2\na,A,A\nb,A,B\n")
-    with pytest.raises(ValueError, match="no row of student '1'.*; its table names none: leave out 'student' to match"):
+    with pytest.raises(
+        ValueError, match=r"no row of student '1'.*; its table names none: leave out 'student' to match"
+    ):
         chosen_options(path, fitted(("1", "2"), NUMBERED))

@@ -75,7 +75,9 @@ def test_an_item_that_hardly_discriminates_is_flagged_and_said() -> None:
     assert (flagged == "").sum() >= 13
     said = report(fit)
     (sentence,) = (each for each in said.sentences if "flagged hardly discriminates" in each)
-    assert sentence.startswith("1 item flagged hardly discriminates: q4. It hardly tells strong students from weak ones")
+    assert sentence.startswith(
+        "1 item flagged hardly discriminates: q4. It hardly tells strong students from weak ones"
+    )
     assert said.limits == ""
 
 
