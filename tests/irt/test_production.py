@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,17 @@ def test_the_facets_of_a_fit_can_be_chosen(table: Path, tmp_path: Path) -> None:
 def test_interactions_are_fitted(table: Path) -> None:
     how = Estimation(method="map", interactions=[("retriever", "icl")])
     assert fitted(Table(table).read(), how).record["interactions"] == [["retriever", "icl"]]
+
+
+def test_a_fit_by_mml_says_beside_its_criteria_how_many_items_priors_hold(tmp_path: Path) -> None:
+    data = irt.simulate(60, 6, seed=1).data
+    scores = data.scores.copy()
+    assert "priors hold" not in fitted(data, Estimation(method="mml", model="1pl")).lines
+    scores[:, 2] = 1
+    one = fitted(replace(data, scores=scores), Estimation(method="mml", model="1pl")).lines
+    assert one.splitlines()[0].endswith("(not at their best: priors hold 1 item)")
+    every = fitted(data, Estimation(method="mml", priors=True)).lines
+    assert every.splitlines()[0].endswith("(not at their best: priors hold 6 items)")
 
 
 def test_an_unknown_backend_is_refused(table: Path) -> None:
