@@ -51,8 +51,8 @@ def fit(
     gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
     joint mode with Laplace standard errors in a fraction of a second, for tables of any size; `method="laplace"` adds
     the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is marginal maximum likelihood over a
-    Normal(0, 1) population without facets, where `auto` goes by BIC (when `priors` are given a posteriori, the items a
-    population whose spreads are estimated, as better suits few students);
+    Normal(0, 1) population without facets, where `auto` goes by BIC of maximum likelihood fits (when `priors` are given
+    the result is a posteriori, the items a population whose spreads are estimated, as better suits few students);
     `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
     `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
     with a smooth effect (`irt.smooth`). `options` is the number of choices per item (one number, a list, or a mapping),
@@ -87,29 +87,37 @@ def fit(
     compared = ("1pl", "2pl", "3pl") if model == "auto" else (model,)
     problems = [build_problem(data, design, name, options, priors or Priors()) for name in compared]
     begun(progress)
+    if model == "auto" and method == "mml":
+        return choose_by_bic(call, problems)
     fits = [call.fit(problem) for problem in problems]
-    if model != "auto":
-        return fits[0]
-    return choose_by_bic(fits) if method == "mml" else choose(fits)
+    return choose(fits) if model == "auto" else fits[0]
 
 
-def choose_by_bic(fits: Sequence[Fit]) -> Fit:
-    """The fit of marginal likelihood with the smallest BIC (Schwarz 1978; the sample is the students).
+def choose_by_bic(call: _Call, problems: Sequence[Problem]) -> Fit:
+    """The model with the smallest BIC of a maximum likelihood fit (Schwarz 1978; the sample is the students).
 
-    The BIC of estimates held by priors is above that of the maximum: such a model may win, but may not be ruled out,
-    which the reason says.
+    Priors that were given take no part in the comparison: they keep estimates from the maxima that BIC compares. The
+    BIC of a fit some of whose items need a prior even so is above its minimum: such a model may win, but may not be
+    ruled out, which the reason says.
     """
+    plain = replace(call, settings=replace(call.settings, given_priors=False))
+    fits = [plain.fit(problem) for problem in problems]
     rows: list[dict[str, float | int | str]] = []
     for candidate in fits:
         said = {name: candidate.diagnostics[name] for name in ("parameters", "aic", "bic")}
         rows.append({"model": candidate.model, "log_likelihood": candidate.log_likelihood, **said})
     best = int(np.argmin([float(row["bic"]) for row in rows]))
+    given = call.settings.given_priors
+    pick = call.fit(problems[best]) if given else fits[best]
     listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in rows)
-    reason = f"Chose {fits[best].model} by the smallest BIC ({listed})."
+    reason = f"Chose {pick.model} by the smallest BIC{' of fits without the priors given' if given else ''} ({listed})."
     unsure = [each.model for each in fits if each.diagnostics["items_held_by_priors"] and each is not fits[best]]
     if unsure:
-        reason += f" Priors hold items of {', '.join(unsure)}, so its maximum may be better: that is not ruled out."
-    return replace(fits[best], model_choice=tuple(rows), warnings=(*fits[best].warnings, reason))
+        reason += (
+            f" {' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not ruled out: items needed a prior"
+            f"{' even so' if given else ''}, and at a maximum BIC would be lower."
+        )
+    return replace(pick, model_choice=tuple(rows), warnings=(*pick.warnings, reason))
 
 
 def choose(fits: Sequence[Fit]) -> Fit:
@@ -214,7 +222,9 @@ def _without_facets(
     """The table for `mml`, whose abilities are Normal(0, 1) whatever made the students; named facets are refused."""
     if facets or interactions:
         found = f"facet '{facets[0]}'" if facets else f"interaction {tuple(interactions[0])}"
-        raise ValueError(f"method 'mml' takes no facets, found {found}; facets=() or method 'map' or 'nuts' was wanted")
+        raise ValueError(
+            f"method 'mml' takes no facets, found {found}; facets=() (--facets '') or method 'map' or 'nuts' was wanted"
+        )
     present = facet_names(data) if facets is None else ()
     if not present:
         return data, ()

@@ -38,20 +38,16 @@ def moments(draws: Mapping[str, Floats], top: Top) -> Moments:
     return Moments(score / count, variance / count)
 
 
-def item_fit(data: ResponseMatrix, theta: Floats, items: GradedParameters) -> pd.DataFrame:
-    """`infit,outfit,point_biserial,flags` per item at the expected abilities `theta` `[S]` and the point estimates.
+def item_fit(data: ResponseMatrix, items: GradedParameters) -> pd.DataFrame:
+    """`infit,outfit,point_biserial,flags` per item, as `irt.tables.item_fit` with the variance of graded scores."""
+    from irt.checks.graded_fit import graded_item_mean_squares
 
-    As `irt.tables.item_fit` with the variance of graded scores.
-    """
-    asked = data.asked
-    expected = moments({"theta": theta[None], "a": items.a[None], "thresholds": items.thresholds[None]}, items.top)
-    variance = np.maximum(expected.variance, 1e-12)
-    squares = np.where(asked, (np.nan_to_num(data.scores) - expected.score) ** 2, 0.0)
+    squares = graded_item_mean_squares(data, items)
     correlation = tables.rest_correlation(data)
     return pd.DataFrame(
         {
-            "infit": squares.sum(axis=0) / np.where(asked, variance, 0.0).sum(axis=0),
-            "outfit": (squares / variance).sum(axis=0) / np.maximum(asked.sum(axis=0), 1),
+            "infit": np.where(squares.known, squares.infit, np.nan),
+            "outfit": np.where(squares.known, squares.outfit, np.nan),
             "point_biserial": correlation,
             "flags": _flags(data, correlation),
         }
@@ -101,7 +97,7 @@ def _flags(data: ResponseMatrix, correlation: Floats) -> list[str]:
         found = []
         if unused.any():
             found.append("nobody scored " + ", ".join(str(score) for score in np.flatnonzero(unused)))
-        if rho < -1.28 * se:
+        if rho < -tables.SURE * se:
             found.append("negative discrimination; perhaps scored in reverse")
         words.append("; ".join(found))
     return words

@@ -25,6 +25,7 @@ DESIGNS = ("paired", "independent")
 SCALES = ("ability", "accuracy")
 DRAWS = 200
 WIDEST = 8.0
+"""Abilities further from the middle are nobody's (1 in 10^15); wider gaps are not looked for."""
 
 
 class OutOfReachError(ValueError):
@@ -124,6 +125,7 @@ def detectable_gap(
     plan = _checked(Plan(scale, design, power, level))
     if questions < 1:
         raise ValueError(f"{questions} questions tell nothing apart; at least 1 was wanted")
+    _on_scale(at, at)
     return _with_interval(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
 
 
@@ -144,7 +146,7 @@ def power_of(items: ItemParameters, weights: Floats, theta: tuple[float, float],
 def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: float, scale: str) -> tuple[float, float]:
     """Two abilities, `at` halfway between them, that are `gap` apart in ability or in expected share right."""
     if scale == "ability":
-        return at + gap / 2, at - gap / 2
+        return _on_scale(at + gap / 2, at - gap / 2)
 
     def short(width: float) -> float:
         up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
@@ -156,6 +158,16 @@ def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: floa
         )
     width = float(brentq(short, 0.0, 2 * WIDEST, xtol=1e-10))
     return at + width / 2, at - width / 2
+
+
+def _on_scale(upper: float, lower: float) -> tuple[float, float]:
+    """The two abilities; OutOfReachError where nobody has one and information vanishes."""
+    if not -WIDEST <= lower <= upper <= WIDEST:
+        raise OutOfReachError(
+            f"abilities from {lower:g} to {upper:g} are asked for, and outside -{WIDEST:g} to {WIDEST:g} no questions "
+            "tell anything"
+        )
+    return upper, lower
 
 
 def _one_question(
@@ -188,7 +200,8 @@ def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float
     widths = np.geomspace(0.01, WIDEST, 40)
     over = next((width for width in widths if excess(width) > 0), None)
     if over is None:
-        raise OutOfReachError(f"{questions} questions like these do not show any gap around ability {at:g}; ask more")
+        said = "question like these does" if questions == 1 else "questions like these do"
+        raise OutOfReachError(f"{questions} {said} not show any gap around ability {at:g}; ask more")
     width = float(brentq(excess, 1e-6, over, xtol=1e-9))
     if plan.scale == "ability":
         return width

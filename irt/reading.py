@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from irt.broad import one_line, read_text, require_columns
+from irt.cells import (
+    BLANK,
+    Ratings,
+    Source,
+    Top,
+    column_limits,
+    known_top,
+    parse_scores,
+    parse_trials,
+    require_filled,
+)
 from irt.files import replacing, require_file
-from irt.responses import LARGEST_TOP, MOST_TRIALS, Floats, ResponseMatrix, require_matrix
+from irt.responses import Floats, ResponseMatrix, require_matrix
 
 LONG = ("student", "item", "score")
 NAMES_STUDENTS = ("", "student", "id")
 """Headers of a first column that holds students, whatever stands below."""
-BLANK = ("", "NA")
-"""Scores of items that were not asked, as spreadsheets and R write them; `nan` more often is a program's fault."""
-Top = int | Mapping[str, int]
-"""Highest score of a rating: one number, or one per item."""
-
-
-@dataclass(frozen=True)
-class _Source:
-    """Where a table came from, so that an error can name the line."""
-
-    path: Path
-    first: int
-
-    def at(self, row: int) -> str:
-        return f"{self.path}:{row + self.first}"
+NUMBERED = "No column names the students; rows are numbered from 1."
+"""The note of a wide table whose first column is an item."""
+MOST = 0.5
+"""Share of a column above which it is what most of it looks like."""
 
 
 def read_responses(
@@ -40,11 +39,13 @@ def read_responses(
     graded: bool = False,
     top: Top | None = None,
     for_scoring: bool = False,
+    items: Sequence[str] = (),
 ) -> ResponseMatrix:
     """Read answers from a `.csv` (`.csv.gz`) or `.parquet` file, or from a DataFrame.
 
     Long tables have the columns `student,item,score`, optionally `trials`, and facet columns; any other table is wide:
-    the first column holds the student, every further one an item. Where the first holds scores, too, rows are numbered.
+    the first column holds the student, every further one an item. Where the first is an item, too (one of `items`, or a
+    column of scores), rows are numbered from 1, which the notes say.
     In a long table `facets=None` takes every further column as a facet, in a wide table facets must be named. An empty
     score, or `NA`, means the item was not asked. Rows that repeat a (student, item) pair with the same score are
     counted once and noted; rows that disagree are an error. Spaces around names and ids do not count.
@@ -55,12 +56,12 @@ def read_responses(
     """
     facets = (facets,) if isinstance(facets, str) else facets
     text, source = _read_frame(table) if isinstance(table, pd.DataFrame) else _read_table(Path(table))
-    ratings = _Ratings(graded or top is not None, top)
+    ratings = Ratings(graded or top is not None, top)
     _require_score(text, source.path)
     if {"item", "score"} <= set(text.columns):
         data = _from_long(text, source, facets, ratings)
     else:
-        data = _from_wide(text, source, tuple(facets or ()), ratings)
+        data = _from_wide(text, source, tuple(facets or ()), ratings, items)
     if not for_scoring:
         _require_answers(data, source.path)
     return data
@@ -100,23 +101,23 @@ def write_responses(data: ResponseMatrix, path: str | Path) -> None:
             table.to_csv(temporary, index=False, compression="gzip" if path.suffix == ".gz" else None)
 
 
-def _read_frame(table: pd.DataFrame) -> tuple[pd.DataFrame, _Source]:
+def _read_frame(table: pd.DataFrame) -> tuple[pd.DataFrame, Source]:
     """The text of a DataFrame, whose index, if it has a name, is a column as well."""
-    source = _Source(Path("DataFrame"), 1)
+    source = Source(Path("DataFrame"), 1)
     table = table.reset_index(drop=not any(table.index.names))
     require_columns([str(name).strip() for name in table.columns], source.path)
     return _as_text(table), source
 
 
-def _read_table(path: Path) -> tuple[pd.DataFrame, _Source]:
+def _read_table(path: Path) -> tuple[pd.DataFrame, Source]:
     require_file(path, "a response table (.csv or .parquet)")
     if path.suffix == ".parquet":
         try:
             table = pd.read_parquet(path)
         except Exception as error:
             raise ValueError(f"{path}: not a readable Parquet file ({one_line(error)})") from error
-        return _as_text(table), _Source(path, 1)
-    return read_text(path), _Source(path, 2)
+        return _as_text(table), Source(path, 1)
+    return read_text(path), Source(path, 2)
 
 
 def _as_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -136,30 +137,7 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-@dataclass(frozen=True)
-class _Ratings:
-    """Whether scores are ratings, and their highest values if told."""
-
-    graded: bool
-    top: Top | None
-
-    def limits(self, items: Sequence[str], source: _Source) -> Floats | None:
-        """Highest score `[I]`, infinite where the table is to tell; None when scores are 0 or 1."""
-        if not self.graded:
-            return None
-        told = [] if self.top is None else self.top.values() if isinstance(self.top, Mapping) else [self.top]
-        for value in told:
-            if not (1 <= value <= LARGEST_TOP and value == int(value)):
-                raise ValueError(f"{source.path}: top {value:g} is not a whole number from 1 to {LARGEST_TOP}")
-        if not isinstance(self.top, Mapping):
-            return np.full(len(items), np.inf if self.top is None else float(self.top))
-        for item in items:
-            if item not in self.top:
-                raise ValueError(f"{source.path}: top is missing for item '{item}'; one number per item was wanted")
-        return np.array([float(self.top[item]) for item in items])
-
-
-def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | None, ratings: _Ratings) -> ResponseMatrix:
+def _from_long(table: pd.DataFrame, source: Source, facets: Sequence[str] | None, ratings: Ratings) -> ResponseMatrix:
     if "student" not in table.columns:
         raise ValueError(f"{source.path}:1: column 'student' is missing; 'student,item,score' were wanted")
     reserved = (*LONG, "trials", "top") if ratings.graded else (*LONG, "trials")
@@ -173,17 +151,17 @@ def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | Non
     if not len(rows):
         raise ValueError(f"{source.path}: no answers below the header; rows of student,item,score were wanted")
     for column in ("student", "item"):
-        _require_filled(table[column], rows, column, source)
+        require_filled(table[column], rows, column, source)
     if ratings.graded and "trials" in table.columns:
         raise ValueError(f"{source.path}:1: column 'trials' counts right answers; graded scores have none")
-    trials = _parse_trials(table, rows, source) if "trials" in table.columns else None
+    trials = parse_trials(table, rows, source) if "trials" in table.columns else None
     students, student_of = _first_appearance(table["student"])
     items, item_of = _first_appearance(table["item"])
     limits = ratings.limits(items, source)
     if limits is not None and ratings.top is None and "top" in table.columns:
-        limits = _column_limits(table["top"], items, item_of, rows, source)
+        limits = column_limits(table["top"], items, item_of, rows, source)
     highest = None if limits is None else limits[item_of]
-    scores = _parse_scores(table["score"].to_numpy(), rows, source, trials, highest)
+    scores = parse_scores(table["score"].to_numpy(), rows, source, trials, highest)
     cells, notes = _unique_cells(student_of * len(items) + item_of, scores, trials, rows, source, table)
     grid = np.full(len(students) * len(items), np.nan)
     grid[student_of[cells] * len(items) + item_of[cells]] = scores[cells]
@@ -194,11 +172,13 @@ def _from_long(table: pd.DataFrame, source: _Source, facets: Sequence[str] | Non
         flat[student_of[cells] * len(items) + item_of[cells]] = trials[cells]
         trial_grid = flat.reshape(shape)
     facet_table = _facets_of(table, wanted, students, student_of, rows, source) if wanted else None
-    tops = None if limits is None else _known_top(limits, grid.reshape(shape))
+    tops = None if limits is None else known_top(limits, grid.reshape(shape))
     return ResponseMatrix(grid.reshape(shape), students, items, trial_grid, facet_table, notes, tops)
 
 
-def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ratings: _Ratings) -> ResponseMatrix:
+def _from_wide(
+    table: pd.DataFrame, source: Source, facets: tuple[str, ...], ratings: Ratings, known: Sequence[str]
+) -> ResponseMatrix:
     columns = [str(name) for name in table.columns]
     for name in facets:
         if name not in columns[1:]:
@@ -208,12 +188,12 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ra
         raise ValueError(f"{source.path}: no answers; a student column and item columns were wanted")
     rows = table.index.to_numpy()
     notes: tuple[str, ...] = ()
-    if columns[0].lower() not in NAMES_STUDENTS and _only_scores(table[columns[0]], ratings.graded):
+    if columns[0] in known or _is_item(columns[0], table[columns[0]]):
         table = pd.concat([pd.Series(np.arange(1, len(table) + 1), table.index, dtype=str), table], axis=1)
         columns = ["student", *columns]
         table.columns = pd.Index(columns)
-        notes = ("No column names the students; rows are numbered from 1.",)
-    _require_filled(table[columns[0]], rows, columns[0] or "student", source)
+        notes = (NUMBERED,)
+    require_filled(table[columns[0]], rows, columns[0] or "student", source)
     students, student_of = _first_appearance(table[columns[0]])
     if len(students) < len(table):
         repeated = int(np.argmax(pd.Series(student_of).duplicated().to_numpy()))
@@ -225,28 +205,23 @@ def _from_wide(table: pd.DataFrame, source: _Source, facets: tuple[str, ...], ra
     cells = table[items].to_numpy(dtype=object)
     limits = ratings.limits(items, source)
     highest = None if limits is None else np.tile(limits, len(rows))
-    scores = _parse_scores(cells.ravel(), np.repeat(rows, len(items)), source, None, highest).reshape(cells.shape)
+    scores = parse_scores(cells.ravel(), np.repeat(rows, len(items)), source, None, highest, items).reshape(cells.shape)
     facet_table = _facets_of(table, list(facets), students, student_of, rows, source) if facets else None
-    tops = None if limits is None else _known_top(limits, scores)
+    tops = None if limits is None else known_top(limits, scores)
     return ResponseMatrix(scores, students, tuple(items), None, facet_table, notes, tops)
 
 
-def _only_scores(column: pd.Series, graded: bool) -> bool:
-    """Whether the first column of a wide table is an item: nothing but scores, and some of them again."""
+def _is_item(name: str, column: pd.Series) -> bool:
+    """Whether the first column of a wide table is an item: most of it are scores, most of which stand there again.
+
+    A few of its cells may be wrong, which their own message says; ids that are numbers stand there once each.
+    """
+    if name.lower() in NAMES_STUDENTS:
+        return False
     values = column.str.strip()
-    scores = values.str.fullmatch(r"\d{1,3}" if graded else "[01]") | values.isin(BLANK)
-    return bool(scores.all() and values.duplicated().any())
-
-
-def _known_top(limits: Floats, scores: Floats) -> np.ndarray:
-    """Highest scores `[I]`, the largest that an item `[S, I]` got where nothing was told, at least 1."""
-    return np.where(np.isfinite(limits), limits, np.maximum(np.nanmax(scores, axis=0, initial=1.0), 1.0))
-
-
-def _require_filled(column: pd.Series, rows: np.ndarray, name: str, source: _Source) -> None:
-    empty = (column.str.strip() == "").to_numpy()
-    if empty.any():
-        raise ValueError(f"{source.at(rows[int(np.argmax(empty))])}: {name} is empty; an id was wanted")
+    scores = values.str.fullmatch(r"\d{1,3}") | values.isin(BLANK)
+    again = values.duplicated(keep=False)
+    return bool(scores.mean() > MOST and again[scores].mean() > MOST)
 
 
 def _first_appearance(column: pd.Series) -> tuple[tuple[str, ...], np.ndarray]:
@@ -254,70 +229,12 @@ def _first_appearance(column: pd.Series) -> tuple[tuple[str, ...], np.ndarray]:
     return tuple(str(value) for value in values), codes
 
 
-def _column_limits(
-    column: pd.Series, items: tuple[str, ...], item_of: np.ndarray, rows: np.ndarray, source: _Source
-) -> Floats:
-    """Highest scores `[I]` from the column `top`, which is constant within an item."""
-    values = pd.to_numeric(column.str.strip(), errors="coerce").to_numpy(dtype=np.float64)
-    limits = np.zeros(len(items))
-    limits[item_of[::-1]] = values[::-1]
-    bad = ~((values >= 1) & (values == np.round(values)) & np.isfinite(values)) | (values != limits[item_of])
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"{source.at(rows[row])}: top '{column.iloc[row]}' of item '{items[item_of[row]]}' is not a whole number "
-            "of at least 1 that is the same in all its rows"
-        )
-    return limits
-
-
-def _parse_scores(
-    text: np.ndarray, rows: np.ndarray, source: _Source, trials: Floats | None, highest: Floats | None = None
-) -> Floats:
-    stripped = pd.Series(text, dtype=object).str.strip()
-    blank = stripped.isin(BLANK).to_numpy()
-    values = pd.to_numeric(stripped.where(~blank, "0"), errors="coerce").to_numpy(dtype=np.float64, copy=True)
-    limit = np.ones_like(values) if trials is None else trials
-    limit = limit if highest is None else highest
-    bad = ~((values >= 0) & (values <= limit) & (values == np.round(values)) & np.isfinite(values)) & ~blank
-    if bad.any():
-        row = int(np.argmax(bad))
-        wanted = _wanted(values[row], trials is not None, None if highest is None else highest[row], limit[row])
-        raise ValueError(f"{source.at(rows[row])}: score '{text[row]}' is not {wanted}")
-    values[blank] = np.nan
-    return values
-
-
-def _wanted(found: float, counted: bool, highest: float | None, limit: float) -> str:
-    """What a score should have been."""
-    if highest is not None:
-        return "a whole number from 0" + (f" to {highest:g}" if np.isfinite(highest) else "") + ", or empty"
-    if counted:
-        return f"a whole number from 0 to its trials ({limit:g}), or empty"
-    return "0, 1 or empty" + (" (ratings are read with graded=True, --graded)" if 1 < found < np.inf else "")
-
-
-def _parse_trials(table: pd.DataFrame, rows: np.ndarray, source: _Source) -> Floats:
-    """Trials of each row, 1 where neither they nor a score is given."""
-    column = table["trials"].str.strip()
-    unasked = (column.isin(BLANK) & table["score"].str.strip().isin(BLANK)).to_numpy()
-    values = pd.to_numeric(column.where(~unasked, "1"), errors="coerce").to_numpy(dtype=np.float64)
-    bad = ~((values >= 1) & (values == np.round(values)) & (values <= MOST_TRIALS))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"{source.at(rows[row])}: trials '{column.iloc[row]}' is not a whole number of at least 1 "
-            f"(and at most {MOST_TRIALS})"
-        )
-    return values
-
-
 def _unique_cells(
     cells: np.ndarray,
     scores: Floats,
     trials: Floats | None,
     rows: np.ndarray,
-    source: _Source,
+    source: Source,
     table: pd.DataFrame,
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Rows to keep, one per (student, item); disagreement is an error, agreement a note."""
@@ -346,7 +263,7 @@ def _facets_of(
     students: tuple[str, ...],
     student_of: np.ndarray,
     rows: np.ndarray,
-    source: _Source,
+    source: Source,
 ) -> pd.DataFrame:
     first = pd.Series(np.arange(len(student_of))).groupby(student_of).min().to_numpy()
     chosen = {}

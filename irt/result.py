@@ -95,8 +95,10 @@ class Fit:
     def items(self) -> pd.DataFrame:
         """One row per item: `item`, `a b c d` each with `_sd _low _high`, infit, outfit, point_biserial, flags.
 
+        Flags, empty where there is nothing to say, are read as `items["flags"]`: pandas has an attribute `.flags`.
+
         Infit and outfit are mean squares of residuals at the expected abilities a posteriori and the items' point
-        estimates, the numbers of `irt.checks.item_residuals`; empty where fewer than 2 students were asked.
+        estimates, those of `irt.checks.item_residuals`; empty where fewer than 2 students were asked.
         Graded items have `a b b1 ... bK` and `top`, the number of thresholds; cells beyond it are empty.
         """
         columns: dict[str, object] = {"item": list(self.data.items)}
@@ -141,6 +143,11 @@ class Fit:
         if self.model != "grm" or self.data.top is None:
             return None
         return GradedParameters(np.asarray(self.point["a"]), np.asarray(self.point["thresholds"]), self.data.top)
+
+    @property
+    def positive_by_prior(self) -> bool:
+        """Whether discriminations are a population of positive ones: by every method, but maximum likelihood."""
+        return self.method != "mml" or "spread_b" in self.diagnostics
 
     def require_right_or_wrong(self, task: str) -> None:
         """ValueError when the fit is of ratings, which `task` cannot read."""
@@ -303,13 +310,15 @@ class Fit:
         for k in range(real.shape[1]):
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
-        fit = graded_tables.item_fit(self.data, self.draws["theta"].mean(axis=0), items)
+        fit = graded_tables.item_fit(self.data, items)
         return self._with_weak_items(pd.DataFrame(columns | {"top": items.top}).join(fit))
 
     def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
         # Where a slope is positive by the model, its error says nothing about the other side of 0.
-        error = table["a_sd"].to_numpy(float) * (self.method == "mml")
-        return tables.flag_weak(table, self.data, error, self._tails)
+        error = table["a_sd"].to_numpy(float) * (not self.positive_by_prior)
+        table = tables.flag_weak(table, self.data, error, self._tails)
+        # All items have a hand in the sign of a common slope.
+        return tables.flag_assumed(table, self.data) if self.positive_by_prior and self.model != "1pl" else table
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         sd, low, high = tables.spread(draws, self._tails)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from irt.result import Fit
 
 FORMAT = 1
+FOLDER = "a folder written by Fit.save (fit --out)"
 PACKAGES = ("numpy", "scipy", "jax", "numpyro")
 DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "student"}
 THRESHOLDS = ["item", "threshold"]
@@ -71,10 +72,10 @@ def load_fit(folder: str | Path) -> Fit:
     from irt.result import Fit
 
     folder = Path(folder)
-    require_folder(folder, "a folder written by Fit.save")
+    require_folder(folder, FOLDER)
     for name in ("fit.json", "posterior.nc"):
         if not (folder / name).is_file():
-            raise FileNotFoundError(f"{folder / name}: no such file; a folder written by Fit.save was wanted")
+            raise FileNotFoundError(f"{folder / name}: no such file; {FOLDER} was wanted")
     try:
         said = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:

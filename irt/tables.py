@@ -18,6 +18,9 @@ from irt.responses import Floats, ResponseMatrix
 ABILITIES = 8.0
 """Width of the range of abilities of a Normal(0, 1) population."""
 HARDLY = "hardly discriminates"
+ASSUMED = "sign from the prior"
+SURE = 1.28
+"""Standard errors from 0 at which the sign of a correlation counts as known (one-sided 10 %)."""
 
 
 def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
@@ -56,9 +59,24 @@ def flag_weak(table: pd.DataFrame, data: ResponseMatrix, a_error: Floats, tails:
     weak = (np.abs(a) <= ndtri(tails[1]) * a_error) | (high - low > ABILITIES)
     share = data.scores if data.trials is None else data.proportions
     constant = np.nanmin(share, axis=0) == np.nanmax(share, axis=0)
+    return _with_flag(table, HARDLY, weak & ~constant)
+
+
+def flag_assumed(table: pd.DataFrame, data: ResponseMatrix) -> pd.DataFrame:
+    """`table`, of a model whose prior makes slopes positive, with the flag "sign from the prior".
+
+    It marks positive discriminations of items whose own answers, which vary, do not show them: their correlation with
+    the rest is less than 1.28 standard errors above 0 (one-sided 10 %), or below.
+    """
+    share = data.scores if data.trials is None else data.proportions
+    varies = np.nanmin(share, axis=0) < np.nanmax(share, axis=0)
+    unseen = table["point_biserial"].to_numpy(float) < SURE / np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1))
+    return _with_flag(table, ASSUMED, unseen & varies & (table["a"].to_numpy(float) > 0))
+
+
+def _with_flag(table: pd.DataFrame, flag: str, which: NDArray[np.bool_]) -> pd.DataFrame:
     words = [
-        "; ".join(filter(None, (said, HARDLY))) if bad else said
-        for said, bad in zip(table["flags"], weak & ~constant, strict=True)
+        "; ".join(filter(None, (said, flag))) if bad else said for said, bad in zip(table["flags"], which, strict=True)
     ]
     return table.assign(flags=words)
 
@@ -130,7 +148,7 @@ def _flags(right: Floats, asked: Floats, correlation: Floats, chance: Floats) ->
         found = []
         if share in (0.0, 1.0):
             found.append("all correct" if share == 1.0 else "all wrong")
-        if rho < -1.28 * se:
+        if rho < -SURE * se:
             found.append("negative discrimination")
             if share < guess:
                 found.append("probable mis-key")

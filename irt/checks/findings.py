@@ -12,7 +12,7 @@ import pandas as pd
 from irt.checks.copies import duplicates
 from irt.checks.differential import dif
 from irt.checks.graded_fit import graded_item_residuals, graded_student_fit
-from irt.checks.inputs import sentences
+from irt.checks.inputs import listed, sentences
 from irt.checks.item_fit import s_x2
 from irt.checks.item_pairs import dependence
 from irt.checks.keys import miskeys
@@ -24,7 +24,7 @@ from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.model import Priors
 from irt.responses import ResponseMatrix, constant_facets, facet_names
-from irt.tables import HARDLY
+from irt.tables import ASSUMED, HARDLY
 
 if TYPE_CHECKING:
     from irt.result import Fit
@@ -38,20 +38,25 @@ FEW_STUDENTS = 200
 Tables = dict[str, pd.DataFrame]
 
 FLAGS = {
-    "probable mis-key": "Stronger students choose another answer: read the key.",
-    "negative discrimination": "Stronger students do worse: read question and key.",
-    HARDLY: "They hardly tell strong students from weak ones, and these answers do not place them.",
-    "all correct": "Nothing in this table tells how hard they are.",
-    "all wrong": "Nothing in this table tells how hard they are.",
+    "probable mis-key": ("Stronger students choose another answer: read the key.",) * 2,
+    "negative discrimination": ("Stronger students do worse: read question and key.",) * 2,
+    HARDLY: (
+        "It hardly tells strong students from weak ones, and these answers do not place it.",
+        "They hardly tell strong students from weak ones, and these answers do not place them.",
+    ),
+    "all correct": ("Nothing in this table tells how hard it is.", "Nothing in this table tells how hard they are."),
+    "all wrong": ("Nothing in this table tells how hard it is.", "Nothing in this table tells how hard they are."),
 }
+"""What a flag of the item table means, of one item and of several."""
 
 
 @dataclass(frozen=True)
 class Report:
     """Tables by name, why a check was skipped by its name, and what to act on, most serious first.
 
-    Of each table the first five sentences are listed; all are in its column `sentence`. Where nothing was found,
-    `limits` says what so few students could not have shown; else it is empty.
+    Of each table the first five sentences are listed; all are in its column `sentence`. `limits` says what so few
+    students could not have shown, where nothing was found, and of which items the prior gave the sign of the
+    discrimination.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -60,10 +65,9 @@ class Report:
     limits: str = ""
 
     def __str__(self) -> str:
-        nothing = ["Nothing to act on was found.", *([self.limits] if self.limits else [])]
-        found = [f"- {sentence}" for sentence in self.sentences] or nothing
+        found = [f"- {sentence}" for sentence in self.sentences] or ["Nothing to act on was found."]
         left = [f"Not checked: {name} ({reason})." for name, reason in self.skipped.items()]
-        return "\n".join([*found, *left])
+        return "\n".join([*found, *([self.limits] if self.limits else []), *left])
 
 
 def report(
@@ -135,7 +139,8 @@ def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> Report:
         if len(listed) > MOST_SENTENCES:
             said.append(f"{len(listed) - MOST_SENTENCES} more findings of this kind are in the table '{name}'.")
     found = (*said, *_flagged(fit.items))
-    return Report(tables, skipped, found, "" if found else _limits(len(fit.data.students)))
+    limits = ("" if found else _limits(len(fit.data.students)), _assumed(fit.items))
+    return Report(tables, skipped, found, "\n".join(filter(None, limits)))
 
 
 def _limits(students: int) -> str:
@@ -149,13 +154,29 @@ def _limits(students: int) -> str:
 
 def _flagged(items: pd.DataFrame) -> list[str]:
     """A sentence for each flag of the fit's own item table."""
-    flags = {name: items["item"][items["flags"].str.contains(name)] for name in FLAGS}
-    return [
-        f"{len(found)} item{'s' if len(found) > 1 else ''} flagged {name}: {', '.join(found[:MOST_SENTENCES])}"
-        f"{', ...' if len(found) > MOST_SENTENCES else ''}. {FLAGS[name]}"
-        for name, found in flags.items()
-        if len(found)
-    ]
+    said = []
+    for flag, (of_one, of_several) in FLAGS.items():
+        found = _having(items, flag)
+        if found:
+            count, meaning = ("1 item", of_one) if len(found) == 1 else (f"{len(found)} items", of_several)
+            said.append(f"{count} flagged {flag}: {listed(found)}. {meaning}")
+    return said
+
+
+def _assumed(items: pd.DataFrame) -> str:
+    found = _having(items, ASSUMED)
+    if not found:
+        return ""
+    noun, theirs = ("item", "its discrimination is") if len(found) == 1 else ("items", "their discriminations are")
+    return (
+        f"Of {len(found)} {noun} ({listed(found)}) these answers alone do not show that stronger students do better: "
+        f"that {theirs} positive comes from the prior."
+    )
+
+
+def _having(items: pd.DataFrame, flag: str) -> list[str]:
+    """The items that have a flag."""
+    return [str(item) for item in items["item"][items["flags"].str.contains(flag)]]
 
 
 def _dif_of(data: ResponseMatrix, items: ItemParameters, facet: str) -> Callable[[], Tables]:

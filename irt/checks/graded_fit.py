@@ -61,6 +61,11 @@ def graded_student_fit(data: ResponseMatrix, items: GradedParameters) -> pd.Data
     return student_table(data, theta, found, plain, _corrected(data.scores, items))
 
 
+def graded_item_mean_squares(data: ResponseMatrix, items: GradedParameters) -> MeanSquares:
+    """Mean squares `[I]` of ratings, each student at the expected ability a posteriori under Normal(0, 1)."""
+    return graded_mean_squares(data.scores, items, _posterior(data.scores, items).mean, 0)
+
+
 def graded_mean_squares(scores: Floats, items: GradedParameters, theta: Floats, axis: int) -> MeanSquares:
     """Mean squares over students (`axis=0`, per item) or over items (`axis=1`, per student) at `theta` `[S]`."""
     chance = graded.probability(theta[:, None], *items)

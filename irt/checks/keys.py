@@ -6,7 +6,7 @@ known, another option is suggested as the key when choosing it rises with that s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,8 +47,9 @@ def miskeys(
     suggested_low,suggested_high,suggested_p,flag,note,sentence`, suggestions first, then the lowest rest correlation.
 
     `rest_correlation` is that of the item with the share right on the others, with a 95 % interval (Fisher's z); `p` is
-    the one-sided chance of one as low, `p_adjusted` Benjamini and Hochberg's. `options` has one row per student and one
-    column per item (the chosen option, empty if none), `key` the keyed option by item. Items whose correlation is not
+    the one-sided chance of one as low, `p_adjusted` Benjamini and Hochberg's. `options` has one row per student (its
+    index; a plain range of numbers means their order) and one column per item (the chosen option, empty if none), `key`
+    the keyed option by item. Items whose correlation is not
     significantly positive are searched for a better key: an option with at least 5 takers that correlates positively
     and more than the key (dependent correlations; Meng, Rosenthal & Rubin 1992). It is `suggested` when `suggested_p`,
     adjusted by Holm over all options so searched, is below 5 %. Flagged are items with a significantly negative
@@ -148,13 +149,22 @@ def _chosen(data: ResponseMatrix, options: pd.DataFrame, key: Mapping[str, objec
             raise ValueError(f"the chosen options have no column for item '{item}'")
         if item not in key:
             raise ValueError(f"the key has no option for item '{item}'")
-    if len(options) != len(data.students):
-        raise ValueError(f"the chosen options have {len(options)} rows; {len(data.students)} students were wanted")
-    rows = {str(name): position for position, name in enumerate(options.index)}
-    order = [rows[student] for student in data.students] if set(data.students) <= set(rows) else range(len(options))
-    table = options[[columns[item] for item in data.items]].iloc[list(order)]
+    table = options[[columns[item] for item in data.items]].iloc[_rows_of(data.students, options.index)]
     texts = [["" if pd.isna(value) else _text(value) for value in row] for row in table.itertuples(index=False)]
     return np.array(texts, dtype=object).reshape(len(data.students), len(data.items))
+
+
+def _rows_of(students: Sequence[str], index: pd.Index) -> list[int]:
+    """Positions of the students in the index of a table of options, which are their order where it names nobody."""
+    if isinstance(index, pd.RangeIndex):
+        if len(index) != len(students):
+            raise ValueError(f"the chosen options have {len(index)} rows; {len(students)} students were wanted")
+        return list(range(len(index)))
+    rows = {str(name): position for position, name in enumerate(index)}
+    for student in students:
+        if student not in rows:
+            raise ValueError(f"the chosen options have no row of student '{student}'; the table has that student")
+    return [rows[student] for student in students]
 
 
 def _text(value: object) -> str:

@@ -16,7 +16,7 @@ from irt.comparison import compare
 from irt.files import replacing, require_file
 from irt.linking import link
 from irt.power import OutOfReachError, detectable_gap, power
-from irt.reading import read_responses
+from irt.reading import NUMBERED, read_responses
 from irt.result import Fit
 from irt.scoring import score
 from irt.storage import load_fit
@@ -27,12 +27,12 @@ WITHIN = 0.2
 def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool = True, out: Path | None = None) -> Said:
     """Abilities of new students on the items of a fit; `out` receives `abilities.csv`."""
     fit = load_fit(folder)
-    data = read_responses(responses, graded=fit.graded is not None, for_scoring=True)
+    data = read_responses(responses, graded=fit.graded is not None, for_scoring=True, items=fit.data.items)
     found = score(fit, data, method, propagate=propagate)
     record = {"method": method, "interval": found.interval, "students": rows(found.table)}
     if out is not None:
         write_tables(out, {"abilities": found.table})
-    return Said(record, excerpt(found.table, kept(out, "abilities.csv")), doubts(fit))
+    return Said(record, excerpt(found.table, kept(out, "abilities.csv")), (*doubts(fit), *data.notes))
 
 
 def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) -> Said:
@@ -41,17 +41,19 @@ def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) 
     Without a rule to stop, it stops within 20 % of the standard error of the pipeline's full exam.
     """
     fit = right_or_wrong(folder)
-    data = fit.data if responses is None else read_responses(responses, for_scoring=True)
+    data = fit.data if responses is None else read_responses(responses, for_scoring=True, items=fit.data.items)
     if pipeline not in data.students:
         raise ValueError(
             f"{responses or folder}: unknown student '{pipeline}' (--pipeline); it has {listed(data.students)}"
             + ("; --responses FILE takes other students' answers, --live asks for them" if responses is None else "")
         )
-    data = data.select_students([pipeline])
+    data, notes = data.select_students([pipeline]), data.notes
     within = WITHIN if rules.se is None and rules.longest is None else None
     (row,) = rows(replay(fit, data, rules, within=within))
     own = (f"The answers of {pipeline} took part in calibrating these items, which flatters.",)
-    warnings = doubts(fit) + (own if pipeline in fit.data.students else ())
+    # The number of a row says of no other table whose row it is.
+    known = responses is None or not (NUMBERED in notes or unnamed(fit))
+    warnings = (*doubts(fit), *notes, *(own if known and pipeline in fit.data.students else ()))
     goal = f"within {WITHIN:.0%} of the full exam's error" if within else "by the rules given"
     lines = (
         f"{pipeline}: {row['items']} of {row['full_items']} questions ({row['share']:.0%}), {goal}; "
@@ -114,12 +116,13 @@ def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:
     record |= {"test": found.test._asdict(), "interval": found.interval}
     test = found.test
     rest = "" if found.facet is None else ", all else at its average,"
+    asked = test.a_better + test.b_better + test.same
     lines = [
         f"{a} minus {b}: ability {interval(found.ability)}, P({a} is better) = {found.ability.probability:.3f}",
         f"expected share right{rest} {found.accuracy_a.estimate:.1%} and {found.accuracy_b.estimate:.1%}: "
         f"{interval(found.accuracy, 100, ' points')}",
-        f"without a model: {test.a_better} questions to {test.b_better}, {test.same} alike; "
-        f"exact paired test p = {test.p_value:.3g}",
+        f"without a model: {a} is better on {test.a_better} of {asked} questions, {b} on {test.b_better}; exact paired "
+        f"test p = {test.p_value:.3g}",
     ]
     return Said(finite(record), "\n".join(lines), doubts(fit))
 
@@ -181,6 +184,11 @@ def right_or_wrong(folder: Path) -> Fit:
     return fit
 
 
+def unnamed(fit: Fit) -> bool:
+    """Whether the table of a fit had no column of students, so that the fit knows them by the number of their row."""
+    return NUMBERED in fit.warnings
+
+
 def resumed(exam: AdaptiveExam, pipeline: str, state: Path | None) -> AdaptiveExam:
     """The exam with the answers of a state file; ValueError when the file belongs to another pipeline or is broken."""
     if state is None or not state.exists():
@@ -212,16 +220,21 @@ def keep(exam: AdaptiveExam, pipeline: str, state: Path) -> None:
 
 
 def asked_on_terminal(item: str) -> float:
-    """Print an item's id on a line of its own and read its score, 0 or 1, for which somebody at a terminal is asked."""
-    print(item, flush=True)
-    if sys.stdin.isatty():
-        print("1 (right) or 0 (wrong)? ", end="", file=sys.stderr, flush=True)
-    line = sys.stdin.readline()
-    if not line:
-        raise ValueError(
-            f"standard input ended at item '{item}'; a line 0 (wrong) or 1 (right) was wanted "
-            "(with --state FILE the same command goes on from here)"
-        )
-    if line.strip() not in ("0", "1"):
-        raise ValueError(f"item '{item}': score '{line.strip()}' is not 0 (wrong) or 1 (right)")
-    return float(line)
+    """Print an item's id on a line of its own and read its score, 0 or 1, for which somebody at a terminal is asked.
+
+    Anything else is said, and the item printed again: every line printed wants one in return.
+    """
+    while True:
+        print(item, flush=True)
+        if sys.stdin.isatty():
+            print("1 (right) or 0 (wrong)? ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            raise ValueError(
+                f"standard input ended at item '{item}'; a line 0 (wrong) or 1 (right) was wanted "
+                "(with --state FILE the same command goes on from here)"
+            )
+        if line.strip() in ("0", "1"):
+            return float(line)
+        complaint = f"item '{item}': score '{line.strip()}' is not 0 (wrong) or 1 (right); again:"
+        print(complaint, file=sys.stderr, flush=True)

@@ -143,10 +143,9 @@ def _fit_lines(result: Fit, out: Path | None) -> str:
     lines[0] += f"; {kind} log-likelihood {result.log_likelihood:.3f}"
     if "bic" in result.diagnostics:
         lines[0] += f", AIC {result.diagnostics['aic']:.1f}, BIC {result.diagnostics['bic']:.1f}"
-        if result.diagnostics.get("items_held_by_priors"):
-            lines[0] += (
-                f" (they compare with no other fit: priors hold {result.diagnostics['items_held_by_priors']} items)"
-            )
+        held = int(result.diagnostics.get("items_held_by_priors", 0))
+        if held:
+            lines[0] += f" (not at their best: priors hold {held} item{'s' if held > 1 else ''})"
         lines.append(_excerpt(result, "items", out))
     lines.append(_excerpt(result, "components" if result.design.terms else "abilities", out))
     return "\n".join(lines)

@@ -10,13 +10,14 @@ import pandas as pd
 
 from irt.broad import read_text
 from irt.checks import Report, dif, report
-from irt.commands.inquiry import right_or_wrong
+from irt.checks.inputs import listed
+from irt.commands.inquiry import right_or_wrong, unnamed
 from irt.commands.said import Said, doubts, excerpt, kept, rows, table_file, write_tables
 from irt.files import require_file
 from irt.fitting.outcome import Progress, begun
 from irt.reading import read_responses
 from irt.responses import facet_names
-from irt.result import Information
+from irt.result import Fit, Information
 from irt.storage import load_fit
 
 
@@ -41,7 +42,7 @@ def informed(folder: Path, low: float, high: float, points: int, groups: Path | 
 def differing(folder: Path, facet: str, responses: Path | None = None, out: Path | None = None) -> Said:
     """Items that treat the levels of a facet differently; `responses` when the fit's own table lacks the facet."""
     fit = right_or_wrong(folder)
-    data = fit.data if responses is None else read_responses(responses).select(fit.data.items)
+    data = fit.data if responses is None else read_responses(responses, items=fit.data.items).select(fit.data.items)
     if facet not in facet_names(data) and responses is None:
         there = ", ".join(facet_names(data)) or "none"
         raise ValueError(f"the fit has no facet '{facet}' (it has {there}); give the table that has it: --responses")
@@ -54,7 +55,8 @@ def differing(folder: Path, facet: str, responses: Path | None = None, out: Path
     columns = table[["item", "level", "against", "effect", "low", "high", "p_adjusted", "class"]]
     shown = excerpt(columns, kept(out, table_file(name)))
     record = {"facet": facet, "tested": tested, "flagged": len(found), "sentences": found, "items": rows(table)}
-    return Said(record, "\n".join([head, *(f"- {sentence}" for sentence in found), shown]), doubts(fit))
+    warnings = (*doubts(fit), *(() if responses is None else data.notes))
+    return Said(record, "\n".join([head, *(f"- {sentence}" for sentence in found), shown]), warnings)
 
 
 def checked(
@@ -68,15 +70,15 @@ def checked(
 ) -> Said:
     """Every check that the fit allows, gravest first; `out` receives one CSV per table.
 
-    `groups` (`item,group`) names items that may depend on each other; `options` (first column the student, then the
-    chosen option of each item) and `key` (`item,key`) let a wrong key be told with the right one.
+    `groups` (`item,group`) names items that may depend on each other; `options` (`chosen_options`) and `key`
+    (`item,key`) let a wrong key be told with the right one.
     """
     fit = load_fit(folder) if options is None and key is None and groups is None else right_or_wrong(folder)
     if (options is None) != (key is None):
         raise ValueError("chosen options and the key belong together: --options and --key were wanted, or neither")
     given = (
         None if groups is None else labels(groups, "group"),
-        None if options is None else chosen_options(options),
+        None if options is None else chosen_options(options, fit),
         None if key is None else labels(key, "key", fit.data.items),
     )
     begun(progress)
@@ -130,11 +132,45 @@ def labels(path: Path, column: str, items: Sequence[str] = ()) -> dict[str, str]
     return found
 
 
-def chosen_options(path: Path) -> pd.DataFrame:
-    """Chosen options, one row per student (the first column) and one column per item; empty where none was chosen."""
+def chosen_options(path: Path, fit: Fit) -> pd.DataFrame:
+    """Chosen options, one row per student of the fit, one column per item; empty where none was chosen.
+
+    The first column holds the students. It may be absent where the table of the fit had none either: rows then belong
+    to each other in their order. ValueError for a student or an item that is not there.
+    """
     require_file(path, "a CSV table of students by items")
     table = read_text(path)
-    return table.set_index(table.columns[0])
+    first, students = str(table.columns[0]), fit.data.students
+    for item in fit.data.items:
+        if item not in table.columns:
+            raise ValueError(f"{path}:1: no column '{item}'; the chosen options of every item were wanted")
+    if first in fit.data.items:
+        return _by_row(table, path, fit)
+    named = table.set_index(table[first].str.strip()).drop(columns=first)
+    if named.index.has_duplicates:
+        row = int(np.argmax(named.index.duplicated()))
+        raise ValueError(f"{path}:{table.index[row] + 2}: student '{named.index[row]}' appears twice")
+    for student in students:
+        if student not in named.index:
+            way = f"; its table names none: leave out '{first}' to match rows in their order" if unnamed(fit) else ""
+            raise ValueError(f"{path}: no row of student '{student}'; one for each student of the fit was wanted{way}")
+    return named.loc[list(students)]
+
+
+def _by_row(table: pd.DataFrame, path: Path, fit: Fit) -> pd.DataFrame:
+    """Options without a column of students, for a fit whose table had none."""
+    students = fit.data.students
+    if not unnamed(fit):
+        raise ValueError(
+            f"{path}:1: the first column is item '{table.columns[0]}'; the students ({listed(students, 2)}), as in the "
+            "table of the fit, were wanted there"
+        )
+    if len(table) != len(students):
+        raise ValueError(
+            f"{path}: {len(table)} rows and no column of students; {len(students)} rows, as in the table of the fit, "
+            "were wanted"
+        )
+    return table.set_axis(pd.Index(students), axis=0)
 
 
 def _members(label: Mapping[str, str], items: Sequence[str]) -> dict[str, list[str]]:

@@ -127,8 +127,8 @@ def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> 
         )
     if found.population is not None or len(rescued):
         notes.append(
-            "The log-likelihood of estimates held by priors is not a maximum: it, AIC and BIC do not compare this fit "
-            "with others."
+            "The log-likelihood of estimates held by priors lies below its maximum, AIC and BIC above their minimum: a "
+            "comparison by them that this fit loses settles nothing."
         )
     for row, word, value in ((2, "Guessing", 0), (3, "The upper asymptote", 1)):
         at_bound = np.flatnonzero(found.fixed[row]) if row < len(found.fixed) else np.zeros(0, dtype=np.int64)

@@ -137,7 +137,7 @@ def test_a_wrongly_keyed_item_is_flagged() -> None:
     hard = int(np.argmin(sim.truth.b))
     scores[:, hard] = 1 - scores[:, hard]
     fit = irt.fit(irt.ResponseMatrix(scores, sim.data.students, sim.data.items), method="map")
-    assert fit.items.loc[hard, "flags"] == "negative discrimination; probable mis-key"
+    assert fit.items.loc[hard, "flags"] == "negative discrimination; probable mis-key; sign from the prior"
     assert (fit.items["flags"] != "").sum() == 1
 
 

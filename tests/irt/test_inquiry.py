@@ -117,12 +117,48 @@ def test_a_live_exam_goes_on_where_it_stopped(
     asked = json.loads(rest[rest.index("{") :])["asked"]
     assert len(set(asked)) == 5
     assert rest.split("{")[0].split() == asked[2:]
-    monkeypatch.setattr("sys.stdin", io.StringIO("2\n"))
-    assert main([*words[:-2]]) == 2
-    assert "score '2' is not 0 (wrong) or 1 (right)" in capsys.readouterr().err
     words[3] = "someone-else"
     assert main(words) == 2
     assert "holds the exam of 'p', not of 'someone-else'; --pipeline 'p' or another" in capsys.readouterr().err
+
+
+def test_a_mistyped_answer_is_said_and_asked_for_again(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["adaptive", f"{folder}/fit", "--pipeline", "p", "--live", "--longest", "2", "--json"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n0\n"))
+    assert main(words) == 0
+    straight = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\nno\n\n0\n"))
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    first, second, record = straight.split("\n", 2)
+    assert printed.out == "\n".join([first, second, second, second, record])
+    complaints = [f"item '{second}': score '{found}' is not 0 (wrong) or 1 (right); again:" for found in ("no", "")]
+    assert printed.err.splitlines() == complaints
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    assert main(words) == 2
+    assert f"standard input ended at item '{first}'" in capsys.readouterr().err
+
+
+def test_rows_without_names_are_numbered_said_and_not_taken_for_those_of_the_fit(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit = irt.load_fit(folder / "fit")
+    replace(fit, data=replace(fit.data, students=tuple("123456"))).save(tmp_path / "fit")
+    header = ",".join(fit.data.items)
+    rows = [",".join(f"{score:g}" for score in row) for row in fit.data.scores]
+    (tmp_path / "new.csv").write_text("\n".join([header, *rows[:2]]))
+    said = "warning: No column names the students; rows are numbered from 1.\n"
+    assert main(["score", f"{tmp_path}/fit", f"{tmp_path}/new.csv", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert [(row["student"], row["answered"]) for row in json.loads(printed.out)["students"]] == [("1", 25), ("2", 25)]
+    assert printed.err == said
+    words = ["adaptive", f"{tmp_path}/fit", "--pipeline", "2"]
+    assert main([*words, "--responses", f"{tmp_path}/new.csv"]) == 0
+    assert capsys.readouterr().err == said
+    assert main(words) == 0
+    assert "took part in calibrating" in capsys.readouterr().err
 
 
 def test_a_state_of_another_exam_is_named(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,7 +169,12 @@ def test_a_state_of_another_exam_is_named(folder: Path, tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize(
-    ("words", "asked"), [(["--gap", "0.999", "--scale", "accuracy"], "questions"), (["--questions", "1"], "gap")]
+    ("words", "asked"),
+    [
+        (["--gap", "0.999", "--scale", "accuracy"], "questions"),
+        (["--gap", "1e6"], "questions"),
+        (["--questions", "1"], "gap"),
+    ],
 )
 def test_a_plan_out_of_reach_is_answered_by_null_and_a_reason(
     words: list[str], asked: str, folder: Path, capsys: pytest.CaptureFixture[str]

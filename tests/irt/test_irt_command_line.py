@@ -157,6 +157,21 @@ def test_work_that_begins_is_announced_once(
     assert f"{words[0]} ..." not in capsys.readouterr().err
 
 
+def test_options_of_other_students_are_refused_before_any_check_begins(
+    checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (checked / "options.csv").read_text().splitlines()
+    (tmp_path / "options.csv").write_text("\n".join(rows[:9]))
+    words = ["check", f"{checked}/fit", "--options", f"{tmp_path}/options.csv", "--key", f"{checked}/key.csv"]
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert len(printed.err.splitlines()) == 1
+    assert f"options.csv: no row of student '{rows[9].split(',')[0]}'" in printed.err
+    (tmp_path / "options.csv").write_text("\n".join(row.partition(",")[2] for row in rows))
+    assert main(words) == 2
+    assert "options.csv:1: the first column is item 'q0'; the students (llm0|" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -216,7 +231,7 @@ def test_a_folder_in_the_place_of_a_file_is_called_one(
         ("fit {0} --out {0}", "a folder for the results"),
         ("prune {0} --out {0}", "a folder for the results"),
         ("dif {1}/fit --facet llm --out {0}", "a folder for tables"),
-        ("information {0}", "a folder written by Fit.save"),
+        ("information {0}", "a folder written by Fit.save (fit --out)"),
     ],
 )
 def test_a_file_in_the_place_of_a_folder_is_called_one(
@@ -233,3 +248,12 @@ def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str])
     assert ended.value.code == 0
     assert f"Example: python -m irt {command} " in capsys.readouterr().out
     assert command in ACTIONS
+
+
+def test_help_of_the_whole_says_what_a_table_is_and_what_to_do_first(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert "student,item,score" in said
+    first = [line.split()[3] for line in said.splitlines() if line.startswith("  python -m irt ")]
+    assert [word for word in first if word != "COMMAND"] == ["fit", "check", "score"]

@@ -164,8 +164,8 @@ def test_draws_keep_the_sign_of_a_slope_and_give_difficulties_an_error() -> None
     assert ratio.max() < 2.5
 
 
-def test_a_fit_held_by_priors_says_that_its_criteria_compare_with_no_other() -> None:
-    said = "it, AIC and BIC do not compare this fit with others"
+def test_a_fit_held_by_priors_says_that_a_comparison_it_loses_settles_nothing() -> None:
+    said = "AIC and BIC above their minimum: a comparison by them that this fit loses settles nothing"
     scores = irt.simulate(40, 8, seed=9).data.scores.copy()
     scores[:, 3] = scores[:, 2]
     held = mml(table(scores))
@@ -173,7 +173,10 @@ def test_a_fit_held_by_priors_says_that_its_criteria_compare_with_no_other() -> 
     assert any(said in each for each in held.warnings)
     assert not any(said in each for each in mml(lsat7()).warnings)
     few = irt.fit(irt.simulate(400, 15, "1pl", seed=1).data, "auto", "mml")
-    assert any("Priors hold items of 3pl" in each for each in few.warnings)
+    assert any(
+        "3pl is not ruled out: items needed a prior, and at a maximum BIC would be lower" in each
+        for each in few.warnings
+    )
     assert few.model_choice[2]["model"] == "3pl"
 
 
@@ -252,6 +255,19 @@ def test_auto_takes_the_smallest_bic_and_says_so() -> None:
     assert unequal.model == "2pl"
     assert [row["model"] for row in unequal.model_choice] == ["1pl", "2pl", "3pl"]
     assert any("smallest BIC" in said for said in unequal.warnings)
+
+
+def test_auto_with_priors_compares_maxima_and_estimates_with_the_priors() -> None:
+    data = irt.simulate(120, 12, seed=2).data
+    free, given = (irt.fit(data, "auto", "mml", priors=priors) for priors in (None, Priors()))
+    assert given.model_choice == free.model_choice
+    assert given.model == free.model
+    alone = mml(data, given.model, Priors())
+    np.testing.assert_array_equal(given.parameters.b, alone.parameters.b)
+    assert given.warnings[:-1] == alone.warnings
+    listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in free.model_choice)
+    assert f"smallest BIC of fits without the priors given ({listed}). 3pl is not ruled out: " in given.warnings[-1]
+    assert given.model_choice[0]["bic"] == pytest.approx(mml(data, "1pl").diagnostics["bic"])
 
 
 def test_facets_are_refused_when_named_and_left_out_when_not() -> None:

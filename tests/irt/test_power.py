@@ -7,7 +7,7 @@ from scipy.special import expit, ndtri
 import irt
 from irt import kernels
 from irt.kernels import ItemParameters
-from irt.power import Plan, abilities_apart, detectable_gap, power, power_of, questions_needed
+from irt.power import OutOfReachError, Plan, abilities_apart, detectable_gap, power, power_of, questions_needed
 from irt.scoring import score_counts
 from tests.irt.calibrated_fit import calibrated
 
@@ -142,11 +142,18 @@ def test_plans_that_make_no_sense_are_refused(fit: irt.Fit) -> None:
         ({"gap": 0.2, "level": 0.0}, "level 0 is not a probability"),
         ({"gap": 0.2, "scale": "logit"}, "unknown scale 'logit'; ability or accuracy were wanted"),
         ({"gap": 0.2, "design": "both"}, "unknown design 'both'; paired or independent were wanted"),
+        (
+            {"gap": 1e6},
+            "abilities from -500000 to 500000 are asked for, and outside -8 to 8 no questions tell anything",
+        ),
+        ({"gap": 0.2, "at": np.nan}, "abilities from nan to nan are asked for"),
         ({"gap": 1.2, "scale": "accuracy"}, "gap 1.2 in share right is more than any two abilities around 0 have"),
     ):
         with pytest.raises(ValueError, match=message):
             power(fit, **wrong)
+    with pytest.raises(OutOfReachError, match="abilities from 900 to 900 are asked for"):
+        detectable_gap(fit, 10, at=900)
     with pytest.raises(ValueError, match="0 questions tell nothing apart"):
         detectable_gap(fit, 0)
-    with pytest.raises(ValueError, match="1 questions like these do not show any gap"):
+    with pytest.raises(ValueError, match="1 question like these does not show any gap"):
         detectable_gap(fit, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,13 @@ def test_the_facets_of_a_fit_can_be_chosen(table: Path, tmp_path: Path) -> None:
 def test_interactions_are_fitted(table: Path) -> None:
     how = Estimation(method="map", interactions=[("retriever", "icl")])
     assert fitted(Table(table).read(), how).record["interactions"] == [["retriever", "icl"]]
+
+
+@pytest.mark.parametrize(("how", "words"), [({"model": "1pl"}, ""), ({}, "1 item"), ({"priors": True}, "12 items")])
+def test_a_fit_by_mml_says_beside_its_criteria_how_many_items_priors_hold(how: dict[str, Any], words: str) -> None:
+    said = fitted(irt.simulate(60, 12, seed=1, miskeyed=1).data, Estimation(method="mml", **how))
+    assert said.record["diagnostics"]["items_held_by_priors"] == int(words.split()[0] if words else 0)
+    assert said.lines.splitlines()[0].endswith(f" (not at their best: priors hold {words})") == bool(words)
 
 
 def test_an_unknown_backend_is_refused(table: Path) -> None:

@@ -69,6 +69,12 @@ def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
         ("student,item,score,trials\nx,q1,3,2\n", r"r\.csv:2: score '3' is not a whole number from 0 to its trials"),
         ("student,item,score,trials\nx,q1,1,0\n", r"r\.csv:2: trials '0' is not a whole number of at least 1"),
         ("student,q1,q2\nx,1,0\nx,1,1\n", r"r\.csv:3: student 'x' appears twice"),
+        ("q1,q2\n1,0\n0,1\nx,1\n1,1\n", r"r\.csv:4: column 'q1': score 'x' is not 0, 1 or empty$"),
+        ("q1,q2\n1,0\n0,1\n3,1\n1,1\n0,1\n", r"r\.csv:4: column 'q1': score '3' is not 0, 1 or empty \(ratings"),
+        ("student,q1,q2\nx,1,0\ny,2,1\n", r"r\.csv:3: column 'q1': score '2' is not 0, 1 or empty"),
+        ("student,llm,q1\nx,m,0\ny,n,1\n", r"r\.csv:2: column 'llm': score 'm' is not .* \(no cell .* facets=, --fac"),
+        ("name,q1,q2\nann,1,0\nbob,1,1\nann,1,1\n", r"r\.csv:4: student 'ann' appears twice \(the first column"),
+        ("id number,q1,q2\n7,1,0\n8,1,1\n9,0,1\n7,1,1\n", r"r\.csv:5: student '7' appears twice"),
         ("student,item,score\n,q1,1\n", r"r\.csv:2: student is empty"),
         ("student,item,score\nx,q1,1\nx,q1,1,7,9\n", r"r\.csv: not a readable CSV"),
         ("", r"r\.csv: not a readable CSV"),
@@ -111,6 +117,8 @@ def test_rows_of_scores_alone_are_numbered_and_said(tmp_path: Path) -> None:
     assert data.notes == ("No column names the students; rows are numbered from 1.",)
     named = irt.read_responses(written(tmp_path, "student,q1,q2\n0,1,0\n1,0,1\n"))
     assert (named.students, named.notes) == (("0", "1"), ())
+    one = irt.read_responses(written(tmp_path, "q1,q2\n0,1\n"), for_scoring=True, items=("q2", "q1"))
+    assert (one.students, one.items, one.notes) == (("1",), ("q1", "q2"), data.notes)
     with pytest.raises(ValueError, match="student '1' appears twice"):
         irt.read_responses(written(tmp_path, "student,q1,q2\n0,1,0\n1,0,1\n1,1,1\n"))
 
@@ -164,7 +172,7 @@ def test_a_table_of_many_columns_is_read_like_any_other(tmp_path: Path) -> None:
         irt.read_responses(broad)
     lines[3] = lines[3].replace("s2,", "s2,x", 1)
     broad.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=r"broad\.csv:4: score 'x"):
+    with pytest.raises(ValueError, match=r"broad\.csv:4: column 'q0': score 'x"):
         irt.read_responses(broad)
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import irt
 from irt.commands.review import chosen_options, labels
 from irt.commands.said import finite, rows, text, write_tables
+from irt.kernels import ItemParameters
+from irt.reading import NUMBERED
+from tests.irt.calibrated_fit import calibrated
 
 
 def test_what_is_empty_or_infinite_becomes_null() -> None:
@@ -51,9 +56,51 @@ def test_broken_labels_are_refused(content: str, message: str, tmp_path: Path) -
         labels(path, "group", ["q1"])
 
 
+def fitted(students: tuple[str, ...], *warnings: str) -> irt.Fit:
+    fit = calibrated(ItemParameters(np.ones(2), np.zeros(2), np.zeros(2), np.ones(2)), students=len(students))
+    data = replace(fit.data, students=students, items=("q1", "q2"))
+    return replace(fit, data=data, warnings=warnings)
+
+
 def test_chosen_options_are_text_by_student(tmp_path: Path) -> None:
-    path = tmp_path / "options.csv"
-    path.write_text("student,q1,q2\ns1,1,\ns2,02,B\n")
-    assert chosen_options(path).loc[["s2"]].to_numpy().tolist() == [["02", "B"]]
+    path, fit = tmp_path / "options.csv", fitted(("s2", "s1"))
+    path.write_text("student,q1,q2\ns1,1,\ns2 ,02,B\ns3,2,2\n")
+    found = chosen_options(path, fit)
+    assert found.index.tolist() == ["s2", "s1"]
+    assert found.to_numpy().tolist() == [["02", "B"], ["1", ""]]
     with pytest.raises(FileNotFoundError, match="no such file; a CSV table of students by items was wanted"):
-        chosen_options(tmp_path / "none.csv")
+        chosen_options(tmp_path / "none.csv", fit)
+
+
+def test_options_without_students_belong_to_the_rows_of_a_table_without_students(tmp_path: Path) -> None:
+    path = tmp_path / "options.csv"
+    path.write_text("q1,q2\nA,B\nA,C\n")
+    numbered = fitted(("1", "2"), NUMBERED)
+    assert chosen_options(path, numbered).to_dict("index") == {"1": {"q1": "A", "q2": "B"}, "2": {"q1": "A", "q2": "C"}}
+    with pytest.raises(ValueError, match=r"options\.csv:1: the first column is item 'q1'; the students \(1, 2\)"):
+        chosen_options(path, fitted(("1", "2")))
+    with pytest.raises(ValueError, match=r"options\.csv: 2 rows and no column of students; 3 rows, as in the table"):
+        chosen_options(path, fitted(("1", "2", "3"), NUMBERED))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("student,q1\ns1,A\ns2,A\n", r"options\.csv:1: no column 'q2'; the chosen options of every item were wanted"),
+        (
+            "student,q1,q2\ns1,A,A\n",
+            r"options\.csv: no row of student 's2'; one for each student of the fit was wanted$",
+        ),
+        ("student,q1,q2\ns1,A,A\ns2,A,B\n\ns1,B,B\n", r"options\.csv:5: student 's1' appears twice"),
+    ],
+)
+def test_options_that_do_not_cover_the_fit_are_refused(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "options.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        chosen_options(path, fitted(("s1", "s2")))
+    path.write_text("student,q1,q2\na,A,A\nb,A,B\n")
+    with pytest.raises(
+        ValueError, match=r"no row of student '1'.*; its table names none: leave out 'student' to match"
+    ):
+        chosen_options(path, fitted(("1", "2"), NUMBERED))

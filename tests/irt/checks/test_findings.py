@@ -1,6 +1,7 @@
 """The report runs what applies, says what it skipped, never has a NaN, and puts the gravest first."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,7 +73,28 @@ def test_an_item_that_hardly_discriminates_is_flagged_and_said() -> None:
     flagged = fit.items.set_index("item")["flags"]
     assert "hardly discriminates" in flagged["q4"]
     assert (flagged == "").sum() >= 13
-    assert any("flagged hardly discriminates: q4" in sentence for sentence in report(fit).sentences)
+    said = report(fit)
+    (sentence,) = (each for each in said.sentences if "flagged hardly discriminates" in each)
+    assert sentence.startswith(
+        "1 item flagged hardly discriminates: q4. It hardly tells strong students from weak ones"
+    )
+    assert said.limits == ""
+
+
+@pytest.mark.parametrize("how", [{"method": "map"}, {"method": "mml", "priors": irt.Priors()}])
+def test_a_positive_discrimination_that_the_answers_do_not_show_is_said_to_be_the_priors(how: dict[str, Any]) -> None:
+    data = irt.simulate(150, 12, seed=6, mean_a=1.5, log_a_sd=0.1).data
+    scores = data.scores.copy()
+    scores[:, 4] = np.random.default_rng(3).permutation(scores[:, 4])
+    scores[:, 7] = 1
+    fit = irt.fit(irt.ResponseMatrix(scores, data.students, data.items), **how)
+    unseen = fit.items["point_biserial"] < 1.28 / np.sqrt(149)
+    assert fit.items["item"][unseen].tolist() == ["q4", "q7"]
+    assert (fit.items["a"][unseen] > 0).all()
+    assert fit.items["item"][fit.items["flags"].str.contains("sign from the prior")].tolist() == ["q4"]
+    assert "Of 1 item (q4) these answers alone do not show that stronger students do better" in str(report(fit))
+    free = irt.fit(fit.data, method="mml")
+    assert not free.items["flags"].str.contains("sign from the prior").any()
 
 
 def test_long_exams_are_judged_as_a_whole_on_some_of_their_items() -> None:

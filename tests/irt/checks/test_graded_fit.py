@@ -61,7 +61,11 @@ def test_noise_is_found_in_an_item_and_in_a_student() -> None:
 
 def test_the_report_runs_what_reads_ratings_and_lists_the_rest() -> None:
     data = irt.simulate_graded(100, 8, top=3, seed=1).data
-    found = report(irt.fit(data, "grm", "mml"))
+    fit = irt.fit(data, "grm", "mml")
+    found = report(fit)
+    items = found.tables["item residuals"].set_index("item").loc[list(data.items)]
+    for name in ("infit", "outfit"):
+        np.testing.assert_array_equal(items[name].to_numpy(float), fit.items[name])
     assert set(found.tables) == {"item residuals", "students", "predictive students", "predictive items"}
     assert found.skipped["overall"] == "it reads right and wrong answers, and this is a fit of ratings"
     assert "dependence" in str(found)

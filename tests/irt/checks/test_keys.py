@@ -82,6 +82,11 @@ def test_options_are_matched_by_student_and_incomplete_ones_refused(draw: Callab
         miskeys(data, options, {name: "A" for name in data.items if name != "q5"})
     with pytest.raises(ValueError, match="the chosen options have 59 rows; 60 students were wanted"):
         miskeys(data, options[1:], key)
+    others = options.set_axis([f"other{row}" for row in range(60)])
+    with pytest.raises(ValueError, match="the chosen options have no row of student 's0'"):
+        miskeys(data, others, key)
+    more = pd.concat([shuffled, others])
+    pd.testing.assert_frame_equal(miskeys(scored, more, key), miskeys(scored, options, key))
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("SAT12", {"Item.32": "3"}), ("SAT12_fixed32", {})])
