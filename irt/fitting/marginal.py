@@ -25,6 +25,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.fitting.bounded import Fitted, Path, profiles
 from irt.fitting.coordinates import SHARED, item_errors, to_items
 from irt.fitting.em import compress
 from irt.fitting.maximum import Estimate, constant, estimate, estimate_population
@@ -49,15 +50,19 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     found = estimate_population(table, problem, progress) if whole else estimate(table, problem, progress)
     state, nodes, fixed = found.climb.state, found.climb.nodes, found.fixed
     covariance, means = _freed(found), _means(found)
-    draws = draw(table, state, nodes, found.curvature, covariance, found.ability_slopes, fixed, settings.seed, means)
+    paths = [] if means is not None else _paths(table, problem, found)
+    slopes = found.ability_slopes
+    draws = draw(table, state, nodes, found.curvature, covariance, slopes, fixed, paths, settings.seed, means)
     items, errors = to_items(state.x if means is None else means), item_errors(state.x, covariance)
     if means is not None:
         errors = errors._replace(a=errors.a * items.a / state.x[0])
+    bounded = np.isin(np.arange(fixed.shape[1]), [item for path in paths for item in path.items])
     rows = {"theta": state.mean[table.row_of]}
     spread = {"theta": state.sd[table.row_of]}
     for name, point, error in zip("abcd", items, errors, strict=True):
         rows[name] = point
-        spread[name] = np.where(_bounded(found, name), draws[name].std(axis=0), error)
+        own = bounded if name in "cd" else np.zeros_like(bounded)
+        spread[name] = np.where(own, draws[name].std(axis=0), error)
     return Outcome(
         draws=draws,
         point=rows,
@@ -102,10 +107,20 @@ def _freed(found: Estimate) -> Floats:
     return np.asarray(found.curvature.covariance * free[:, :, None] * free[:, None, :])
 
 
-def _bounded(found: Estimate, name: str) -> Mask:
-    """Items whose asymptote `c` or `d` is at its bound."""
-    row = {"c": 2, "d": 3}.get(name, len(found.fixed))
-    return found.fixed[row] if row < len(found.fixed) else np.zeros(found.fixed.shape[1], dtype=np.bool_)
+def _paths(table: Table, problem: Problem, found: Estimate) -> list[Path]:
+    """How far the asymptotes at a bound may be from it, and what moves with them."""
+    top = found.climb
+    fitted = Fitted(
+        table,
+        top.state,
+        top.nodes,
+        SHARED[problem.model],
+        found.penalty,
+        found.curvature,
+        found.ability_slopes,
+        found.fixed,
+    )
+    return profiles(fitted)
 
 
 def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> list[str]:

@@ -42,6 +42,7 @@ class Estimate(NamedTuple):
     gain_left: float
     step_left: float
     rescued: Mask
+    penalty: Prior
     population: Settled | None = None
 
     @property
@@ -169,7 +170,7 @@ def _judge(
         length = float(np.max(np.abs(step) / np.maximum(1.0, 10 * error)))
         worst = np.argmax(np.max(np.abs(step) / (1e-12 + error), axis=0), keepdims=True)
         result = Estimate(
-            top._replace(state=state), seen.curvature, seen.ability_slopes, fixed, gain, length, rescued.copy()
+            top._replace(state=state), seen.curvature, seen.ability_slopes, fixed, gain, length, rescued.copy(), penalty
         )
         if result.converged:
             break
