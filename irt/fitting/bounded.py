@@ -1,11 +1,14 @@
-"""How far an asymptote estimated at its bound may be from it, by the profile of the marginal likelihood.
+"""How far asymptotes may be from their estimates, by the profile of the marginal likelihood.
 
-Along the profile the asymptote is held at values away from its bound (c above 0, delta below 1) and all else maximised
-anew: the item's own coordinates exactly, what other items and abilities change with them to first order of their
-gradient (one step of the observed information, whose gain counts). An asymptote that all items share takes the whole
-table along. The signed root of twice the fall of the log-likelihood tells how far is too far: values whose root exceeds
-the standard normal quantile of p are outside the one-sided limit of level p. The limit is cautious: with an
-unconstrained estimate beyond the bound the ratio to the maximum at the bound is smaller than that to the maximum.
+The likelihood of an asymptote is far from normal in its logit: it ends at a bound (c at 0, delta at 1), where many
+estimates lie or which many reach. Along the profile the asymptote is held at values on both sides of its estimate, and
+all else maximised anew: the item's own coordinates exactly, what other items and abilities change with them to first
+order of their gradient (a step of the observed information, whose gain counts). An asymptote that all items share takes
+the whole table along. The profile of delta is that given the item's c, whose own path moves delta.
+
+A value is outside the one-sided limit of level p when the signed root of twice the fall of the log-likelihood exceeds
+the standard normal quantile of p. With the estimate at the bound that is cautious: the fall from the maximum at the
+bound is smaller than that from an unconstrained one beyond it.
 """
 
 from __future__ import annotations
@@ -15,66 +18,31 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import PchipInterpolator
 
-from irt.fitting.coordinates import Curves, curves, gradient_and_information, signed_draws
-from irt.fitting.em import RUNAWAY, State, Table, chunks, evaluate, shortened, within
+from irt.fitting.coordinates import Curves, curves, gradient_and_information
+from irt.fitting.em import EDGE, RUNAWAY, State, Table, chunks, evaluate, shortened, within
 from irt.fitting.item_alone import ItemAlone, item_alone
-from irt.fitting.observed_information import Curvature
-from irt.fitting.penalty import SMALLEST, Prior
+from irt.fitting.observed_information import Curvature, observe
+from irt.fitting.paths import Knot, Path, path_of
+from irt.fitting.penalty import Prior
 from irt.responses import Floats
 
-FARTHEST, APART, MOST = 3.3, 0.5, 30
+FARTHEST, APART, MOST = 3.3, 0.7, 30
 """Signed root at which a profile ends (no more than 1 in 2,000 draws lies beyond), steps of it, and knots at most."""
-LONGEST, FIRST = 0.3, 0.05
+LONGEST, FIRST = 0.3, 0.1
 """Longest step of an asymptote, as a share of the way to the other end, and its first step at most."""
-LEAST = 1e-3
-"""Least rise of the signed root from knot to knot."""
-TYPICAL = 1.645
-"""Signed root near which the moves of other items and of abilities are taken."""
-NOTHING = 1e-12
-"""Distance from its bound of an asymptote that is at it."""
+FAR = 7.0
+"""Logit beyond which an asymptote is at its bound."""
+AT_BOUND, CLOSEST = 1.0 / (1.0 + np.exp(FAR)), 1.0 / (1.0 + np.exp(EDGE))
+"""Distances from it at and beyond which an asymptote is at its bound."""
 STEPS, NEGLIGIBLE = 20, 0.01
 """Steps with all items at most, and the gain in log-likelihood that ends them, 1/100 of a signed root."""
 
 Mask = NDArray[np.bool_]
 
 
-class Knot(NamedTuple):
-    """A point of the profile.
-
-    `away` is the asymptote's distance from its bound, `fall` that of the log-likelihood, `x` `[K, J]` the items whose
-    asymptote it is, `spread` `[K, K]` a root of their covariance given the rest, `others` `[K, I]` and `ability` `[R]`
-    the moves of other items and of expected abilities.
-    """
-
-    away: float
-    fall: float
-    x: Floats
-    spread: Floats
-    others: Floats
-    ability: Floats
-
-
-class Path(NamedTuple):
-    """The profile of coordinate `row` of `items` `[J]`, as functions of the signed root, 0 at the bound.
-
-    `away` is `[M]` at `roots` `[M]`, `x` `[M, K, J]`, `widening` `[M, K, K]` what multiplies deviations; the rest moves in
-    proportion to the root: `others` `[K, I]`, `ability` `[R]`.
-    """
-
-    row: int
-    items: NDArray[np.int64]
-    roots: Floats
-    away: Floats
-    x: Floats
-    widening: Floats
-    others: Floats
-    ability: Floats
-
-
 class Fitted(NamedTuple):
-    """A maximum with all that tells its surroundings; coordinates where `fixed` `[K, I]` are at a bound."""
+    """A maximum with all that tells its surroundings; coordinates where `fixed` `[K, I]` are held at their values."""
 
     table: Table
     state: State
@@ -86,17 +54,33 @@ class Fitted(NamedTuple):
     fixed: Mask
 
 
-def profiles(fitted: Fitted) -> list[Path]:
-    """The path of every asymptote at a bound."""
+def with_asymptotes_held(fitted: Fitted) -> Fitted:
+    """The same with all asymptotes held that no prior holds: the curvature is of the rest, given these."""
+    fixed = fitted.fixed.copy()
+    for row in range(2, len(fixed)):
+        free = ~fitted.penalty.holds(row)
+        fixed[row] |= np.any(free) if fitted.shared[row] else free
+    if np.array_equal(fixed, fitted.fixed):
+        return fitted
+    table, x, nodes = fitted.table, fitted.state.x, fitted.nodes
+    seen = observe(table, x, nodes, fitted.shared, fitted.penalty, fixed.astype(np.float64))
+    if seen.curvature is None:
+        return fitted
+    return fitted._replace(curvature=seen.curvature, ability_slopes=seen.ability_slopes, fixed=fixed)
+
+
+def profiles(fitted: Fitted, held: Mask, errors: Floats) -> list[Path]:
+    """The paths of the asymptotes `held` `[K, I]`; in `fitted` only those at their bounds are, whose `errors` are 0."""
     paths, joint, at = [], None, curves(fitted.state.x, fitted.nodes)
-    for row in range(2, len(fitted.fixed)):
+    for row in range(2, len(held)):
         if fitted.shared[row]:
-            if np.any(fitted.fixed[row]):
-                paths.append(_common_path(fitted, row))
+            if np.any(held[row]):
+                paths.append(_common_path(fitted, errors[row, 0], row))
             continue
-        for item in np.flatnonzero(fitted.fixed[row]):
+        for item in np.flatnonzero(held[row]):
             joint = _joint(fitted.table, at) if joint is None else joint
-            paths.append(_own_path(fitted, at, item_alone(fitted.table, joint, at, int(item)), row, int(item)))
+            alone = item_alone(fitted.table, joint, at, int(item))
+            paths.append(_own_path(fitted, at, alone, errors[row, item], row, int(item)))
     return paths
 
 
@@ -107,27 +91,34 @@ def _joint(table: Table, at: Curves) -> Floats:
     return np.asarray(table.successes @ at.log_odds.T + table.attempts @ at.log_wrong.T)
 
 
-def _own_path(fitted: Fitted, at: Curves, alone: ItemAlone, row: int, item: int) -> Path:
+def _own_path(fitted: Fitted, at: Curves, alone: ItemAlone, error: float, row: int, item: int) -> Path:
     start, free = fitted.state.x[:, item], ~fitted.fixed[:, item]
-    first = alone.seen(start)
+    free[2 : row + 1] = False
+    given = _given(fitted, row, item)
+    first, side = alone.seen(start), _side(start[row], row)
     before = [weights for _, weights in alone.posteriors(start)]
 
     def knot(away: float, last: Knot) -> Knot:
         y = last.x[:, 0].copy()
-        y[row] = _coordinate(start[row], away)
+        y[row] = side * np.log((1 - away) / away)
         y, seen = alone.maximum(y, free)
-        others, gain, ability = _answered(fitted, at, alone, before, y, item)
-        fall = first.value - seen.value
-        return Knot(away, fall - gain, y[:, None], _root(seen.information, _loose(y, free)), others, ability)
+        others, gain, ability = _answered(fitted, given, at, alone, before, y, item)
+        fall = first.value - seen.value - gain
+        return Knot(away, fall, y[:, None], _root(seen.information, _loose(y, free)), others, ability)
 
-    nothing = np.zeros_like(fitted.state.x)
-    begin = Knot(0.0, 0.0, start[:, None], _root(first.information, free), nothing, np.zeros(len(fitted.table.counts)))
-    slope = abs(float(fitted.state.gradient[row, item]))
-    return _path(row, np.array([item]), _trace(begin, slope / _near(start[row]), knot))
+    nothing, still = np.zeros_like(fitted.state.x), np.zeros(len(fitted.table.counts))
+    begin = Knot(_away(start[row], side), 0.0, start[:, None], _root(first.information, free), nothing, still)
+    return _traced(row, np.array([item]), begin, _first(begin, error, fitted.state.gradient[row, item]), knot)
 
 
 def _answered(
-    fitted: Fitted, at: Curves, alone: ItemAlone, before: list[Floats], y: Floats, item: int
+    fitted: Fitted,
+    given: Callable[[Floats], Floats],
+    at: Curves,
+    alone: ItemAlone,
+    before: list[Floats],
+    y: Floats,
+    item: int,
 ) -> tuple[Floats, float, Floats]:
     """What the rest answers when an item moves to `y`: other items' moves, the gain, and expected abilities' moves."""
     table, nodes = fitted.table, fitted.nodes
@@ -147,44 +138,61 @@ def _answered(
     pull, _ = gradient_and_information(at, right, asked * table.trials if table.attempts is None else asked)
     pull[:, item] = 0.0
     pull[fitted.fixed] = 0.0
-    step = fitted.curvature.solve(pull)
-    step[fitted.fixed] = 0.0
+    step = given(pull)
     step[:, item] = 0.0
     ability += fitted.ability_slopes.reshape(len(ability), -1) @ step.ravel()
-    return step, 0.5 * float(np.sum(step * pull)), ability
+    gain = 0.5 * float(np.sum(step * pull))
+    step[2:] = 0.0  # other items' asymptotes are drawn along their own paths
+    return step, gain, ability
 
 
-def _common_path(fitted: Fitted, row: int) -> Path:
+def _given(fitted: Fitted, row: int, item: int) -> Callable[[Floats], Floats]:
+    """Steps of all coordinates that a gradient asks for when one asymptote is held."""
+    fixed, solve = fitted.fixed, fitted.curvature.solve
+    if fixed[row, item]:
+        return lambda pull: np.where(fixed, 0.0, solve(pull))
+    alone = np.zeros_like(fitted.state.x)
+    alone[row, item] = 1.0
+    tied = solve(alone) / solve(alone)[row, item]
+
+    def step(pull: Floats) -> Floats:
+        free = solve(pull)
+        return np.where(fixed, 0.0, free - free[row, item] * tied)
+
+    return step
+
+
+def _common_path(fitted: Fitted, error: float, row: int) -> Path:
     """The path of an asymptote all items share, every point a maximum over all items."""
-    table, state, fixed = fitted.table, fitted.state, fitted.fixed.copy()
-    fixed[row] = True
+    fitted = with_asymptotes_held(fitted)
+    table, state = fitted.table, fitted.state
+    side = _side(state.x[row, 0], row)
 
     def knot(away: float, last: Knot) -> Knot:
         x = last.x.copy()
-        x[row] = _coordinate(state.x[row, 0], away)
-        top = _highest(fitted, x, fixed)
+        x[row] = side * np.log((1 - away) / away)
+        top = _highest(fitted, x)
         return Knot(away, state.value - top.value, top.x, identity, nothing, top.mean - state.mean)
 
     nothing, identity = np.zeros_like(state.x), np.eye(len(state.x))
-    begin = Knot(0.0, 0.0, state.x, identity, nothing, np.zeros(len(table.counts)))
-    slope = abs(float(state.gradient[row].sum()))
-    return _path(row, np.arange(state.x.shape[1]), _trace(begin, slope / _near(state.x[row, 0]), knot))
+    begin = Knot(_away(state.x[row, 0], side), 0.0, state.x, identity, nothing, np.zeros(len(table.counts)))
+    return _traced(row, np.arange(state.x.shape[1]), begin, _first(begin, error, state.gradient[row].sum()), knot)
 
 
-def _highest(fitted: Fitted, x: Floats, fixed: Mask) -> State:
+def _highest(fitted: Fitted, x: Floats) -> State:
     """The maximum over the coordinates not `fixed`, by steps with the curvature of the whole maximum."""
     state = evaluate(fitted.table, x, fitted.nodes, fitted.shared, fitted.penalty)
     for _ in range(STEPS):
-        state, gain = _stepped(fitted, state, ~fixed)
+        state, gain = _stepped(fitted, state)
         if gain < NEGLIGIBLE:
             break
     return state
 
 
-def _stepped(fitted: Fitted, state: State, moving: Mask) -> tuple[State, float]:
+def _stepped(fitted: Fitted, state: State) -> tuple[State, float]:
     """A step with the curvature of the whole maximum, over the coordinates `moving`, and what it gained."""
-    pull = np.where(moving, state.gradient, 0.0)
-    step = shortened(np.where(moving, fitted.curvature.solve(pull), 0.0))
+    pull = np.where(fitted.fixed, 0.0, state.gradient)
+    step = shortened(np.where(fitted.fixed, 0.0, fitted.curvature.solve(pull)))
     for length in (1.0, 0.3, 0.1, 0.03):
         x = within(state.x + length * step)
         x[0] = np.clip(x[0], -RUNAWAY, RUNAWAY)
@@ -194,54 +202,59 @@ def _stepped(fitted: Fitted, state: State, moving: Mask) -> tuple[State, float]:
     return state, 0.0
 
 
-def _trace(begin: Knot, slope: float, knot: Callable[[float, Knot], Knot]) -> list[Knot]:
-    """Knots from the bound on, about `APART` in the signed root; `slope` is that of the fall at the bound."""
-    knots = [begin]
-    length = min(0.5 * APART**2 / max(slope, 1e-9), FIRST)
-    while len(knots) < MOST:
+def _traced(
+    row: int, items: NDArray[np.int64], begin: Knot, length: float, knot: Callable[[float, Knot], Knot]
+) -> Path:
+    """The path from the maximum `begin` to the bound and away from it; `length` is that of the first step."""
+    if begin.away <= AT_BOUND:
+        begin = begin._replace(away=0.0)
+        return path_of(row, items, [begin], _outward(begin, length, knot))
+    return path_of(row, items, _inward(begin, length, knot), _outward(begin, length, knot))
+
+
+def _first(begin: Knot, error: float, gradient: float) -> float:
+    """Length of a step that is about `APART` in the signed root, from the logit's error or, at the bound, gradient."""
+    if error > 0:
+        return float(min(APART * error * begin.away * (1 - begin.away), FIRST))
+    return float(min(0.5 * APART**2 * begin.away / max(abs(gradient), 1e-12), FIRST))
+
+
+def _inward(begin: Knot, length: float, knot: Callable[[float, Knot], Knot]) -> list[Knot]:
+    """Knots from `begin` towards the bound; the last one is at it, unless the fall is too great before."""
+    knots, length = [begin], min(length, 0.5 * begin.away)
+    while len(knots) < MOST and knots[-1].root < FARTHEST and knots[-1].away > 0.0:
         last = knots[-1]
-        new = knot(last.away + min(length, LONGEST * (1 - last.away)), last)
-        knots.append(new)
-        if _signed_root(new) >= FARTHEST:
-            break
-        rise = max(_signed_root(new) - _signed_root(last), 1e-9)
-        length = (new.away - last.away) * float(np.clip(APART / rise, 0.3, 2.0))
+        there = last.away <= length + AT_BOUND
+        new = knot(CLOSEST if there else last.away - length, last)
+        length = _next(last, new)
+        knots.append(new._replace(away=0.0) if there else new)
     return knots
 
 
-def _path(row: int, items: NDArray[np.int64], knots: list[Knot]) -> Path:
-    """The knots as functions of the signed root, which rises: of several ways to a height the farthest counts."""
-    roots = np.minimum.accumulate([_signed_root(each) for each in knots][::-1])[::-1]
-    roots = np.maximum(roots, LEAST * np.arange(len(knots)))
-    kept = np.append(np.flatnonzero(np.diff(roots) > 0), len(knots) - 1)
-    chosen, roots = [knots[m] for m in kept], roots[kept]
-    typical = chosen[int(np.argmin(np.abs(roots - TYPICAL)))]
-    unit = max(_signed_root(typical), 1e-9)
-    narrow = np.linalg.pinv(knots[0].spread)
-    return Path(
-        row,
-        items,
-        roots,
-        np.array([each.away for each in chosen]),
-        np.stack([each.x for each in chosen]),
-        np.stack([each.spread @ narrow for each in chosen]),
-        typical.others / unit,
-        typical.ability / unit,
-    )
+def _outward(begin: Knot, length: float, knot: Callable[[float, Knot], Knot]) -> list[Knot]:
+    """Knots from `begin` away from the bound."""
+    knots = [begin]
+    while len(knots) < MOST and knots[-1].root < FARTHEST:
+        last = knots[-1]
+        new = knot(last.away + min(length, LONGEST * (1 - last.away)), last)
+        length = _next(last, new)
+        knots.append(new)
+    return knots
 
 
-def _signed_root(knot: Knot) -> float:
-    return float(np.sqrt(2 * max(knot.fall, 0.0)))
+def _next(last: Knot, new: Knot) -> float:
+    """Length of the step to come, at which the signed root rises by about `APART`."""
+    return abs(new.away - last.away) * float(np.clip(APART / max(new.root - last.root, 1e-9), 0.3, 2.0))
 
 
-def _coordinate(bound: float, away: float) -> float:
-    """The logit of an asymptote this far from the bound near which its logit is `bound`."""
-    return float(np.sign(bound) * np.log((1 - away) / away))
+def _side(logit: float, row: int) -> float:
+    """Sign of the logit at the bound: c is near 0, delta near 1, or a runaway at the end it went to."""
+    return float(np.sign(logit)) if abs(logit) > FAR else (-1.0 if row == 2 else 1.0)
 
 
-def _near(bound: float) -> float:
-    """Distance from the bound at this logit, which is also the derivative of the asymptote by it."""
-    return float(1.0 / (1.0 + np.exp(abs(bound))))
+def _away(logit: float, side: float) -> float:
+    """Distance from the bound at this logit; close to it also the derivative of the asymptote by the logit."""
+    return float(1.0 / (1.0 + np.exp(side * logit)))
 
 
 def _loose(y: Floats, free: Mask) -> Mask:
@@ -256,35 +269,3 @@ def _root(information: Floats, free: Mask) -> Floats:
     root = np.zeros_like(information)
     root[np.ix_(free, free)] = (axes / np.sqrt(sizes)) @ axes.T
     return root
-
-
-def followed(paths: list[Path], x: Floats, covariance: Floats, shift: Floats, roots: Floats) -> Floats:
-    """Coordinates `[D, K, I]` around `x` `[K, I]`, those of bounded items along their paths at signed `roots` `[P, D]`.
-
-    `shift` `[D, K, I]` are moves given the asymptotes, from Normal(0, covariance); `covariance` is `[I, K, K]`.
-    """
-    for path, root in zip(paths, roots, strict=True):
-        shift += np.multiply.outer(root, path.others)
-    drawn = signed_draws(x, covariance, shift)
-    for items in sorted({tuple(path.items) for path in paths}):
-        where = list(items)
-        centre = np.broadcast_to(x[:, where], (len(shift), len(x), len(where))).copy()
-        wide = np.broadcast_to(np.eye(len(x)), (len(shift), len(x), len(x)))
-        for path, root in zip(paths, roots, strict=True):
-            if tuple(path.items) == items:
-                _along(path, np.minimum(root, path.roots[-1]), centre)
-                wide = PchipInterpolator(path.roots, path.widening)(np.minimum(root, path.roots[-1])) @ wide
-        own = wide[:, None] @ covariance[where] @ wide[:, None].swapaxes(-1, -2)
-        drawn[:, :, where] = signed_draws(centre, own, wide @ shift[:, :, where])
-    return drawn
-
-
-def _along(path: Path, root: Floats, centre: Floats) -> None:
-    """Move the coordinates `centre` `[D, K, J]` by what `path` moves between the bound and the `root` `[D]`."""
-    rows = [row for row in range(1, centre.shape[1]) if row != path.row]
-    grown = PchipInterpolator(path.roots, np.log(np.maximum(np.abs(path.x[:, 0]), SMALLEST)))
-    moved = PchipInterpolator(path.roots, path.x[:, rows])
-    centre[:, 0] *= np.exp(grown(root) - grown(0.0))
-    centre[:, rows] += moved(root) - moved(0.0)
-    away = np.clip(PchipInterpolator(path.roots, path.away)(root), NOTHING, 1 - NOTHING)
-    centre[:, path.row] = (np.sign(path.x[0, path.row, 0]) * np.log((1 - away) / away))[:, None]

@@ -282,5 +282,6 @@ def shortened(step: Floats) -> Floats:
 
 
 def within(x: Floats) -> Floats:
+    """The coordinates, their asymptotes put back (in place) inside `EDGE`."""
     x[2:] = np.clip(x[2:], -EDGE, EDGE)
     return x

@@ -18,7 +18,7 @@ from irt.fitting.em import RUNAWAY, Table, shortened, within
 from irt.quadrature import weigh
 from irt.responses import Floats
 
-STEPS, NEGLIGIBLE = 30, 1e-6
+STEPS, NEGLIGIBLE = 30, 1e-4
 """Newton steps at most, and the gain in log-likelihood at which they end."""
 
 Mask = NDArray[np.bool_]

@@ -25,11 +25,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.fitting.bounded import Fitted, Path, profiles
+from irt.fitting.bounded import Fitted, profiles, with_asymptotes_held
 from irt.fitting.coordinates import SHARED, item_errors, to_items
-from irt.fitting.em import compress
+from irt.fitting.em import Table, compress
 from irt.fitting.maximum import Estimate, constant, estimate, estimate_population
+from irt.fitting.observed_information import Curvature
 from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.paths import Path
 from irt.fitting.plausible import draw
 from irt.model import Problem
 from irt.responses import Floats
@@ -48,11 +50,11 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS
     whole = settings.given_priors or few
     found = estimate_population(table, problem, progress) if whole else estimate(table, problem, progress)
-    state, nodes, fixed = found.climb.state, found.climb.nodes, found.fixed
-    covariance, means = _freed(found), _means(found)
-    paths = [] if means is not None else _paths(table, problem, found)
-    slopes = found.ability_slopes
-    draws = draw(table, state, nodes, found.curvature, covariance, slopes, fixed, paths, settings.seed, means)
+    state, fixed = found.climb.state, found.fixed
+    covariance, means = _freed(found.curvature, fixed), _means(found)
+    given, paths = _given_asymptotes(table, problem, found, covariance)
+    rest = covariance if given.curvature is found.curvature else _freed(given.curvature, given.fixed)
+    draws = draw(given, rest, paths, settings.seed, means)
     items, errors = to_items(state.x if means is None else means), item_errors(state.x, covariance)
     if means is not None:
         errors = errors._replace(a=errors.a * items.a / state.x[0])
@@ -101,26 +103,20 @@ def _diagnostics(problem: Problem, found: Estimate) -> dict[str, float | int | s
     return said if found.population is None else {**said, **found.population.reported()}
 
 
-def _freed(found: Estimate) -> Floats:
-    """Covariance `[I, K, K]` with nothing for coordinates at a bound."""
-    free = 1.0 - found.fixed.T
-    return np.asarray(found.curvature.covariance * free[:, :, None] * free[:, None, :])
+def _freed(curvature: Curvature, fixed: Mask) -> Floats:
+    """Covariance `[I, K, K]` with nothing for coordinates that are `fixed` `[K, I]`."""
+    free = 1.0 - fixed.T
+    return np.asarray(curvature.covariance * free[:, :, None] * free[:, None, :])
 
 
-def _paths(table: Table, problem: Problem, found: Estimate) -> list[Path]:
-    """How far the asymptotes at a bound may be from it, and what moves with them."""
-    top = found.climb
-    fitted = Fitted(
-        table,
-        top.state,
-        top.nodes,
-        SHARED[problem.model],
-        found.penalty,
-        found.curvature,
-        found.ability_slopes,
-        found.fixed,
-    )
-    return profiles(fitted)
+def _given_asymptotes(table: Table, problem: Problem, found: Estimate, covariance: Floats) -> tuple[Fitted, list[Path]]:
+    """The maximum and its surroundings given the asymptotes that the answers alone tell, and the paths of these."""
+    top, shared, slopes = found.climb, SHARED[problem.model], found.ability_slopes
+    fitted = Fitted(table, top.state, top.nodes, shared, found.penalty, found.curvature, slopes, found.fixed)
+    if found.population is not None:
+        return fitted, []
+    given = with_asymptotes_held(fitted)
+    return given, profiles(fitted, given.fixed, np.sqrt(np.einsum("ikk->ki", covariance)))
 
 
 def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> list[str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.fitting.bounded import FAR
 from irt.fitting.coordinates import SHARED
 from irt.fitting.em import Climb, State, Table, climb, evaluate, held
 from irt.fitting.observed_information import Curvature, Widened, observe
@@ -21,7 +22,6 @@ ALL_AT_ONCE, RESCUES = 8, 11
 """Climbs after which every item gets priors, and climbs in all."""
 POLISH = 6
 STEEP = 8.0
-AT_BOUND = 7.0
 CLEAR, LEAST_SLOPE = 3.0, 0.3
 """Errors by which a negative association is clear, and the least slope items of a population start from, as a share of
 the median."""
@@ -156,9 +156,7 @@ def _judge(
     state, nodes = top.state, top.nodes
     for _ in range(POLISH):
         fixed = np.zeros(state.x.shape, dtype=np.bool_)
-        fixed[2:] = (np.abs(state.x[2:]) > AT_BOUND) & ~np.stack([penalty.holds(row) for row in range(len(state.x))])[
-            2:
-        ]
+        fixed[2:] = (np.abs(state.x[2:]) > FAR) & ~np.stack([penalty.holds(row) for row in range(len(state.x))])[2:]
         seen = observe(table, state.x, nodes, shared, penalty, fixed.astype(np.float64))
         if seen.curvature is None:
             return None, seen.culprits
