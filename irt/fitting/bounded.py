@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from irt.fitting.coordinates import Curves, curves, gradient_and_information
 from irt.fitting.em import EDGE, RUNAWAY, State, Table, chunks, evaluate, shortened, within
-from irt.fitting.item_alone import ItemAlone, item_alone
+from irt.fitting.item_alone import ItemAlone, item_alone, log_likelihoods
 from irt.fitting.observed_information import Curvature, observe
 from irt.fitting.paths import Knot, Path, path_of
 from irt.fitting.penalty import Prior
@@ -69,32 +69,28 @@ def with_asymptotes_held(fitted: Fitted) -> Fitted:
     return fitted._replace(curvature=seen.curvature, ability_slopes=seen.ability_slopes, fixed=fixed)
 
 
-def profiles(fitted: Fitted, held: Mask, errors: Floats) -> list[Path]:
-    """The paths of the asymptotes `held` `[K, I]`; in `fitted` only those at their bounds are, whose `errors` are 0."""
+def profiles(fitted: Fitted, given: Fitted, errors: Floats) -> list[Path]:
+    """The paths of the asymptotes held in `given` (`with_asymptotes_held`); `errors` `[K, I]` are those of the logits.
+
+    In `fitted` only the asymptotes at their bounds are held, and have errors of 0.
+    """
     paths, joint, at = [], None, curves(fitted.state.x, fitted.nodes)
-    for row in range(2, len(held)):
+    for row in range(2, len(given.fixed)):
         if fitted.shared[row]:
-            if np.any(held[row]):
-                paths.append(_common_path(fitted, errors[row, 0], row))
+            if np.any(given.fixed[row]):
+                paths.append(_common_path(given, errors[row, 0], row))
             continue
-        for item in np.flatnonzero(held[row]):
-            joint = _joint(fitted.table, at) if joint is None else joint
+        for item in np.flatnonzero(given.fixed[row]):
+            joint = log_likelihoods(fitted.table, at) if joint is None else joint
             alone = item_alone(fitted.table, joint, at, int(item))
-            paths.append(_own_path(fitted, at, alone, errors[row, item], row, int(item)))
+            paths.append(_own_path(fitted, given, alone, errors[row, item], row, int(item)))
     return paths
 
 
-def _joint(table: Table, at: Curves) -> Floats:
-    """Log-likelihoods `[R, Q]` of every row's answers at the nodes."""
-    if table.attempts is None:
-        return np.asarray(table.successes @ at.log_odds.T + at.log_wrong @ table.trials)
-    return np.asarray(table.successes @ at.log_odds.T + table.attempts @ at.log_wrong.T)
-
-
-def _own_path(fitted: Fitted, at: Curves, alone: ItemAlone, error: float, row: int, item: int) -> Path:
+def _own_path(fitted: Fitted, given: Fitted, alone: ItemAlone, error: float, row: int, item: int) -> Path:
     start, free = fitted.state.x[:, item], ~fitted.fixed[:, item]
     free[2 : row + 1] = False
-    given = _given(fitted, row, item)
+    at, full_step = curves(fitted.state.x, fitted.nodes), _step_given(fitted, row, item)
     first, side = alone.seen(start), _side(start[row], row)
     before = [weights for _, weights in alone.posteriors(start)]
 
@@ -102,8 +98,13 @@ def _own_path(fitted: Fitted, at: Curves, alone: ItemAlone, error: float, row: i
         y = last.x[:, 0].copy()
         y[row] = side * np.log((1 - away) / away)
         y, seen = alone.maximum(y, free)
-        others, gain, ability = _answered(fitted, given, at, alone, before, y, item)
-        fall = first.value - seen.value - gain
+        pull, ability = _pulled(fitted, at, alone, before, y)
+        pull[:, item] = 0.0
+        fall = first.value - seen.value - 0.5 * float(np.sum(full_step(pull) * pull))
+        # Other items' asymptotes are drawn along paths of their own: the rest moves given these.
+        others = np.where(given.fixed, 0.0, given.curvature.solve(np.where(given.fixed, 0.0, pull)))
+        others[:, item] = 0.0
+        ability += given.ability_slopes.reshape(len(ability), -1) @ others.ravel()
         return Knot(away, fall, y[:, None], _root(seen.information, _loose(y, free)), others, ability)
 
     nothing, still = np.zeros_like(fitted.state.x), np.zeros(len(fitted.table.counts))
@@ -111,52 +112,33 @@ def _own_path(fitted: Fitted, at: Curves, alone: ItemAlone, error: float, row: i
     return _traced(row, np.array([item]), begin, _first(begin, error, fitted.state.gradient[row, item]), knot)
 
 
-def _answered(
-    fitted: Fitted,
-    given: Callable[[Floats], Floats],
-    at: Curves,
-    alone: ItemAlone,
-    before: list[Floats],
-    y: Floats,
-    item: int,
-) -> tuple[Floats, float, Floats]:
-    """What the rest answers when an item moves to `y`: other items' moves, the gain, and expected abilities' moves."""
+def _pulled(fitted: Fitted, at: Curves, alone: ItemAlone, before: list[Floats], y: Floats) -> tuple[Floats, Floats]:
+    """The gradient `[K, I]` and the moves of expected abilities `[R]` that an item causes when it moves to `y`."""
     table, nodes = fitted.table, fitted.nodes
-    right = np.zeros((len(nodes), fitted.state.x.shape[1]))
-    asked = np.zeros_like(right) if table.attempts is not None else np.zeros((len(nodes), 1))
-    ability = np.zeros(len(table.counts))
+    right, ability = np.zeros((len(nodes), fitted.state.x.shape[1])), np.zeros(len(table.counts))
+    asked = np.zeros_like(right)
     for (group, now), then in zip(alone.posteriors(y), before, strict=True):
         change = now - then
         ability[group.rows] = change @ nodes
         change *= group.counts[:, None]
         for part in chunks(len(change), len(nodes)):
-            rows = group.rows[part]
-            right += change[part].T @ table.successes[rows]
-            asked += (
-                change[part].sum(axis=0)[:, None] if table.attempts is None else change[part].T @ table.attempts[rows]
-            )
-    pull, _ = gradient_and_information(at, right, asked * table.trials if table.attempts is None else asked)
-    pull[:, item] = 0.0
-    pull[fitted.fixed] = 0.0
-    step = given(pull)
-    step[:, item] = 0.0
-    ability += fitted.ability_slopes.reshape(len(ability), -1) @ step.ravel()
-    gain = 0.5 * float(np.sum(step * pull))
-    step[2:] = 0.0  # other items' asymptotes are drawn along their own paths
-    return step, gain, ability
+            rows, more = group.rows[part], change[part].T
+            right += more @ table.successes[rows]
+            asked += np.outer(more.sum(axis=1), table.trials) if table.attempts is None else more @ table.attempts[rows]
+    return gradient_and_information(at, right, asked)[0], ability
 
 
-def _given(fitted: Fitted, row: int, item: int) -> Callable[[Floats], Floats]:
-    """Steps of all coordinates that a gradient asks for when one asymptote is held."""
+def _step_given(fitted: Fitted, row: int, item: int) -> Callable[[Floats], Floats]:
+    """The step of all coordinates that a gradient asks for when one asymptote is held."""
     fixed, solve = fitted.fixed, fitted.curvature.solve
-    if fixed[row, item]:
-        return lambda pull: np.where(fixed, 0.0, solve(pull))
-    alone = np.zeros_like(fitted.state.x)
-    alone[row, item] = 1.0
-    tied = solve(alone) / solve(alone)[row, item]
+    tied = np.zeros_like(fitted.state.x)
+    if not fixed[row, item]:
+        tied[row, item] = 1.0
+        tied = solve(tied)
+        tied = tied / tied[row, item]
 
     def step(pull: Floats) -> Floats:
-        free = solve(pull)
+        free = solve(np.where(fixed, 0.0, pull))
         return np.where(fixed, 0.0, free - free[row, item] * tied)
 
     return step
@@ -164,7 +146,6 @@ def _given(fitted: Fitted, row: int, item: int) -> Callable[[Floats], Floats]:
 
 def _common_path(fitted: Fitted, error: float, row: int) -> Path:
     """The path of an asymptote all items share, every point a maximum over all items."""
-    fitted = with_asymptotes_held(fitted)
     table, state = fitted.table, fitted.state
     side = _side(state.x[row, 0], row)
 

@@ -94,6 +94,13 @@ class ItemAlone:
             yield group, group.weights * chance / marginal[:, None]
 
 
+def log_likelihoods(table: Table, at: Curves) -> Floats:
+    """Log-likelihoods `[R, Q]` of every row's answers at the nodes."""
+    if table.attempts is None:
+        return np.asarray(table.successes @ at.log_odds.T + at.log_wrong @ table.trials)
+    return np.asarray(table.successes @ at.log_odds.T + table.attempts @ at.log_wrong.T)
+
+
 def item_alone(table: Table, joint: Floats, at: Curves, item: int) -> ItemAlone:
     """The likelihood of `item`, from the log-likelihoods `joint` `[R, Q]` of all answers and all items' curves."""
     right = table.successes[:, item]

@@ -116,7 +116,7 @@ def _given_asymptotes(table: Table, problem: Problem, found: Estimate, covarianc
     if found.population is not None:
         return fitted, []
     given = with_asymptotes_held(fitted)
-    return given, profiles(fitted, given.fixed, np.sqrt(np.einsum("ikk->ki", covariance)))
+    return given, profiles(fitted, given, np.sqrt(np.einsum("ikk->ki", covariance)))
 
 
 def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> list[str]:
