@@ -2,9 +2,10 @@
 
 The likelihood of an asymptote is far from normal in its logit: it ends at a bound (c at 0, delta at 1), where many
 estimates lie or which many reach. Along the profile the asymptote is held at values on both sides of its estimate, and
-all else maximised anew: the item's own coordinates exactly, what other items and abilities change with them to first
-order of their gradient (a step of the observed information, whose gain counts). An asymptote that all items share takes
-the whole table along. The profile of delta is that given the item's c, whose own path moves delta.
+all else maximised anew: the item's own coordinates, and to first order of their gradient other items and abilities (one
+step of the observed information, whose gain, taken near the 95 % limit, is the same share of the fall elsewhere). An
+asymptote that all items share takes the whole table along. The profile of delta is that given the item's c, whose own
+path moves delta.
 
 A value is outside the one-sided limit of level p when the signed root of twice the fall of the log-likelihood exceeds
 the standard normal quantile of p. With the estimate at the bound that is cautious: the fall from the maximum at the
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.fitting.coordinates import Curves, curves, gradient_and_information
+from irt.fitting.coordinates import curves, gradient_and_information
 from irt.fitting.em import EDGE, RUNAWAY, State, Table, chunks, evaluate, shortened, within
 from irt.fitting.item_alone import ItemAlone, item_alone, log_likelihoods
 from irt.fitting.observed_information import Curvature, observe
@@ -35,6 +36,8 @@ FAR = 7.0
 """Logit beyond which an asymptote is at its bound."""
 AT_BOUND, CLOSEST = 1.0 / (1.0 + np.exp(FAR)), 1.0 / (1.0 + np.exp(EDGE))
 """Distances from it at and beyond which an asymptote is at its bound."""
+TYPICAL, MOST_GAINED = 1.645, 0.5
+"""Signed root near which the rest's answer is taken, and the largest share of a fall it may take back."""
 STEPS, NEGLIGIBLE = 20, 0.01
 """Steps with all items at most, and the gain in log-likelihood that ends them, 1/100 of a signed root."""
 
@@ -90,34 +93,47 @@ def profiles(fitted: Fitted, given: Fitted, errors: Floats) -> list[Path]:
 def _own_path(fitted: Fitted, given: Fitted, alone: ItemAlone, error: float, row: int, item: int) -> Path:
     start, free = fitted.state.x[:, item], ~fitted.fixed[:, item]
     free[2 : row + 1] = False
-    at, full_step = curves(fitted.state.x, fitted.nodes), _step_given(fitted, row, item)
-    first, side = alone.seen(start), _side(start[row], row)
-    before = [weights for _, weights in alone.posteriors(start)]
+    brief, side = alone.merged(), _side(start[row], row)
+    first = brief.seen(start)
 
-    def knot(away: float, last: Knot) -> Knot:
-        y = last.x[:, 0].copy()
+    def knot(away: float, before: list[Knot]) -> Knot:
+        y = _continued(before, away)[:, 0]
         y[row] = side * np.log((1 - away) / away)
-        y, seen = alone.maximum(y, free)
-        pull, ability = _pulled(fitted, at, alone, before, y)
-        pull[:, item] = 0.0
-        fall = first.value - seen.value - 0.5 * float(np.sum(full_step(pull) * pull))
-        # Other items' asymptotes are drawn along paths of their own: the rest moves given these.
-        others = np.where(given.fixed, 0.0, given.curvature.solve(np.where(given.fixed, 0.0, pull)))
-        others[:, item] = 0.0
-        ability += given.ability_slopes.reshape(len(ability), -1) @ others.ravel()
-        return Knot(away, fall, y[:, None], _root(seen.information, _loose(y, free)), others, ability)
+        y, seen = brief.maximum(y, free)
+        root = _root(seen.information, _loose(y, free))
+        return Knot(away, first.value - seen.value, y[:, None], root, nothing, still)
 
     nothing, still = np.zeros_like(fitted.state.x), np.zeros(len(fitted.table.counts))
     begin = Knot(_away(start[row], side), 0.0, start[:, None], _root(first.information, free), nothing, still)
-    return _traced(row, np.array([item]), begin, _first(begin, error, fitted.state.gradient[row, item]), knot)
+    inward, outward = _traced(begin, _first(begin, error, fitted.state.gradient[row, item]), knot)
+    at = min(range(1, len(outward)), key=lambda m: abs(outward[m].root - TYPICAL))
+    gain, others, ability = _answered(fitted, given, alone, outward[at].x[:, 0], row, item)
+    kept = 1.0 - min(gain / max(outward[at].fall, 1e-9), MOST_GAINED)
+    inward, outward = ([each._replace(fall=kept * each.fall) for each in side] for side in (inward, outward))
+    outward[at] = outward[at]._replace(others=others, ability=ability)
+    return path_of(row, np.array([item]), inward, outward, at)
 
 
-def _pulled(fitted: Fitted, at: Curves, alone: ItemAlone, before: list[Floats], y: Floats) -> tuple[Floats, Floats]:
-    """The gradient `[K, I]` and the moves of expected abilities `[R]` that an item causes when it moves to `y`."""
+def _answered(
+    fitted: Fitted, given: Fitted, alone: ItemAlone, y: Floats, row: int, item: int
+) -> tuple[float, Floats, Floats]:
+    """What the rest answers when an item moves to `y`: the gain, other items' moves, and expected abilities' moves."""
+    pull, ability = _pulled(fitted, alone, fitted.state.x[:, item], y)
+    pull[:, item] = 0.0
+    gain = 0.5 * float(np.sum(_step_given(fitted, row, item)(pull) * pull))
+    # Other items' asymptotes are drawn along paths of their own: the rest moves given these.
+    others = np.where(given.fixed, 0.0, given.curvature.solve(np.where(given.fixed, 0.0, pull)))
+    others[:, item] = 0.0
+    ability += given.ability_slopes.reshape(len(ability), -1) @ others.ravel()
+    return gain, others, ability
+
+
+def _pulled(fitted: Fitted, alone: ItemAlone, start: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The gradient `[K, I]` and the moves of expected abilities `[R]` that the item's way from `start` to `y` causes."""
     table, nodes = fitted.table, fitted.nodes
     right, ability = np.zeros((len(nodes), fitted.state.x.shape[1])), np.zeros(len(table.counts))
     asked = np.zeros_like(right)
-    for (group, now), then in zip(alone.posteriors(y), before, strict=True):
+    for (group, then), (_, now) in zip(alone.posteriors(start), alone.posteriors(y), strict=True):
         change = now - then
         ability[group.rows] = change @ nodes
         change *= group.counts[:, None]
@@ -125,7 +141,7 @@ def _pulled(fitted: Fitted, at: Curves, alone: ItemAlone, before: list[Floats], 
             rows, more = group.rows[part], change[part].T
             right += more @ table.successes[rows]
             asked += np.outer(more.sum(axis=1), table.trials) if table.attempts is None else more @ table.attempts[rows]
-    return gradient_and_information(at, right, asked)[0], ability
+    return gradient_and_information(curves(fitted.state.x, nodes), right, asked)[0], ability
 
 
 def _step_given(fitted: Fitted, row: int, item: int) -> Callable[[Floats], Floats]:
@@ -149,15 +165,17 @@ def _common_path(fitted: Fitted, error: float, row: int) -> Path:
     table, state = fitted.table, fitted.state
     side = _side(state.x[row, 0], row)
 
-    def knot(away: float, last: Knot) -> Knot:
-        x = last.x.copy()
+    def knot(away: float, before: list[Knot]) -> Knot:
+        x = _continued(before, away)
         x[row] = side * np.log((1 - away) / away)
         top = _highest(fitted, x)
         return Knot(away, state.value - top.value, top.x, identity, nothing, top.mean - state.mean)
 
     nothing, identity = np.zeros_like(state.x), np.eye(len(state.x))
     begin = Knot(_away(state.x[row, 0], side), 0.0, state.x, identity, nothing, np.zeros(len(table.counts)))
-    return _traced(row, np.arange(state.x.shape[1]), begin, _first(begin, error, state.gradient[row].sum()), knot)
+    inward, outward = _traced(begin, _first(begin, error, state.gradient[row].sum()), knot)
+    at = min(range(1, len(outward)), key=lambda m: abs(outward[m].root - TYPICAL))
+    return path_of(row, np.arange(state.x.shape[1]), inward, outward, at)
 
 
 def _highest(fitted: Fitted, x: Floats) -> State:
@@ -183,14 +201,21 @@ def _stepped(fitted: Fitted, state: State) -> tuple[State, float]:
     return state, 0.0
 
 
-def _traced(
-    row: int, items: NDArray[np.int64], begin: Knot, length: float, knot: Callable[[float, Knot], Knot]
-) -> Path:
-    """The path from the maximum `begin` to the bound and away from it; `length` is that of the first step."""
+def _traced(begin: Knot, length: float, knot: Callable[[float, list[Knot]], Knot]) -> tuple[list[Knot], list[Knot]]:
+    """Knots from the maximum `begin` to the bound, and away from it; `length` is that of the first step."""
     if begin.away <= AT_BOUND:
         begin = begin._replace(away=0.0)
-        return path_of(row, items, [begin], _outward(begin, length, knot))
-    return path_of(row, items, _inward(begin, length, knot), _outward(begin, length, knot))
+        return [begin], _outward(begin, length, knot)
+    return _inward(begin, length, knot), _outward(begin, length, knot)
+
+
+def _continued(before: list[Knot], away: float) -> Floats:
+    """Where the last two knots point to: coordinates `[K, J]` to start the next one from."""
+    if len(before) < 3:
+        return before[-1].x.copy()
+    last, earlier = before[-1], before[-2]
+    ahead = (away - last.away) / (last.away - earlier.away)
+    return np.asarray(last.x + ahead * (last.x - earlier.x))
 
 
 def _first(begin: Knot, error: float, gradient: float) -> float:
@@ -200,24 +225,24 @@ def _first(begin: Knot, error: float, gradient: float) -> float:
     return float(min(0.5 * APART**2 * begin.away / max(abs(gradient), 1e-12), FIRST))
 
 
-def _inward(begin: Knot, length: float, knot: Callable[[float, Knot], Knot]) -> list[Knot]:
+def _inward(begin: Knot, length: float, knot: Callable[[float, list[Knot]], Knot]) -> list[Knot]:
     """Knots from `begin` towards the bound; the last one is at it, unless the fall is too great before."""
     knots, length = [begin], min(length, 0.5 * begin.away)
     while len(knots) < MOST and knots[-1].root < FARTHEST and knots[-1].away > 0.0:
         last = knots[-1]
         there = last.away <= length + AT_BOUND
-        new = knot(CLOSEST if there else last.away - length, last)
+        new = knot(CLOSEST if there else last.away - length, knots)
         length = _next(last, new)
         knots.append(new._replace(away=0.0) if there else new)
     return knots
 
 
-def _outward(begin: Knot, length: float, knot: Callable[[float, Knot], Knot]) -> list[Knot]:
+def _outward(begin: Knot, length: float, knot: Callable[[float, list[Knot]], Knot]) -> list[Knot]:
     """Knots from `begin` away from the bound."""
     knots = [begin]
     while len(knots) < MOST and knots[-1].root < FARTHEST:
         last = knots[-1]
-        new = knot(last.away + min(length, LONGEST * (1 - last.away)), last)
+        new = knot(last.away + min(length, LONGEST * (1 - last.away)), knots)
         length = _next(last, new)
         knots.append(new)
     return knots

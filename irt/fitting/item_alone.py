@@ -21,6 +21,9 @@ from irt.responses import Floats
 STEPS, NEGLIGIBLE = 30, 1e-4
 """Newton steps at most, and the gain in log-likelihood at which they end."""
 
+BINS = 128
+"""Rows that stand for all who gave the same answer to an item."""
+
 Mask = NDArray[np.bool_]
 
 
@@ -48,6 +51,10 @@ class ItemAlone:
 
     nodes: Floats
     groups: tuple[Group, ...]
+
+    def merged(self) -> ItemAlone:
+        """The same with rows of nearly equal posteriors as one: `BINS` neighbours in expected ability at most."""
+        return ItemAlone(self.nodes, tuple(_merged(group, self.nodes) for group in self.groups))
 
     def seen(self, y: Floats) -> Seen:
         """Value and derivatives at `y`."""
@@ -111,6 +118,16 @@ def item_alone(table: Table, joint: Floats, at: Curves, item: int) -> ItemAlone:
         others = joint[rows] - (k * at.log_odds[:, item] + n * at.log_wrong[:, item])
         groups.append(Group(float(k), float(n), rows, table.counts[rows], weigh(others, at.nodes).weights))
     return ItemAlone(at.nodes, tuple(groups))
+
+
+def _merged(group: Group, nodes: Floats) -> Group:
+    if len(group.rows) <= BINS:
+        return group
+    order = np.argsort(group.weights @ nodes)
+    starts = np.linspace(0, len(order), BINS, endpoint=False).astype(np.int64)
+    counts = np.add.reduceat(group.counts[order], starts)
+    sums = np.add.reduceat((group.counts[:, None] * group.weights)[order], starts, axis=0)
+    return Group(group.right, group.asked, group.rows[order[starts]], counts, sums / counts[:, None])
 
 
 def _chance(at: Curves, group: Group) -> tuple[Floats, Floats]:

@@ -13,8 +13,9 @@ means and spreads are estimated along (`irt.fitting.spreads`, empirical Bayes). 
 a posteriori, of log slopes and of difficulties; asymptotes, abilities and the log-likelihood are those at the mode.
 Slopes are positive there unless the answers clearly say otherwise.
 
-An asymptote whose maximum lies at 0 (or 1) stays there; the errors of the rest are given that, and its own interval is
-one-sided, from the slope of the likelihood at the bound.
+An asymptote whose maximum lies at 0 (or 1) stays there, and the standard errors of the rest are given that. Asymptotes
+without priors are drawn along their profile likelihoods, up to their bounds, and the rest with them
+(`irt.fitting.bounded`): intervals take no asymptote as known.
 """
 
 from __future__ import annotations
@@ -58,12 +59,12 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     items, errors = to_items(state.x if means is None else means), item_errors(state.x, covariance)
     if means is not None:
         errors = errors._replace(a=errors.a * items.a / state.x[0])
-    bounded = np.isin(np.arange(fixed.shape[1]), [item for path in paths for item in path.items])
+    by_path = np.isin(np.arange(fixed.shape[1]), [item for path in paths for item in path.items])
     rows = {"theta": state.mean[table.row_of]}
     spread = {"theta": state.sd[table.row_of]}
     for name, point, error in zip("abcd", items, errors, strict=True):
         rows[name] = point
-        own = bounded if name in "cd" else np.zeros_like(bounded)
+        own = by_path if name in "cd" else np.zeros_like(by_path)
         spread[name] = np.where(own, draws[name].std(axis=0), error)
     return Outcome(
         draws=draws,
@@ -145,8 +146,8 @@ def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> 
         at_bound = np.flatnonzero(found.fixed[row]) if row < len(found.fixed) else np.zeros(0, dtype=np.int64)
         if len(at_bound):
             notes.append(
-                f"{word} is estimated as {value} for {_listed(problem, at_bound)}: its interval is one-sided and the "
-                "errors of these items' other parameters take it as known."
+                f"{word} is estimated as {value} for {_listed(problem, at_bound)}: its interval is one-sided. The "
+                "standard errors of these items' other parameters take it as known, their intervals do not."
             )
     if found.population is not None and not found.population.settled:
         notes.append("Not converged: the spreads of the items' priors did not settle; use method 'map' or 'nuts'.")

@@ -20,8 +20,6 @@ from irt.responses import Floats
 
 LEAST = 1e-3
 """Least change of the signed root from knot to knot."""
-TYPICAL = 1.645
-"""Signed root near which the moves of other items and of abilities are taken."""
 NOTHING = 1e-12
 """Distance from its bound of an asymptote that is at it."""
 
@@ -77,8 +75,11 @@ class Path(NamedTuple):
         return np.asarray(PchipInterpolator(self.roots, values)(roots))
 
 
-def path_of(row: int, items: NDArray[np.int64], inward: list[Knot], outward: list[Knot]) -> Path:
-    """The path through knots from the maximum to the bound and from it away; both lists begin with the maximum."""
+def path_of(row: int, items: NDArray[np.int64], inward: list[Knot], outward: list[Knot], typical: int) -> Path:
+    """The path through knots from the maximum to the bound and from it away; both lists begin with the maximum.
+
+    What the rest does is that of the `typical` knot away from the bound.
+    """
     roots = np.concatenate([-_risen(inward)[:0:-1], _risen(outward)])
     knots = [*inward[:0:-1], *outward]
     middle = len(inward) - 1
@@ -86,8 +87,8 @@ def path_of(row: int, items: NDArray[np.int64], inward: list[Knot], outward: lis
     falling, rising = np.flatnonzero(np.diff(roots[: middle + 1]) > 0) + 1, np.flatnonzero(np.diff(roots[middle:]) > 0)
     kept = np.unique(np.concatenate([[0], falling, rising + middle, [len(knots) - 1]]))
     top, chosen = outward[0], [knots[m] for m in kept]
-    typical = min(outward[1:], key=lambda each: abs(each.root - TYPICAL))
-    unit, narrow = max(typical.root, LEAST), np.linalg.pinv(top.spread)
+    rest, narrow = outward[typical], np.linalg.pinv(top.spread)
+    unit = max(rest.root, LEAST)
     x = np.stack([each.x for each in chosen])
     return Path(
         row,
@@ -99,8 +100,8 @@ def path_of(row: int, items: NDArray[np.int64], inward: list[Knot], outward: lis
         np.log(np.maximum(np.abs(x[:, 0]), SMALLEST) / np.maximum(np.abs(top.x[0]), SMALLEST)),
         x - top.x,
         np.stack([each.spread @ narrow for each in chosen]),
-        typical.others / unit,
-        typical.ability / unit,
+        rest.others / unit,
+        rest.ability / unit,
     )
 
 
@@ -109,8 +110,7 @@ def followed(paths: list[Path], x: Floats, covariance: Floats, shift: Floats, ro
 
     `shift` `[D, K, I]` are moves given these asymptotes, from Normal(0, covariance); `covariance` is `[I, K, K]`.
     """
-    for path, root in zip(paths, roots, strict=True):
-        shift += np.multiply.outer(root, path.others)
+    shift += np.tensordot(roots, np.stack([path.others for path in paths]), axes=(0, 0))
     drawn = signed_draws(x, covariance, shift)
     for items in sorted({tuple(path.items) for path in paths}):
         where = list(items)
