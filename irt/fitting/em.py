@@ -40,6 +40,8 @@ FLATTEST = np.array([1e-6, 1e-6, 0.02, 0.02])
 """Least information per coordinate a step assumes: an asymptote at its bound has next to none."""
 EDGE = 11.0
 """Logits of asymptotes stay within this bound: c below 2e-5 is 0 to the likelihood."""
+FAR = 7.0
+"""Logit beyond which an asymptote without prior is at its bound."""
 RUNAWAY = 12.0
 """A slope beyond this is on its way to infinity."""
 

@@ -15,7 +15,7 @@ Slopes are positive there unless the answers clearly say otherwise.
 
 An asymptote whose maximum lies at 0 (or 1) stays there, and the standard errors of the rest are given that. Asymptotes
 without priors are drawn along their profile likelihoods, up to their bounds, and the rest with them
-(`irt.fitting.bounded`): intervals take no asymptote as known.
+(`irt.fitting.asymptote_profiles`): intervals take no asymptote as known.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.fitting.bounded import Fitted, profiles, with_asymptotes_held
+from irt.fitting.asymptote_paths import Path
+from irt.fitting.asymptote_profiles import Fitted, profiles, with_asymptotes_held
 from irt.fitting.coordinates import SHARED, item_errors, to_items
 from irt.fitting.em import Table, compress
 from irt.fitting.maximum import Estimate, constant, estimate, estimate_population
 from irt.fitting.observed_information import Curvature
 from irt.fitting.outcome import Outcome, Progress, Settings
-from irt.fitting.paths import Path
 from irt.fitting.plausible import draw
 from irt.model import Problem
 from irt.responses import Floats

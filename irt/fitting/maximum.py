@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.fitting.bounded import FAR
 from irt.fitting.coordinates import SHARED
-from irt.fitting.em import Climb, State, Table, climb, evaluate, held
+from irt.fitting.em import FAR, Climb, State, Table, climb, evaluate, held
 from irt.fitting.observed_information import Curvature, Widened, observe
 from irt.fitting.outcome import Progress
 from irt.fitting.penalty import Prior, penalty_of

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from irt.fitting.bounded import Fitted
+from irt.fitting.asymptote_paths import Path, followed
+from irt.fitting.asymptote_profiles import Fitted
 from irt.fitting.coordinates import normal_draws, signed_draws, to_items
 from irt.fitting.em import Table, chunks
-from irt.fitting.paths import Path, followed
 from irt.quadrature import posterior
 from irt.responses import Floats
 

@@ -8,13 +8,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import irt
-from irt.fitting.bounded import Fitted, profiles, with_asymptotes_held
+from irt.fitting.asymptote_paths import Knot, Path, path_of
+from irt.fitting.asymptote_profiles import Fitted, profiles, with_asymptotes_held
 from irt.fitting.coordinates import SHARED, curves
 from irt.fitting.em import EDGE, compress, evaluate
 from irt.fitting.item_alone import item_alone, log_likelihoods
 from irt.fitting.maximum import estimate
 from irt.fitting.observed_information import observe
-from irt.fitting.paths import Knot, Path, path_of
 from irt.fitting.penalty import Penalty
 from irt.quadrature import log_weights
 from irt.responses import Floats
@@ -167,6 +167,7 @@ def test_intervals_of_items_with_guessing_estimated_as_0_hold_the_truth() -> Non
         bounded = fit.parameters.c < 1e-3
         table, share = fit.items[bounded], sim.data.scores.mean(axis=0)[bounded]
         assert np.all(table["c_high"] < share)
+        assert np.all(np.isfinite(fit.information([-2.0, 0.0, 2.0]).total))
         held.extend(table["c_high"] >= 0.2)
         for name in "ab":
             truth = getattr(sim.truth, name)[bounded]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from irt.fitting.coordinates import signed_draws
+from irt.fitting.em import RUNAWAY
 from irt.fitting.penalty import SMALLEST
 from irt.responses import Floats
 
@@ -120,6 +121,8 @@ def followed(paths: list[Path], x: Floats, covariance: Floats, shift: Floats, ro
             if tuple(path.items) == items:
                 _move(centre, path, root)
                 wide = path.at(path.widening, root) @ wide
+        steepest = np.maximum(np.abs(x[0, where]), RUNAWAY)
+        centre[:, 0] = np.clip(centre[:, 0], -steepest, steepest)
         own = wide[:, None] @ covariance[where] @ wide[:, None].swapaxes(-1, -2)
         drawn[:, :, where] = signed_draws(centre, own, wide @ shift[:, :, where])
     return drawn

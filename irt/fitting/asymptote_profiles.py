@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.fitting.asymptote_paths import Knot, Path, path_of
 from irt.fitting.coordinates import curves, gradient_and_information
-from irt.fitting.em import EDGE, RUNAWAY, State, Table, chunks, evaluate, shortened, within
+from irt.fitting.em import EDGE, FAR, RUNAWAY, State, Table, chunks, evaluate, shortened, within
 from irt.fitting.item_alone import ItemAlone, item_alone, log_likelihoods
 from irt.fitting.observed_information import Curvature, observe
-from irt.fitting.paths import Knot, Path, path_of
 from irt.fitting.penalty import Prior
 from irt.responses import Floats
 
@@ -32,12 +32,12 @@ FARTHEST, APART, MOST = 3.3, 0.7, 30
 """Signed root at which a profile ends (no more than 1 in 2,000 draws lies beyond), steps of it, and knots at most."""
 LONGEST, FIRST = 0.3, 0.1
 """Longest step of an asymptote, as a share of the way to the other end, and its first step at most."""
-FAR = 7.0
-"""Logit beyond which an asymptote is at its bound."""
 AT_BOUND, CLOSEST = 1.0 / (1.0 + np.exp(FAR)), 1.0 / (1.0 + np.exp(EDGE))
 """Distances from it at and beyond which an asymptote is at its bound."""
 TYPICAL, MOST_GAINED = 1.645, 0.5
 """Signed root near which the rest's answer is taken, and the largest share of a fall it may take back."""
+WIDEST = 0.5
+"""Most a slope varies given its asymptote, as a share of it, or as much as at the maximum: some are endless."""
 STEPS, NEGLIGIBLE = 20, 0.01
 """Steps with all items at most, and the gain in log-likelihood that ends them, 1/100 of a signed root."""
 
@@ -100,11 +100,13 @@ def _own_path(fitted: Fitted, given: Fitted, alone: ItemAlone, error: float, row
         y = _continued(before, away)[:, 0]
         y[row] = side * np.log((1 - away) / away)
         y, seen = brief.maximum(y, free)
-        root = _root(seen.information, _loose(y, free))
+        root = _held_back(_root(seen.information, _loose(y, free)), widest * abs(y[0]))
         return Knot(away, first.value - seen.value, y[:, None], root, nothing, still)
 
     nothing, still = np.zeros_like(fitted.state.x), np.zeros(len(fitted.table.counts))
-    begin = Knot(_away(start[row], side), 0.0, start[:, None], _root(first.information, free), nothing, still)
+    spread = _root(first.information, free)
+    widest = max(float(np.linalg.norm(spread[0])) / abs(start[0]), WIDEST)
+    begin = Knot(_away(start[row], side), 0.0, start[:, None], spread, nothing, still)
     inward, outward = _traced(begin, _first(begin, error, fitted.state.gradient[row, item]), knot)
     at = min(range(1, len(outward)), key=lambda m: abs(outward[m].root - TYPICAL))
     gain, others, ability = _answered(fitted, given, alone, outward[at].x[:, 0], row, item)
@@ -129,7 +131,7 @@ def _answered(
 
 
 def _pulled(fitted: Fitted, alone: ItemAlone, start: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The gradient `[K, I]` and the moves of expected abilities `[R]` that the item's way from `start` to `y` causes."""
+    """The gradient `[K, I]` and the moves of expected abilities `[R]` that an item's way from `start` to `y` makes."""
     table, nodes = fitted.table, fitted.nodes
     right, ability = np.zeros((len(nodes), fitted.state.x.shape[1])), np.zeros(len(table.counts))
     asked = np.zeros_like(right)
@@ -261,6 +263,15 @@ def _side(logit: float, row: int) -> float:
 def _away(logit: float, side: float) -> float:
     """Distance from the bound at this logit; close to it also the derivative of the asymptote by the logit."""
     return float(1.0 / (1.0 + np.exp(side * logit)))
+
+
+def _held_back(root: Floats, most: float) -> Floats:
+    """The root with a slope that varies no more than `most`, and what follows the slope as much less."""
+    size = float(np.linalg.norm(root[0]))
+    if size <= most:
+        return root
+    along = root @ root[0] / size**2  # regression on the slope
+    return np.asarray(root - np.outer((1 - most / size) * along, root[0]))
 
 
 def _loose(y: Floats, free: Mask) -> Mask:
