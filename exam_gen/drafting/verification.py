@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -122,21 +122,30 @@ class LikelihoodVerifier:
         good = [case for case in trusted if _holds(opened[case], lambda one: supported(one, self._limits))]
         alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
         found = {case: self._verdict(case, judged.get(case), opened.get(case), alone.get(case)) for case in cases}
-        return [self._cleared(case, found[case]) for case in cases]
+        found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
+        return [found[case] for case in cases]
 
-    def _cleared(self, case: Case, verdict: Verdict) -> Verdict:
-        """The verdict without the wrong answers that are judged nearly as correct as the key."""
-        if verdict.reason is not None or not case.loose:
-            return verdict
-        verdict = replace(verdict, options=verdict.options[:_MOST_RIVALS])
+    def _cleared(self, found: Mapping[Case, Verdict]) -> dict[Case, Verdict]:
+        """The verdicts without the wrong answers that are judged nearly as correct as the key."""
+        asked = {
+            case: ([] if one.judgment is not None else [case.key]) + [o.text for o in one.options[:_MOST_RIVALS]]
+            for case, one in found.items()
+        }
+        requests = [_judging(case, text) for case, texts in asked.items() for text in texts]
+        answers = iter(self.model.all_log_likelihoods(requests))
+        judged = {case: [next(answers) for _ in texts] for case, texts in asked.items()}
+        return {case: self._without_rivals(found[case], each) for case, each in judged.items()}
+
+    def _without_rivals(self, verdict: Verdict, judged: Sequence[Likelihoods | NoReply]) -> Verdict:
+        """One verdict, given the judgments of its wrong answers, and first that of its key where it is not known."""
         leads = [] if verdict.judgment is None else [verdict.judgment]
-        texts = [*([] if leads else [case.key]), *(option.text for option in verdict.options)]
-        for one in self.model.all_log_likelihoods([_judging(case, text) for text in texts]):
+        for one in judged:
             if isinstance(one, NoReply):
                 return Verdict(f"no reply: {one.reason}")
             leads.append(_lead(one))
         limit = leads[0] * self._limits.rival
-        options = tuple(o for o, lead in zip(verdict.options, leads[1:], strict=True) if lead <= limit)
+        asked = verdict.options[:_MOST_RIVALS]
+        options = tuple(o for o, lead in zip(asked, leads[1:], strict=True) if lead <= limit)
         reason = DOUBTED if leads[0] <= 0 else AMBIGUOUS if len(options) < 3 else None
         return replace(verdict, reason=reason, options=options, judgment=round(leads[0], 4))
 
