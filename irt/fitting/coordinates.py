@@ -80,17 +80,18 @@ def to_items(x: Floats) -> ItemParameters:
 def signed_draws(x: Floats, covariance: Floats, shift: Floats) -> Floats:
     """Coordinates `[D, K, I]`, slope and intercept first, around `x` `[K, I]` whose slopes keep their signs.
 
-    `shift` `[D, K, I]` are moves from Normal(0, covariance), `covariance` `[I, K, K]` within each item. To first order
+    `shift` `[D, K, I]` are moves from Normal(0, covariance), `covariance` `[I, K, K]` within each item; both `x` and
+    `covariance` may differ by draw. To first order
     these are the draws `x + shift`: `log |slope|` is moved by `asinh(u)` in place of `u`, the move of the slope over
     its size. A slope that the answers hardly tell from 0 thus has draws of both orders of magnitude, and both the slope
     and its inverse, of which difficulties are made, keep tails as thin as a normal distribution's. Intercepts follow
     the slopes drawn by their regression on them: the curve keeps its height where the answers fix it.
     """
-    slope = np.where(np.abs(x[0]) < 1e-8, 1e-8, x[0])
+    slope = np.where(np.abs(x[..., 0, :]) < 1e-8, 1e-8, x[..., 0, :])
     drawn = x + shift
     drawn[:, 0] = slope * np.exp(np.arcsinh(shift[:, 0] / slope))
     excess = drawn[:, 0] - slope - shift[:, 0]
-    drawn[:, 1] += covariance[:, 0, 1] / np.maximum(covariance[:, 0, 0], 1e-300) * excess
+    drawn[:, 1] += covariance[..., 0, 1] / np.maximum(covariance[..., 0, 0], 1e-300) * excess
     return np.asarray(drawn)
 
 

@@ -40,6 +40,8 @@ FLATTEST = np.array([1e-6, 1e-6, 0.02, 0.02])
 """Least information per coordinate a step assumes: an asymptote at its bound has next to none."""
 EDGE = 11.0
 """Logits of asymptotes stay within this bound: c below 2e-5 is 0 to the likelihood."""
+FAR = 7.0
+"""Logit beyond which an asymptote without prior is at its bound."""
 RUNAWAY = 12.0
 """A slope beyond this is on its way to infinity."""
 
@@ -219,13 +221,13 @@ def nodes_of(table: Table, x: Floats, state: State | None = None, current: Float
 
 def _expansion(table: Table, state: State, nodes: Floats, shared: tuple[bool, ...], penalty: Prior) -> State | None:
     """An EM step with ability's mean and spread estimated too, then absorbed by the items; None if it does not pay."""
-    x = state.x + _shortened(state.blocks.solve(held(state)))
+    x = state.x + shortened(state.blocks.solve(held(state)))
     total = float(table.counts.sum())
     centre = float(table.counts @ state.mean) / total
     spread = float(np.sqrt(table.counts @ (state.sd**2 + (state.mean - centre) ** 2) / total))
     x[1] += centre * x[0]
     x[0] *= spread
-    new = evaluate(table, _within(x), nodes, shared, penalty)
+    new = evaluate(table, within(x), nodes, shared, penalty)
     return new if new.value > state.value else None
 
 
@@ -239,19 +241,19 @@ def _ascend(
 ) -> tuple[State, Floats]:
     """A quasi-Newton step that raises the objective, and its direction; the same state when none can be found."""
     gradient = held(state)
-    direction = _shortened(_quasi_newton(state.blocks, gradient, memory))
+    direction = shortened(_quasi_newton(state.blocks, gradient, memory))
     if np.sum(direction * gradient) <= 0.0:
         memory.clear()
-        direction = _shortened(state.blocks.solve(gradient))
+        direction = shortened(state.blocks.solve(gradient))
     length = 1.0
     for attempt in range(12):
-        new = evaluate(table, _within(state.x + length * direction), nodes, shared, penalty)
+        new = evaluate(table, within(state.x + length * direction), nodes, shared, penalty)
         if new.value > state.value:
             break
         length *= 0.3
         if attempt == 2 and memory:
             memory.clear()
-            direction, length = _shortened(state.blocks.solve(gradient)), 1.0
+            direction, length = shortened(state.blocks.solve(gradient)), 1.0
     else:
         return state, direction
     moved, bent = new.x - state.x, state.gradient - new.gradient
@@ -272,7 +274,7 @@ def _quasi_newton(blocks: Blocks, gradient: Floats, memory: deque[tuple[Floats, 
     return step
 
 
-def _shortened(step: Floats) -> Floats:
+def shortened(step: Floats) -> Floats:
     """The step with no item moving farther than `LONGEST_STEP`; a shared row keeps one value."""
     limit = LONGEST_STEP[: len(step), None]
     shrink = np.minimum(1.0, 1.0 / np.maximum(np.max(np.abs(step) / limit, axis=0), 1e-300))
@@ -281,6 +283,7 @@ def _shortened(step: Floats) -> Floats:
     return np.asarray(step * shrink)
 
 
-def _within(x: Floats) -> Floats:
+def within(x: Floats) -> Floats:
+    """The coordinates, their asymptotes put back (in place) inside `EDGE`."""
     x[2:] = np.clip(x[2:], -EDGE, EDGE)
     return x

@@ -13,8 +13,9 @@ means and spreads are estimated along (`irt.fitting.spreads`, empirical Bayes). 
 a posteriori, of log slopes and of difficulties; asymptotes, abilities and the log-likelihood are those at the mode.
 Slopes are positive there unless the answers clearly say otherwise.
 
-An asymptote whose maximum lies at 0 (or 1) stays there; the errors of the rest are given that, and its own interval is
-one-sided, from the slope of the likelihood at the bound.
+An asymptote whose maximum lies at 0 (or 1) stays there, and the standard errors of the rest are given that. Asymptotes
+without priors are drawn along their profile likelihoods, up to their bounds, and the rest with them
+(`irt.fitting.asymptote_profiles`): intervals take no asymptote as known.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.fitting.asymptote_paths import Path
+from irt.fitting.asymptote_profiles import Fitted, profiles, with_asymptotes_held
 from irt.fitting.coordinates import SHARED, item_errors, to_items
-from irt.fitting.em import compress
+from irt.fitting.em import Table, compress
 from irt.fitting.maximum import Estimate, constant, estimate, estimate_population
+from irt.fitting.observed_information import Curvature
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.fitting.plausible import draw
 from irt.model import Problem
@@ -47,17 +51,21 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS
     whole = settings.given_priors or few
     found = estimate_population(table, problem, progress) if whole else estimate(table, problem, progress)
-    state, nodes, fixed = found.climb.state, found.climb.nodes, found.fixed
-    covariance, means = _freed(found), _means(found)
-    draws = draw(table, state, nodes, found.curvature, covariance, found.ability_slopes, fixed, settings.seed, means)
+    state, fixed = found.climb.state, found.fixed
+    covariance, means = _freed(found.curvature, fixed), _means(found)
+    given, paths = _given_asymptotes(table, problem, found, covariance)
+    rest = covariance if given.curvature is found.curvature else _freed(given.curvature, given.fixed)
+    draws = draw(given, rest, paths, settings.seed, means)
     items, errors = to_items(state.x if means is None else means), item_errors(state.x, covariance)
     if means is not None:
         errors = errors._replace(a=errors.a * items.a / state.x[0])
+    by_path = np.isin(np.arange(fixed.shape[1]), [item for path in paths for item in path.items])
     rows = {"theta": state.mean[table.row_of]}
     spread = {"theta": state.sd[table.row_of]}
     for name, point, error in zip("abcd", items, errors, strict=True):
         rows[name] = point
-        spread[name] = np.where(_bounded(found, name), draws[name].std(axis=0), error)
+        own = by_path if name in "cd" else np.zeros_like(by_path)
+        spread[name] = np.where(own, draws[name].std(axis=0), error)
     return Outcome(
         draws=draws,
         point=rows,
@@ -96,16 +104,20 @@ def _diagnostics(problem: Problem, found: Estimate) -> dict[str, float | int | s
     return said if found.population is None else {**said, **found.population.reported()}
 
 
-def _freed(found: Estimate) -> Floats:
-    """Covariance `[I, K, K]` with nothing for coordinates at a bound."""
-    free = 1.0 - found.fixed.T
-    return np.asarray(found.curvature.covariance * free[:, :, None] * free[:, None, :])
+def _freed(curvature: Curvature, fixed: Mask) -> Floats:
+    """Covariance `[I, K, K]` with nothing for coordinates that are `fixed` `[K, I]`."""
+    free = 1.0 - fixed.T
+    return np.asarray(curvature.covariance * free[:, :, None] * free[:, None, :])
 
 
-def _bounded(found: Estimate, name: str) -> Mask:
-    """Items whose asymptote `c` or `d` is at its bound."""
-    row = {"c": 2, "d": 3}.get(name, len(found.fixed))
-    return found.fixed[row] if row < len(found.fixed) else np.zeros(found.fixed.shape[1], dtype=np.bool_)
+def _given_asymptotes(table: Table, problem: Problem, found: Estimate, covariance: Floats) -> tuple[Fitted, list[Path]]:
+    """The maximum and its surroundings given the asymptotes that the answers alone tell, and the paths of these."""
+    top, shared, slopes = found.climb, SHARED[problem.model], found.ability_slopes
+    fitted = Fitted(table, top.state, top.nodes, shared, found.penalty, found.curvature, slopes, found.fixed)
+    if found.population is not None:
+        return fitted, []
+    given = with_asymptotes_held(fitted)
+    return given, profiles(fitted, given, np.sqrt(np.einsum("ikk->ki", covariance)))
 
 
 def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> list[str]:
@@ -134,8 +146,8 @@ def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> 
         at_bound = np.flatnonzero(found.fixed[row]) if row < len(found.fixed) else np.zeros(0, dtype=np.int64)
         if len(at_bound):
             notes.append(
-                f"{word} is estimated as {value} for {_listed(problem, at_bound)}: its interval is one-sided and the "
-                "errors of these items' other parameters take it as known."
+                f"{word} is estimated as {value} for {_listed(problem, at_bound)}: its interval is one-sided. The "
+                "standard errors of these items' other parameters take it as known, their intervals do not."
             )
     if found.population is not None and not found.population.settled:
         notes.append("Not converged: the spreads of the items' priors did not settle; use method 'map' or 'nuts'.")

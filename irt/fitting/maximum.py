@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt.fitting.coordinates import SHARED
-from irt.fitting.em import Climb, State, Table, climb, evaluate, held
+from irt.fitting.em import FAR, Climb, State, Table, climb, evaluate, held
 from irt.fitting.observed_information import Curvature, Widened, observe
 from irt.fitting.outcome import Progress
 from irt.fitting.penalty import Prior, penalty_of
@@ -21,7 +21,6 @@ ALL_AT_ONCE, RESCUES = 8, 11
 """Climbs after which every item gets priors, and climbs in all."""
 POLISH = 6
 STEEP = 8.0
-AT_BOUND = 7.0
 CLEAR, LEAST_SLOPE = 3.0, 0.3
 """Errors by which a negative association is clear, and the least slope items of a population start from, as a share of
 the median."""
@@ -42,6 +41,7 @@ class Estimate(NamedTuple):
     gain_left: float
     step_left: float
     rescued: Mask
+    penalty: Prior
     population: Settled | None = None
 
     @property
@@ -155,9 +155,7 @@ def _judge(
     state, nodes = top.state, top.nodes
     for _ in range(POLISH):
         fixed = np.zeros(state.x.shape, dtype=np.bool_)
-        fixed[2:] = (np.abs(state.x[2:]) > AT_BOUND) & ~np.stack([penalty.holds(row) for row in range(len(state.x))])[
-            2:
-        ]
+        fixed[2:] = (np.abs(state.x[2:]) > FAR) & ~np.stack([penalty.holds(row) for row in range(len(state.x))])[2:]
         seen = observe(table, state.x, nodes, shared, penalty, fixed.astype(np.float64))
         if seen.curvature is None:
             return None, seen.culprits
@@ -169,7 +167,7 @@ def _judge(
         length = float(np.max(np.abs(step) / np.maximum(1.0, 10 * error)))
         worst = np.argmax(np.max(np.abs(step) / (1e-12 + error), axis=0), keepdims=True)
         result = Estimate(
-            top._replace(state=state), seen.curvature, seen.ability_slopes, fixed, gain, length, rescued.copy()
+            top._replace(state=state), seen.curvature, seen.ability_slopes, fixed, gain, length, rescued.copy(), penalty
         )
         if result.converged:
             break

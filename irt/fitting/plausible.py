@@ -8,11 +8,11 @@ estimates (a normal slope would cross 0, and difficulties with it infinity); abi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from irt.fitting.asymptote_paths import Path, followed
+from irt.fitting.asymptote_profiles import Fitted
 from irt.fitting.coordinates import normal_draws, signed_draws, to_items
-from irt.fitting.em import State, Table, chunks
-from irt.fitting.observed_information import Curvature
+from irt.fitting.em import Table, chunks
 from irt.quadrature import posterior
 from irt.responses import Floats
 
@@ -23,50 +23,31 @@ CELLS = 12_000_000
 
 
 def draw(
-    table: Table,
-    state: State,
-    nodes: Floats,
-    curvature: Curvature,
-    covariance: Floats,
-    ability_slopes: Floats,
-    fixed: NDArray[np.bool_],
-    seed: int,
-    point: Floats | None = None,
+    fitted: Fitted, covariance: Floats, paths: list[Path], seed: int, point: Floats | None = None
 ) -> dict[str, Floats]:
     """Draws by name: `a b c d` `[D, I]` and `theta` `[D, S]`.
 
-    `covariance` `[I, K, K]` is that of each item's coordinates, `ability_slopes` `[R, K, I]` are derivatives of
-    expected abilities by the coordinates, `fixed` `[K, I]` marks the coordinates at a bound. Items of a population are
-    drawn around `point` `[K, I]`, normal in what has the population's prior.
+    `covariance` `[I, K, K]` is that of each item's coordinates. Those held in `fitted`, asymptotes at or near a bound,
+    are drawn along their `paths`. Items of a population are drawn around `point` `[K, I]`, normal in what has
+    the population's prior.
     """
+    table, state = fitted.table, fitted.state
     rng = np.random.default_rng(seed)
     students, items = len(table.row_of), state.x.shape[1]
     count = int(np.clip(CELLS // (4 * items + students), FEWEST_DRAWS, DRAWS))
-    shift = curvature.draw(rng, count)
-    shift[:, fixed] = 0.0
-    if point is not None:
+    shift = fitted.curvature.draw(rng, count)
+    shift[:, fitted.fixed] = 0.0
+    moved = fitted.ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
+    if paths:
+        roots = np.stack([path.drawn_roots(rng, count) for path in paths])
+        moved += np.stack([path.ability for path in paths], axis=1) @ roots
+        drawn = to_items(followed(paths, state.x, covariance, shift, roots))
+    elif point is not None:
         drawn = normal_draws(point, state.x, shift)
     else:
-        drawn = to_items(_asymptotes_at_bounds(state, fixed, signed_draws(state.x, covariance, shift), rng))
-    moved = ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
-    theta = np.ascontiguousarray(_plausible(table, state.x, nodes, moved, rng).T)
+        drawn = to_items(signed_draws(state.x, covariance, shift))
+    theta = np.ascontiguousarray(_plausible(table, state.x, fitted.nodes, moved, rng).T)
     return {"theta": theta, **dict(zip("abcd", drawn, strict=True))}
-
-
-def _asymptotes_at_bounds(state: State, fixed: NDArray[np.bool_], x: Floats, rng: np.random.Generator) -> Floats:
-    """Coordinates `[D, K, I]` with asymptotes at a bound drawn beside it.
-
-    A maximum at a bound has half its sampling distribution there (Self & Liang 1987); the other half follows the
-    likelihood's exponential fall.
-    """
-    for row, item in np.argwhere(fixed):
-        sign = np.sign(state.x[row, item])
-        near = 1.0 / (1.0 + np.exp(np.abs(state.x[row, item])))
-        rate = max(abs(state.gradient[row, item]) / near, 2.0)
-        away = -np.log1p(-rng.random(len(x)) * -np.expm1(-rate)) / rate
-        away = np.where(rng.random(len(x)) < 0.5, 1e-12, np.clip(away, 1e-12, 1 - 1e-12))
-        x[:, row, item] = sign * np.log((1 - away) / away)
-    return x
 
 
 def _plausible(table: Table, x: Floats, nodes: Floats, moved: Floats, rng: np.random.Generator) -> Floats:
