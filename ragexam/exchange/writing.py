@@ -57,7 +57,7 @@ def _export(to: str, exam: Exam, asked: Sequence[Asked], name: str, out: Path) -
         return Export(lm_eval.task_files(exam, asked, name), use)
     if to == "inspect":
         names = inspect_tasks.variants(asked)
-        use = [f"inspect eval {out}/exam.py --model MODEL -T passages={one}" for one in names]
+        use = [f"cd {out} && inspect eval exam.py --model MODEL -T passages={one}" for one in names]
         return Export(inspect_tasks.task_files(exam, asked), use)
     if to == "hf":
         return Export(hub.dataset_files(exam, name), [f"datasets.load_dataset({str(out)!r}, split='test')"])
