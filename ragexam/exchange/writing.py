@@ -29,22 +29,22 @@ FORMATS = ("lm-eval", "inspect", "hf", "csv")
 def export_exam(path: Path, to: str, out: Path, name: str = "") -> dict[str, object]:
     """Write an exam, a file or a run folder's, into a new folder `out` in one of the `FORMATS`.
 
-    Returns `to, out, name, exam` (its hash), `questions`, `passages` (the retrievers that answer sets go out for) and
-    `use` (command lines). Raises ValueError for an unknown format, a folder that holds something, an exam of which
-    answers beside it are only partly there.
+    Returns `to, out, name, exam` (its hash), `questions`, `passages` (whose passages go out), `use` (command lines) and
+    `notes` (what was left out, and why). Raises ValueError for an unknown format, a folder that holds something, and
+    answers beside the exam that are only partly there.
     """
     if to not in FORMATS:
         raise ValueError(f"--to {to}: unknown; wanted one of {', '.join(FORMATS)}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out}: is there and not empty; wanted a new folder")
     exam = with_sources(read_exam(RunFolder(path).exam if path.is_dir() else path))
-    asked = asked_beside(path, exam) if to in ("lm-eval", "inspect") else []
+    asked, notes = asked_beside(path, exam) if to in ("lm-eval", "inspect") else ([], [])
     chosen = slug(name or f"ragexam_{exam.hash[:8]}")
     export = _export(to, exam, asked, chosen, out)
     for file, text in export.files.items():
         write_text(out / file, [text])
     found = {"to": to, "out": str(out), "name": chosen, "exam": exam.hash, "questions": len(exam)}
-    return {**found, "passages": [one.name for one in asked], "use": list(export.use)}
+    return {**found, "passages": [one.name for one in asked], "use": list(export.use), "notes": notes}
 
 
 def _export(to: str, exam: Exam, asked: Sequence[Asked], name: str, out: Path) -> Export:
@@ -64,28 +64,34 @@ def _export(to: str, exam: Exam, asked: Sequence[Asked], name: str, out: Path) -
     return Export(table.table_files(exam), [])
 
 
-def asked_beside(path: Path, exam: Exam) -> list[Asked]:
-    """Closed book and oracle, then what the pipelines of the run beside an exam were asked, where there is one."""
+def asked_beside(path: Path, exam: Exam) -> tuple[list[Asked], list[str]]:
+    """Closed book and oracle, then what the pipelines of the run beside an exam were asked; what was left out."""
     folder = RunFolder(path if path.is_dir() else path.parent)
     sourced = all(question.context for question in exam.questions)
     chunks = read_chunks(folder.chunks) if folder.chunks.exists() else contexts(exam) if sourced else []
-    asked = {one.name: one for one in floor_and_ceiling(exam, chunks)}
+    asked, notes = {one.name: one for one in floor_and_ceiling(exam, chunks)}, []
+    if len(asked) < 2:
+        notes.append("oracle is left out: not every question's source is known")
     if folder.answers.exists():
         pool = read_exam(folder.shots).questions if folder.shots.exists() else ()
         with AnswerStore(folder.answers) as store:
             if store.exam == exam.hash:
                 asked |= {one.name: one for one in asked_before(store, exam, chunks, pool)}
+            else:
+                notes.append(f"retrievers are left out: {store.path} holds answers to exam {store.exam or '(none)'}")
     slugs = [slug(name) for name in asked]
     for name, short in zip(asked, slugs, strict=True):
         if slugs.count(short) > 1:
             raise ValueError(
-                f"{folder.answers}: retriever {name!r}: another is called {short!r}, too; wanted one of them"
+                f"{folder.answers}: retriever {name!r}: two are called {short!r} in files; wanted other names"
             )
-    return list(asked.values())
+    return list(asked.values()), notes
 
 
 def in_words(found: Mapping[str, object]) -> str:
     """An export as lines for a reader."""
-    use = found["use"]
+    use, notes = found["use"], found["notes"]
     assert isinstance(use, list)
-    return "\n".join([f"{found['out']}: {found['questions']} questions of exam {found['exam']}", *map(str, use)])
+    assert isinstance(notes, list)
+    head = f"{found['out']}: {found['questions']} questions of exam {found['exam']}"
+    return "\n".join([head, *(f"note: {note}" for note in notes), *use])
