@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -142,3 +143,29 @@ def test_the_commands_write_and_read_and_refuse_in_one_line(tmp_path: Path) -> N
     assert not (tmp_path / "new.csv").exists()
     missing = ragexam("import", "none.jsonl", "--exam", "run", "--out", "new.csv", cwd=tmp_path)
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
+
+
+def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path) -> None:
+    exam = write_source(tmp_path / "run")
+    page = (ROOT / "docs" / "exchange.md").read_text(encoding="utf-8")
+    shown = [line for block in re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S) for line in block.splitlines()]
+    ours = [line.split()[1:] for line in shown if line.startswith("ragexam ")]
+    assert [words[0] for words in ours] == ["export"] * 4 + ["import"] * 2
+    for words in ours[:4]:
+        done = ragexam(*words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        used = [line for line in done.stdout.splitlines() if line.startswith("lm_eval ")]
+        assert set(used) <= set(shown)
+    log = {"id": exam.ids[0], "target": "ABCD"[exam.questions[0].key], "scores": {"choice": {"value": "C"}}}
+    origin = {"exam": exam.hash, "retriever": "closed-book", "icl": 0}
+    (tmp_path / "task" / "logs").mkdir()
+    inspected = {"eval": {"model": "openai/gpt-4o"}, "samples": [{**log, "metadata": origin}]}
+    (tmp_path / "task" / "logs" / "one.json").write_text(json.dumps(inspected))
+    sums = [-float(place) for place in range(len(exam.questions[0].choices))]
+    for folder in ("base", "tuned"):
+        write_samples(tmp_path / "samples" / folder / "samples_devops_1.jsonl", [sample(exam, exam.questions[0], sums)])
+    for words, students in zip(ours[4:], (2, 3), strict=True):
+        done = ragexam(*words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.splitlines()) == students + 1
+    assert "gpt-4o+closed-book+icl0" in done.stdout
