@@ -7,6 +7,7 @@ the continuation of the same text, with ` ` before it. Its `acc`, `acc_norm` and
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,18 +34,18 @@ def task_files(exam: Exam, asked: Sequence[Asked], name: str) -> dict[str, str]:
     `NAME` and `NAME_chat` run all of either kind.
     """
     files = {"exam_data.py": template("exam_data.py")}
+    promptings = _promptings(name)
     for one in asked:
         data = f"{slug(one.name)}.jsonl"
         files[data] = "".join(json_text(_doc(exam, question, one)) for question in exam.questions)
-        for tag, prompting in _promptings(name).items():
+        for tag, prompting in promptings.items():
             task = f"{name}_{slug(one.name)}{tag.removeprefix(name)}"
+            if task in promptings or f"{task}.yaml" in files:
+                raise ValueError(
+                    f"retriever {one.retriever!r}: two things are called {task!r}; wanted another name for it"
+                )
             files[f"{task}.yaml"] = _task(task, tag, data, prompting, exam)
     return files
-
-
-def task_names(asked: Sequence[Asked], name: str) -> list[str]:
-    """The tasks for models that complete a text."""
-    return [f"{name}_{slug(one.name)}" for one in asked]
 
 
 def _promptings(name: str) -> dict[str, dict[str, str]]:
@@ -112,9 +113,11 @@ def model_of(path: Path) -> str:
     """The model behind a samples file: as the results file of the same run names it, else as its folder does."""
     date = path.stem.rpartition("_")[2]
     for results in sorted(path.parent.glob(f"*_{date}.json")):
-        name = json.loads(results.read_text(encoding="utf-8")).get("model_name")
-        if isinstance(name, str) and name:
-            return name
+        # What it says beside the name does not matter here, not even whether it can be read.
+        with contextlib.suppress(ValueError, AttributeError):
+            name = json.loads(results.read_text(encoding="utf-8")).get("model_name")
+            if isinstance(name, str) and name:
+                return name
     return path.resolve().parent.name.replace("__", "/")
 
 

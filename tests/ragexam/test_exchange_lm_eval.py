@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +18,14 @@ import yaml
 from exam_gen.files import write_exam
 from exam_gen.records import Exam, Question
 from rag.answers import Answer, AnswerStore
+from rag.asked import floor_and_ceiling
 from rag.loading import load_model
 from rag.pipelines import Pipeline
 from rag.prompts import continuation, exam_prompt
 from rag.retrievers import build_retriever
 from rag.scoring import Evidence, choose
 from rag.sitting import Settings, sit
+from ragexam.exchange.lm_eval import task_files
 from ragexam.exchange.reading import import_answers
 from ragexam.exchange.writing import export_exam
 from tests.ragexam.exported import hostile_exam, rows_of, sample, write_samples, write_source
@@ -152,6 +155,16 @@ def test_a_task_file_names_what_the_harness_needs(tmp_path: Path) -> None:
         assert task["metadata"]["exam"] == exam.hash
 
 
+@pytest.mark.parametrize("name", ["chat", "closed-book_chat"])
+def test_a_retriever_whose_tasks_would_bear_another_ones_name_is_refused(name: str) -> None:
+    exam, chunks, _ = hostile_exam()
+    floor, _ = floor_and_ceiling(exam, chunks)
+    with pytest.raises(
+        ValueError, match=f"retriever '{name}': two things are called 'odd_{name}'; wanted another name"
+    ):
+        task_files(exam, [floor, replace(floor, retriever=name)], "odd")
+
+
 @pytest.fixture
 def exam() -> Exam:
     return hostile_exam()[0]
@@ -195,6 +208,8 @@ def test_a_model_is_called_what_the_results_of_its_run_say(tmp_path: Path, exam:
     results.parent.mkdir()
     results.write_text(json.dumps({"model_name": "/models/a b+c"}))
     assert read(tmp_path, exam, sample(exam, three, (-1, -2, -3)))[1][0] == "a-b-c+oracle+icl0"
+    results.write_text("{")
+    assert read(tmp_path, exam, sample(exam, three, (-1, -2, -3)))[1][0] == "model-1+oracle+icl0"
 
 
 def test_two_models_are_two_students_and_a_name_can_be_given(tmp_path: Path, exam: Exam, three: Question) -> None:
