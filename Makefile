@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PEERS := $(VENV)/.peers
 
 .PHONY: help setup quickstart test test-fast lint format clean constraints
 
@@ -18,10 +19,14 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
+$(PEERS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	@touch $@
+
 quickstart: setup ## Write, sit and measure an exam on the Python reference; opens as runs/quickstart/report.html
 	$(BIN)/ragexam run experiments/quickstart/config.yaml
 
-test: setup ## Run all tests
+test: $(PEERS) ## Run all tests
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest
 
 test-fast: setup ## Run the tests that need no model and take seconds
@@ -36,7 +41,7 @@ format: setup ## Mend style and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-constraints: setup ## Write the installed versions to constraints.txt
+constraints: $(PEERS) ## Write the installed versions to constraints.txt
 	{ head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed -E 's/\+cpu//'; } > constraints.new && mv constraints.new constraints.txt
 
 clean: ## Remove the environment, caches and build output; runs/ stays

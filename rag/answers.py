@@ -138,6 +138,19 @@ class AnswerStore:
             ).fetchall()
         return [_answer(row) for row in rows]
 
+    @property
+    def exam(self) -> str:
+        """The hash of the exam that the answers belong to; empty before the first `begin`."""
+        with self._explained():
+            row = self._db.execute("SELECT exam FROM exams").fetchone()
+        return str(row[0]) if row else ""
+
+    def pipelines(self) -> list[Pipeline]:
+        """The pipelines that have begun to answer, by id."""
+        with self._explained():
+            rows = self._db.execute("SELECT llm, retriever, icl FROM pipelines ORDER BY pipeline").fetchall()
+        return [Pipeline(*row) for row in rows]
+
     def settings(self, pipeline: str) -> dict[str, object]:
         """The settings a pipeline has answered under; empty for one that has not."""
         with self._explained():
@@ -152,13 +165,7 @@ class AnswerStore:
         with self._explained():
             rows = self._db.execute("SELECT pipeline, question, correct FROM answers WHERE exam = ?", (exam.hash,))
             scores = {(pipeline, question): correct for pipeline, question, correct in rows}
-        table = io.StringIO()
-        writer = csv.writer(table, lineterminator="\n")
-        writer.writerow(["student", "item", "score", *FACETS])
-        for one in pipelines:
-            levels = [one.facets[facet] for facet in FACETS]
-            writer.writerows([one.id, item, scores.get((one.id, item), ""), *levels] for item in exam.ids)
-        write_text(path, [table.getvalue()])
+        write_responses(path, exam.ids, pipelines, scores)
 
     def close(self) -> None:
         """End writing and close the file; closing twice does nothing."""
@@ -250,6 +257,28 @@ class AnswerStore:
             raise OSError(f"{self.path}: {error}; earlier answers are intact") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.path}: {error}; wanted an answer store") from None
+
+
+def write_responses(
+    path: Path,
+    items: Sequence[str],
+    pipelines: Sequence[Pipeline],
+    scores: Mapping[tuple[str, str], int],
+    trials: Mapping[tuple[str, str], int] | None = None,
+) -> None:
+    """Write long responses `student,item,score,llm,retriever,icl[,trials]` in one step; no score: not asked.
+
+    `scores` and `trials` go by pipeline id and item; with `trials` a score counts the right answers among so many.
+    """
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["student", "item", "score", *FACETS, *(["trials"] if trials is not None else [])])
+    for one in pipelines:
+        levels = [one.facets[facet] for facet in FACETS]
+        for item in items:
+            asked = [trials.get((one.id, item), 1)] if trials is not None else []
+            writer.writerow([one.id, item, scores.get((one.id, item), ""), *levels, *asked])
+    write_text(path, [table.getvalue()])
 
 
 def _row(answer: Answer) -> tuple[object, ...]:

@@ -36,9 +36,14 @@ def exam_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[S
     parts = [
         _shown(shot.passage and f"Text:\n{shot.passage}", shot.stem) + f"\n{REPLY} {shot.answer}" for shot in shots
     ]
-    parts.append(_shown("\n\n".join(map(_passage, passages)), question.stem))
+    parts.append(passages_and_stem(question, passages))
     lead = "Read the text and answer" if passages else "Answer"
     return Prompt(user="\n\n".join([f"{lead} the question in a few words.", *parts]), reply=REPLY)
+
+
+def passages_and_stem(question: Question, passages: Sequence[Chunk]) -> str:
+    """The last part of a prompt: its passages, if any, and the question."""
+    return _shown("\n\n".join(map(_passage, passages)), question.stem)
 
 
 def continuation(choice: str) -> str:

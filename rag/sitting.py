@@ -78,7 +78,7 @@ def sit(
         seed=chosen.seed,
         with_passages=chosen.shot_passages,
     )
-    common = {**asdict(chosen), "prompt": prompts.VERSION, "chunks": _digest([[one.id, one.text] for one in chunks])}
+    common = {**asdict(chosen), "prompt": prompts.VERSION, "chunks": chunks_digest(chunks)}
     store.begin(exam, {one: _settings(one, common, shots, identities or {}) for one in pipelines})
     pending = store.pending(exam, pipelines)
     total = len(exam) * len(pipelines)
@@ -203,9 +203,18 @@ def _check_lengths(model: LanguageModel, tasks: Iterable[Task]) -> None:
 def _settings(
     pipeline: Pipeline, common: Mapping[str, object], shots: Sequence[Shot], identities: Mapping[str, object]
 ) -> dict[str, object]:
-    shown = [asdict(shot) for shot in shots[: pipeline.shots]]
     behind = {name: identities[name] for name in (pipeline.llm, pipeline.retriever) if name in identities}
-    return {**common, "shots": _digest(shown), "behind": behind}
+    return {**common, "shots": shots_digest(shots[: pipeline.shots]), "behind": behind}
+
+
+def chunks_digest(chunks: Sequence[Chunk]) -> str:
+    """What is stored with answers of the passages that retrievers searched."""
+    return _digest([[one.id, one.text] for one in chunks])
+
+
+def shots_digest(shots: Sequence[Shot]) -> str:
+    """What is stored with answers of the solved questions that were shown."""
+    return _digest([asdict(shot) for shot in shots])
 
 
 def _digest(value: object) -> str:

@@ -41,6 +41,7 @@ from ragexam.contents import inventory, statistics
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.progress import Progress, Report
+from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
 from ragexam.usage import need_likelihoods, used
 
@@ -207,31 +208,6 @@ def report_step(steps: Steps) -> dict[str, Any]:
     record.content["summary"]["seconds"] = record.seconds
     record.save()
     return dict(record.content["summary"])
-
-
-def with_sources(exam: Exam) -> Exam:
-    """The exam with a source passage named for every question; one that names none is its own."""
-    return Exam(
-        tuple(
-            replace(one, chunk_id=one.chunk_id or one.id, document_id=one.document_id or one.chunk_id or one.id)
-            for one in exam.questions
-        )
-    )
-
-
-def contexts(exam: Exam) -> list[Chunk]:
-    """The passages an exam was written from, for an exam that came without its chunks."""
-    for question in exam.questions:
-        if not question.context:
-            raise ValueError(
-                f"exam: question {question.id!r} has no context; wanted the text it was written from, or chunks.jsonl "
-                "beside the exam"
-            )
-    found = {
-        q.chunk_id: Chunk(q.chunk_id, q.document_id, q.context, 0, len(q.context), topic=q.topic)
-        for q in exam.questions
-    }
-    return list(found.values())
 
 
 def _inventory(steps: Steps) -> dict[str, Any]:

@@ -1,0 +1,103 @@
+"""What was asked: an exam as one retriever and one number of shots put it, for use outside a sitting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from exam_gen.model import Prompt
+from exam_gen.records import Chunk, Exam, Question
+from rag import prompts
+from rag.answers import AnswerStore
+from rag.pipelines import Pipeline
+from rag.prompts import Shot, draw_shots, exam_prompt
+from rag.retrievers import ClosedBook, Oracle, Retriever
+from rag.sitting import chunks_digest, shots_digest
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The passages of every question, by question id and best first, and the shots above them."""
+
+    retriever: str
+    passages: Mapping[str, tuple[Chunk, ...]]
+    shots: tuple[Shot, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The retriever's name, with the number of shots where there are any: `bm25`, `bm25-icl2`."""
+        return f"{self.retriever}-icl{len(self.shots)}" if self.shots else self.retriever
+
+    def prompt(self, question: Question) -> Prompt:
+        """The prompt a pipeline of a sitting reads."""
+        return exam_prompt(question, self.passages[question.id], self.shots)
+
+
+def floor_and_ceiling(exam: Exam, chunks: Sequence[Chunk]) -> list[Asked]:
+    """The exam without passages, and with the passage each question was written from where `chunks` holds them all."""
+    known = {chunk.id for chunk in chunks}
+    sourced = all(question.chunk_id in known for question in exam.questions)
+    ends: list[Retriever] = [ClosedBook(), *([Oracle(chunks)] if sourced else [])]
+    return [Asked(end.name, {one.id: tuple(end.retrieve(one, 1)) for one in exam.questions}) for end in ends]
+
+
+def asked_before(store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: Sequence[Question]) -> list[Asked]:
+    """What the pipelines of a store read, to the character: one entry per retriever and number of shots.
+
+    `chunks` and `pool` are those of the sitting. Raises ValueError for answers to another exam, another version of the
+    prompts, other chunks or another pool, and for a retriever that has not been asked every question.
+    """
+    if store.exam != exam.hash:
+        raise ValueError(f"{store.path}: holds answers to exam {store.exam or '(none)'}; wanted exam {exam.hash}")
+    pipelines = store.pipelines()
+    settings = {one: store.settings(one.id) for one in pipelines}
+    _check(store, settings, chunks)
+    passages = _passages(store, exam, chunks, pipelines)
+    shots = _shots(store, exam, pool, settings)
+    kinds = dict.fromkeys((one.retriever, one.shots) for one in pipelines)
+    return [Asked(retriever, passages[retriever], shots[:count]) for retriever, count in kinds]
+
+
+def _check(store: AnswerStore, settings: Mapping[Pipeline, Mapping[str, object]], chunks: Sequence[Chunk]) -> None:
+    known = {"prompt": prompts.VERSION, "chunks": chunks_digest(chunks)}
+    for pipeline, found in settings.items():
+        for name, wanted in known.items():
+            if found.get(name) != wanted:
+                raise ValueError(
+                    f"{store.path}: pipeline {pipeline.id} answered with {name} {found.get(name)!r}; wanted {wanted!r}"
+                )
+
+
+def _passages(
+    store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pipelines: Sequence[Pipeline]
+) -> dict[str, dict[str, tuple[Chunk, ...]]]:
+    """By retriever and question; which model asked makes no difference to what was found."""
+    known = {chunk.id: chunk for chunk in chunks}
+    retriever_of = {one.id: one.retriever for one in pipelines}
+    found: dict[str, dict[str, tuple[Chunk, ...]]] = {one: {} for one in retriever_of.values()}
+    for answer in store.answers():
+        found[retriever_of[answer.pipeline]][answer.question] = tuple(known[one] for one in answer.passages)
+    for retriever, ones in found.items():
+        if len(ones) < len(exam):
+            raise ValueError(
+                f"{store.path}: retriever {retriever} was asked {len(ones)} questions; wanted all {len(exam)} "
+                "(let the sitting end)"
+            )
+    return found
+
+
+def _shots(
+    store: AnswerStore, exam: Exam, pool: Sequence[Question], settings: Mapping[Pipeline, Mapping[str, object]]
+) -> tuple[Shot, ...]:
+    """The shots of the sitting, drawn again and compared with what was stored of them."""
+    most = max(settings, key=lambda one: one.shots, default=None)
+    if most is None or not most.shots:
+        return ()
+    chosen = settings[most]
+    drawn = draw_shots(
+        pool, exam, most.shots, seed=int(str(chosen["seed"])), with_passages=bool(chosen["shot_passages"])
+    )
+    for pipeline, found in settings.items():
+        if found["shots"] != shots_digest(drawn[: pipeline.shots]):
+            raise ValueError(f"{store.path}: pipeline {pipeline.id} was shown other examples; wanted its own pool")
+    return drawn

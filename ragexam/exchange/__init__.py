@@ -1,0 +1,1 @@
+"""Exams for other evaluation tools, and answers from them."""

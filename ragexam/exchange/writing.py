@@ -1,0 +1,97 @@
+"""Writing an exam for another tool: what lies beside it goes into one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from exam_gen.files import read_chunks, read_exam, write_text
+from exam_gen.records import Exam
+from rag.answers import AnswerStore
+from rag.asked import Asked, asked_before, floor_and_ceiling
+from ragexam.exchange import hub, inspect_tasks, lm_eval, table
+from ragexam.exchange.formats import slug
+from ragexam.folder import RunFolder
+from ragexam.sources import contexts, with_sources
+
+
+class Export(NamedTuple):
+    """The files of an export by name, and the command lines that use them."""
+
+    files: Mapping[str, str]
+    use: Sequence[str]
+
+
+FORMATS = ("lm-eval", "inspect", "hf", "csv")
+
+
+def export_exam(path: Path, to: str, out: Path, name: str = "") -> dict[str, object]:
+    """Write an exam, a file or a run folder's, into a new folder `out` in one of the `FORMATS`.
+
+    Returns `to, out, name, exam` (its hash), `questions`, `passages` (whose passages go out), `use` (command lines) and
+    `notes` (what was left out, and why). Raises ValueError for an unknown format, a folder that holds something, and
+    answers beside the exam that are only partly there.
+    """
+    if to not in FORMATS:
+        raise ValueError(f"--to {to}: unknown; wanted one of {', '.join(FORMATS)}")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ValueError(f"{out}: is there and not empty; wanted a new folder")
+    exam = with_sources(read_exam(RunFolder(path).exam if path.is_dir() else path))
+    asked, notes = asked_beside(path, exam) if to in ("lm-eval", "inspect") else ([], [])
+    chosen = slug(name or f"ragexam_{exam.hash[:8]}")
+    export = _export(to, exam, asked, chosen, out)
+    for file, text in export.files.items():
+        write_text(out / file, [text])
+    found = {"to": to, "out": str(out), "name": chosen, "exam": exam.hash, "questions": len(exam)}
+    return {**found, "passages": [one.name for one in asked], "use": list(export.use), "notes": notes}
+
+
+def _export(to: str, exam: Exam, asked: Sequence[Asked], name: str, out: Path) -> Export:
+    if to == "lm-eval":
+        words = f"--include_path {out} --output_path samples --log_samples"
+        use = [
+            f"lm_eval --model hf --model_args pretrained=MODEL --tasks {tasks} {words}"
+            for tasks in (name, f"{name}_chat --apply_chat_template")
+        ]
+        return Export(lm_eval.task_files(exam, asked, name), use)
+    if to == "inspect":
+        names = inspect_tasks.variants(asked)
+        use = [f"cd {out} && inspect eval exam.py --model MODEL -T passages={one}" for one in names]
+        return Export(inspect_tasks.task_files(exam, asked), use)
+    if to == "hf":
+        return Export(hub.dataset_files(exam, name), [f"datasets.load_dataset({str(out)!r}, split='test')"])
+    return Export(table.table_files(exam), [])
+
+
+def asked_beside(path: Path, exam: Exam) -> tuple[list[Asked], list[str]]:
+    """Closed book and oracle, then what the pipelines of the run beside an exam were asked; what was left out."""
+    folder = RunFolder(path if path.is_dir() else path.parent)
+    sourced = all(question.context for question in exam.questions)
+    chunks = read_chunks(folder.chunks) if folder.chunks.exists() else contexts(exam) if sourced else []
+    asked, notes = {one.name: one for one in floor_and_ceiling(exam, chunks)}, []
+    if len(asked) < 2:
+        notes.append("oracle is left out: not every question's source is known")
+    if folder.answers.exists():
+        pool = read_exam(folder.shots).questions if folder.shots.exists() else ()
+        with AnswerStore(folder.answers) as store:
+            if store.exam == exam.hash:
+                asked |= {one.name: one for one in asked_before(store, exam, chunks, pool)}
+            else:
+                notes.append(f"retrievers are left out: {store.path} holds answers to exam {store.exam or '(none)'}")
+    slugs = [slug(name) for name in asked]
+    for name, short in zip(asked, slugs, strict=True):
+        if slugs.count(short) > 1:
+            raise ValueError(
+                f"{folder.answers}: retriever {name!r}: two are called {short!r} in files; wanted other names"
+            )
+    return list(asked.values()), notes
+
+
+def in_words(found: Mapping[str, object]) -> str:
+    """An export as lines for a reader."""
+    use, notes = found["use"], found["notes"]
+    assert isinstance(use, list)
+    assert isinstance(notes, list)
+    head = f"{found['out']}: {found['questions']} questions of exam {found['exam']}"
+    return "\n".join([head, *(f"note: {note}" for note in notes), *use])
