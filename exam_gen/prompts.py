@@ -10,7 +10,7 @@ from exam_gen.model import Prompt, Schema
 QUESTION_VERSION = "question-1"
 WRONG_VERSION = "wrong-1"
 COMPLETION_VERSION = "completion-1"
-ANSWER_VERSION = "answer-2"
+ANSWER_VERSION = "answer-3"
 LETTERS_VERSION = "letters-1"
 PAPER_VERSION = "paper-1"
 JSON_VERSION = "json-1"
@@ -107,6 +107,11 @@ def judgment_prompt(title: str, passage: str, stem: str, key: str) -> Prompt:
         "Is this answer correct and complete according to the text? Reply Yes or No."
     )
     return Prompt(user, reply="Reply:")
+
+
+def statement_prompt(title: str) -> Prompt:
+    """Ask for a sentence on a subject; the likelihood of a completed statement follows it."""
+    return Prompt(f"Write one sentence about {subject_of(title)}.")
 
 
 def closed_prompt(stem: str) -> Prompt:

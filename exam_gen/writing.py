@@ -179,7 +179,8 @@ def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
 def _case(draft: Draft) -> Case:
     chunk, key = draft.fact.chunk, draft.fact.span
     judged, loose = draft.version != COMPLETION_VERSION, not key.kind.startswith("number")
-    return Case(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose)
+    statement = "" if judged else draft.fact.gapped
+    return Case(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose, statement)
 
 
 class _Writer:

@@ -16,12 +16,14 @@ from exam_gen.drafting.distractors import Option
 from exam_gen.model import Likelihoods, NoReply, Prompt
 from exam_gen.prompts import (
     ANSWER_VERSION,
+    GAP,
     LETTERS_VERSION,
     closed_letters_prompt,
     closed_prompt,
     judgment_prompt,
     open_letters_prompt,
     open_prompt,
+    statement_prompt,
 )
 from exam_gen.replies import CachedModel
 
@@ -29,6 +31,7 @@ UNSUPPORTED = "key not supported by the passage"
 DOUBTED = "key judged wrong or incomplete"
 KNOWN = "key known without the passage"
 AMBIGUOUS = "wrong answers as likely as the key"
+UNFITTING = "wrong answers do not fit the statement"
 _YES_NO = (" Yes", " No")
 _MOST_RIVALS = 5
 """Wrong answers whose correctness is asked about, each by a request of its own."""
@@ -45,7 +48,8 @@ class Thresholds:
     key's log-likelihood that the passage brings. `agreement`, from 0 to 1: the least agreement with the key of the
     answer a model gives in its own words when it reads the passage (see `readback`). `judgment`: the least lead of
     "Yes" over "No" where a model that reads the passage is asked whether the key is correct and complete. `rival`: the
-    largest share of that lead that a wrong answer may reach when the same is asked of it.
+    largest share of that lead that a wrong answer may reach when the same is asked of it. `fit`: the most that a
+    completed statement, read without the passage, may lose in log-likelihood when a wrong answer stands in for the key.
     """
 
     support: float = -3.0
@@ -54,6 +58,7 @@ class Thresholds:
     agreement: float = 0.5
     judgment: float = 2.0
     rival: float = 0.6
+    fit: float = 12.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,8 @@ class Case(NamedTuple):
     """A question to be judged: where it comes from, its stem, its key and the wrong answers to weigh.
 
     `judged`: whether the key's correctness is asked about, too; where the stem is the passage's own sentence it need
-    not be. `loose`: whether other words might be right beside the key, as they may not with a number.
+    not be. `loose`: whether other words might be right beside the key, as they may not with a number. `statement`: what
+    the stem wants completed, with its gap; empty for a question.
     """
 
     title: str
@@ -87,6 +93,11 @@ class Case(NamedTuple):
     wrong: tuple[str, ...]
     judged: bool = True
     loose: bool = True
+    statement: str = ""
+
+    def completed(self, answer: str) -> str:
+        """The statement with an answer in its gap."""
+        return self.statement.replace(GAP, answer)
 
 
 class Verifier(Protocol):
@@ -122,8 +133,24 @@ class LikelihoodVerifier:
         good = [case for case in trusted if _holds(opened[case], lambda one: supported(one, self._limits))]
         alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
         found = {case: self._verdict(case, judged.get(case), opened.get(case), alone.get(case)) for case in cases}
+        found |= self._fitting({case: one for case, one in found.items() if case.statement and one.reason is None})
         found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
         return [found[case] for case in cases]
+
+    def _fitting(self, found: Mapping[Case, Verdict]) -> dict[Case, Verdict]:
+        """The verdicts without the wrong answers that make the statement an odd one: those can be ruled out unread."""
+        asked = {case: (case.key, *(option.text for option in one.options)) for case, one in found.items()}
+        requests = [(statement_prompt(case.title), tuple(map(case.completed, texts))) for case, texts in asked.items()]
+        read = self._ask(list(asked), requests)
+        return {case: self._without_misfits(found[case], one) for case, one in read.items()}
+
+    def _without_misfits(self, verdict: Verdict, completed: Likelihoods | NoReply) -> Verdict:
+        """One verdict, given the log-likelihoods of its statement with the key and with each wrong answer."""
+        if isinstance(completed, NoReply):
+            return Verdict(f"no reply: {completed.reason}")
+        least = completed.sums[0] - self._limits.fit
+        options = tuple(o for o, total in zip(verdict.options, completed.sums[1:], strict=True) if total >= least)
+        return replace(verdict, options=options, reason=UNFITTING if len(options) < 3 else None)
 
     def _cleared(self, found: Mapping[Case, Verdict]) -> dict[Case, Verdict]:
         """The verdicts without the wrong answers that are judged nearly as correct as the key."""

@@ -93,6 +93,9 @@ class Scribe:
 
     def log_likelihoods(self, prompt, continuations):
         self._count()
+        if prompt.user.startswith("Write one sentence about"):
+            counts = tuple(len(text.split()) for text in continuations)
+            return Likelihoods(tuple(-2.0 * count for count in counts), counts, 6)
         if tuple(continuations) == (" Yes", " No"):
             proposed = re.findall(r"Proposed answer: (.*)", prompt.user)[-1]
             right = self.trusting and proposed in near(prompt)
@@ -292,6 +295,33 @@ def test_a_wrong_answer_judged_nearly_as_right_as_a_loose_key_is_left_out(loose,
     with ReplyStore(":memory:") as store:
         (verdict,) = LikelihoodVerifier(CachedModel(Judge(), store), Thresholds()).verdicts([asked])
     assert verdict.reason is None
+    assert [option.text for option in verdict.options] == kept
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason", "kept"),
+    [
+        ("The air was ____ all day.", None, ["wet", "cold", "dry"]),
+        ("The wind made ____ of it.", "wrong answers do not fit the statement", ["wet", "cold"]),
+        ("", None, ["wet", "cold", "dry", "ten lakes"]),
+    ],
+)
+def test_a_wrong_answer_that_makes_a_completed_statement_unlikely_is_left_out(statement, reason, kept):
+    class Reader(Scribe):
+        def log_likelihoods(self, prompt, continuations):
+            if not prompt.user.startswith("Write one sentence about Air"):
+                return super().log_likelihoods(prompt, continuations)
+            odd = {"The air was ten lakes all day.", "The wind made ten lakes of it.", "The wind made dry of it."}
+            sums = tuple(-12.5 if text in odd else -11.5 if " damp " not in text else 0.0 for text in continuations)
+            return Likelihoods(sums, (7,) * len(sums), 6)
+
+    passage = "The air was damp and made damp of it. "
+    asked = Case(
+        "Air", passage, "How was the air?", "damp", ("wet", "cold", "dry", "ten lakes"), False, False, statement
+    )
+    with ReplyStore(":memory:") as store:
+        (verdict,) = LikelihoodVerifier(CachedModel(Reader(), store), Thresholds()).verdicts([asked])
+    assert verdict.reason == reason
     assert [option.text for option in verdict.options] == kept
 
 
