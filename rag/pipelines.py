@@ -7,10 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
-from rag.retrievers import KINDS
+from exam_gen.records import Chunk
+from rag.retrievers import (
+    KINDS,
+    PRESETS,
+    Parts,
+    Retriever,
+    build_retriever,
+    check_kind,
+    encoders_of,
+    is_foreign,
+    parts_of,
+)
 from rag.servers.options import ServerOptions, address, is_server, options_of
 from rag.weights import PREFIX
 
@@ -55,12 +67,53 @@ class LlmSpec:
 
 @dataclass(frozen=True)
 class RetrieverSpec:
-    """A retriever of the grid: the name it goes by, its kind, and the encoder or re-ranker of kinds that have one."""
+    """A retriever of the grid: the name it goes by, and what `rag.retrievers.build_retriever` takes."""
 
     name: str
     kind: str
     encoder: str = ""
     reranker: str = ""
+    query_encoder: str = ""
+    depth: int = 0
+    server: ServerOptions | None = None
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """What is stored with its answers; how a server is asked leaves them as they are."""
+        # A preset is stored with what it stood for; other kinds as they were given, so that answers of an earlier
+        # release go on, which is also why later settings are left out at their defaults.
+        parts = self.parts if self.kind in PRESETS else self
+        later = {"query_encoder": parts.query_encoder, "depth": parts.depth}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "encoder": parts.encoder,
+            "reranker": parts.reranker,
+            **{key: value for key, value in later.items() if value},
+        }
+
+    @property
+    def parts(self) -> Parts:
+        """What it is made of, its kind's own parts included."""
+        return parts_of(self.kind, self.encoder, self.query_encoder, self.reranker, self.depth)
+
+    @property
+    def encoders(self) -> list[str]:
+        """The encoders it loads."""
+        return encoders_of(self.parts)
+
+    def build(self, chunks: Sequence[Chunk]) -> Retriever:
+        """The retriever over chunks; see `build_retriever`."""
+        return build_retriever(
+            self.kind,
+            chunks,
+            name=self.name,
+            encoder=self.encoder,
+            query_encoder=self.query_encoder,
+            reranker=self.reranker,
+            depth=self.depth,
+            server=self.server,
+        )
 
 
 @dataclass(frozen=True)
@@ -92,8 +145,9 @@ def read_grid(path: Path) -> Grid:
 def grid_of(data: Any, source: str = "grid") -> Grid:
     """A grid from `{llms: [...], retrievers: [...], shots: [...]}`.
 
-    A language model is a name for `load_model` or `{name, model, dtype, device, server}`; a retriever is a known kind
-    or `{name, kind, encoder, reranker}`; shots are whole numbers. Raises ValueError naming `source` and the key.
+    A language model is a name for `load_model` or `{name, model, dtype, device, server}`; a retriever is a kind or
+    `{name, kind, encoder, query_encoder, reranker, depth, server}`; shots are whole numbers. Raises ValueError naming
+    `source` and the key.
     """
     keys = ("llms", "retrievers", "shots")
     if not isinstance(data, Mapping):
@@ -139,11 +193,32 @@ def _llm(entry: Any, where: str) -> LlmSpec:
 
 
 def _retriever(entry: Any, where: str) -> RetrieverSpec:
-    fields = _fields(entry, "kind", ("name", "kind", "encoder", "reranker"), where)
+    known = ("name", "kind", "encoder", "reranker", "query_encoder", "depth", "server")
+    given = dict(entry) if isinstance(entry, Mapping) else {}
+    server, depth = given.pop("server", None), given.pop("depth", 0)
+    fields = _fields(given if isinstance(entry, Mapping) else entry, "kind", known, where)
+    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
+        raise ValueError(f"{where}: depth: {depth!r}; wanted a whole number from 1")
     kind = fields.pop("kind")
-    if kind not in KINDS:
-        raise ValueError(f"{where}: unknown retriever {kind!r}; wanted one of {', '.join(KINDS)}")
-    return RetrieverSpec(_name(fields.pop("name", kind), where), kind, **fields)
+    if kind not in KINDS and not is_foreign(kind):
+        wanted = f"{', '.join(KINDS)}, python:package.module:name or an http address"
+        raise ValueError(f"{where}: unknown retriever {kind!r}; wanted one of {wanted}")
+    options = None if server is None else options_of(server, f"{where}: server")
+    spec = RetrieverSpec(
+        _name(fields.pop("name", _retriever_name(kind)), where), kind, depth=depth, server=options, **fields
+    )
+    try:
+        check_kind(kind, spec.parts, options)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return spec
+
+
+def _retriever_name(kind: str) -> str:
+    """The name a retriever goes by when the grid gives none: its kind, what is imported, or who answers."""
+    if kind in KINDS:
+        return kind
+    return kind.rpartition(":")[2] if kind.startswith("python:") else urlsplit(kind).netloc
 
 
 def _fields(entry: Any, main: str, known: Sequence[str], where: str) -> dict[str, str]:

@@ -86,7 +86,7 @@ class GridSettings(Group):
     @property
     def models(self) -> list[str]:
         """The language models and encoders it needs."""
-        encoders = [one.encoder or DEFAULT_ENCODER for one in self.grid.retrievers if one.kind in ("dense", "hybrid")]
+        encoders = [encoder for one in self.grid.retrievers for encoder in one.encoders]
         return [*(one.model for one in self.grid.llms), *encoders]
 
     def sitting(self, seed: int) -> SittingSettings:

@@ -33,7 +33,6 @@ from rag.answers import AnswerStore
 from rag.encoders import embed
 from rag.loading import check, load_model
 from rag.pipelines import LlmSpec
-from rag.retrievers import build_retriever
 from rag.sitting import sit
 from rag.weights import download_bytes, find, is_embedded, locate
 from ragexam.config import Config, ExamConfig, GridSettings, ModelSettings
@@ -280,14 +279,11 @@ def _sit(
         chunks,
         store,
         {one.name: lambda one=one: loaded(one) for one in llms},  # type: ignore[misc]
-        {
-            one.name: build_retriever(one.kind, chunks, name=one.name, encoder=one.encoder, reranker=one.reranker)
-            for one in retrievers
-        },
+        {one.name: one.build(chunks) for one in retrievers},
         pool,
         grid.sitting(seed),
         report,
-        {one.name: one.identity for one in llms} | {one.name: asdict(one) for one in retrievers},
+        {one.name: one.identity for one in llms} | {one.name: one.identity for one in retrievers},
     )
 
 
