@@ -40,6 +40,7 @@ from ragexam.contents import inventory, statistics
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.progress import Progress, Report
+from ragexam.retrieval import retrieval_step
 from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
 from ragexam.usage import need_likelihoods, used
@@ -56,6 +57,7 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
             prepare(config.grid.models, config.grid.grid.llms, progress)
         exam = write_steps(steps, config)
         sit_step(steps, exam, config.grid, config.seed)
+        retrieval_step(steps, exam, config.grid, config.seed)
         measure_steps(steps, config)
         return report_step(steps)
 
@@ -96,7 +98,9 @@ def run_sitting(
         prepare(grid.models, grid.grid.llms, progress)
         record = Record.open(folder)
         record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
-        sit_step(Steps(folder, record, progress), exam, grid, seed)
+        steps = Steps(folder, record, progress)
+        sit_step(steps, exam, grid, seed)
+        retrieval_step(steps, exam, grid, seed)
         with AnswerStore(folder.answers) as store:
             right = Counter(answer.pipeline for answer in store.answers() if answer.correct)
         return {"accuracy": {one.id: right[one.id] / len(exam) for one in grid.grid.pipelines}}

@@ -48,11 +48,12 @@ class Bm25:
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k best passages that share a word with the stem."""
-        index = self._index
-        words = [word for word in _STEMS([question.stem])[0] if word in index.vocab_dict] if index else []
+        if self._index is None:
+            return []
+        words = [word for word in _STEMS([question.stem])[0] if word in self._index.vocab_dict]
         if not words:
             return []
-        scores = np.asarray(index.get_scores(words))
+        scores = np.asarray(self._index.get_scores(words))
         return [self._chunks[index] for index in top(scores, k) if scores[index] > 0]
 
     @cached_property
