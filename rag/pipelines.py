@@ -13,6 +13,7 @@ import yaml
 
 from exam_gen.records import Chunk
 from rag.retrievers import (
+    BOUNDS,
     KINDS,
     PRESETS,
     Parts,
@@ -27,26 +28,52 @@ from rag.servers.options import ServerOptions, address, is_server, options_of
 from rag.weights import PREFIX
 
 FACETS = ("llm", "retriever", "icl")
-"""The facet columns of the responses, in order."""
+"""The facet columns of every table of responses, in order."""
+
+FACTORS = ("passages", "budget")
+"""Further facet columns, of grids that cross the number of passages or their length."""
+_MARKS = {"passages": "k", "budget": "b"}
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """One examinee: a language model, a retriever (both by their names in the grid) and a number of shots."""
+    """One examinee: a language model, a retriever (both by their names in the grid) and a number of shots.
+
+    `passages` (how many it reads) and `budget` (their characters) are None where the grid does not cross them; then the
+    settings of the sitting say.
+    """
 
     llm: str
     retriever: str
     shots: int = 0
+    passages: int | None = None
+    budget: int | None = None
 
     @property
     def id(self) -> str:
-        """The name its answers are stored under, such as `smollm2-135m+bm25+icl2`."""
-        return f"{self.llm}+{self.retriever}+icl{self.shots}"
+        """The name its answers are stored under, such as `smollm2-135m+bm25+icl2`, with `+k3`, `+b2000` if crossed."""
+        return "+".join([self.llm, self.retriever, f"icl{self.shots}", *self._marks])
+
+    @property
+    def reading(self) -> str:
+        """What decides the passages it reads: `bm25`, or `bm25-k3-b2000`."""
+        return "-".join([self.retriever, *self._marks])
+
+    @property
+    def factors(self) -> dict[str, int]:
+        """Its level in each further factor."""
+        levels = {"passages": self.passages, "budget": self.budget}
+        return {name: level for name, level in levels.items() if level is not None}
 
     @property
     def facets(self) -> dict[str, str]:
         """Its level in each facet."""
-        return {"llm": self.llm, "retriever": self.retriever, "icl": str(self.shots)}
+        named = {"llm": self.llm, "retriever": self.retriever, "icl": str(self.shots)}
+        return named | {name: str(level) for name, level in self.factors.items()}
+
+    @property
+    def _marks(self) -> list[str]:
+        return [f"{_MARKS[name]}{level}" for name, level in self.factors.items()]
 
 
 @dataclass(frozen=True)
@@ -118,16 +145,33 @@ class RetrieverSpec:
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations of language models, retrievers and numbers of shots."""
+    """All combinations of language models, retrievers, numbers of shots, and of passages and budgets if crossed."""
 
     llms: tuple[LlmSpec, ...]
     retrievers: tuple[RetrieverSpec, ...]
     shots: tuple[int, ...] = (0,)
+    passages: tuple[int, ...] = ()
+    budget: tuple[int, ...] = ()
 
     @property
     def pipelines(self) -> tuple[Pipeline, ...]:
-        """Every pipeline, language models outermost, shots innermost."""
-        return tuple(Pipeline(m.name, r.name, s) for m in self.llms for r in self.retrievers for s in self.shots)
+        """Every pipeline, language models outermost, then retrievers, shots, passages, budgets.
+
+        What closed book and oracle read does not depend on number and length of passages: they stand once, at the
+        first of each, lest they be counted as several examinees that always agree.
+        """
+        return tuple(
+            Pipeline(model.name, retriever.name, shots, passages, budget)
+            for model in self.llms
+            for retriever in self.retrievers
+            for shots in self.shots
+            for passages in _levels(self.passages, retriever)
+            for budget in _levels(self.budget, retriever)
+        )
+
+
+def _levels(values: tuple[int, ...], retriever: RetrieverSpec) -> Sequence[int | None]:
+    return values[:1] or (None,) if retriever.kind in BOUNDS else values or (None,)
 
 
 def read_grid(path: Path) -> Grid:
@@ -143,13 +187,13 @@ def read_grid(path: Path) -> Grid:
 
 
 def grid_of(data: Any, source: str = "grid") -> Grid:
-    """A grid from `{llms: [...], retrievers: [...], shots: [...]}`.
+    """A grid from `{llms: [...], retrievers: [...], shots: [...], passages: [...], budget: [...]}`.
 
     A language model is a name for `load_model` or `{name, model, dtype, device, server}`; a retriever is a kind or
-    `{name, kind, encoder, query_encoder, reranker, depth, server}`; shots are whole numbers. Raises ValueError naming
-    `source` and the key.
+    `{name, kind, encoder, query_encoder, reranker, depth, server}`; shots are whole numbers,
+    and so are passages and budget (characters), which may be left out. Raises ValueError naming `source` and the key.
     """
-    keys = ("llms", "retrievers", "shots")
+    keys = ("llms", "retrievers", "shots", *FACTORS)
     if not isinstance(data, Mapping):
         raise ValueError(f"{source}: {type(data).__name__}; wanted a mapping of {', '.join(keys)}")
     for key in data:
@@ -159,12 +203,13 @@ def grid_of(data: Any, source: str = "grid") -> Grid:
     retrievers = tuple(
         _retriever(entry, f"{source}: retrievers[{n}]") for n, entry in enumerate(_list(data, "retrievers", source))
     )
-    shots = _shots(data.get("shots", [0]), f"{source}: shots")
+    shots = _numbers(data.get("shots", [0]), f"{source}: shots", least=0)
+    passages, budget = (_numbers(data[one], f"{source}: {one}") if data.get(one) else () for one in FACTORS)
     for key, names in (("llms", [one.name for one in llms]), ("retrievers", [one.name for one in retrievers])):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"{source}: {key}: name {name!r} stands twice; wanted distinct names")
-    return Grid(llms, retrievers, shots)
+    return Grid(llms, retrievers, shots, passages, budget)
 
 
 def short_name(model: str) -> str:
@@ -242,10 +287,10 @@ def _name(name: str, where: str) -> str:
     return name
 
 
-def _shots(value: Any, where: str) -> tuple[int, ...]:
+def _numbers(value: Any, where: str, least: int = 1) -> tuple[int, ...]:
     values = value if isinstance(value, list) else [value]
-    if not values or any(isinstance(one, bool) or not isinstance(one, int) or one < 0 for one in values):
-        raise ValueError(f"{where}: {value!r}; wanted whole numbers from 0")
+    if not values or any(isinstance(one, bool) or not isinstance(one, int) or one < least for one in values):
+        raise ValueError(f"{where}: {value!r}; wanted whole numbers from {least}")
     if len(set(values)) < len(values):
         raise ValueError(f"{where}: {value!r}; wanted distinct numbers")
     return tuple(values)

@@ -22,6 +22,7 @@ from rag.servers.options import ServerOptions, check_url
 from rag.weights import is_embedded
 
 __all__ = [
+    "BOUNDS",
     "DEPTH",
     "KINDS",
     "PRESETS",

@@ -177,7 +177,7 @@ def sit_step(steps: Steps, exam: Exam, grid: GridSettings, seed: int) -> None:
             _sit(store, exam, chunks, pool, grid, seed, report)
             store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
 
-    made_from = {"exam": exam.hash, "grid": grid.model_dump(), "seed": seed}
+    made_from = {"exam": exam.hash, "grid": grid.identity, "seed": seed}
     steps.do("answers", made_from, [folder.answers, folder.responses], answer)
 
 

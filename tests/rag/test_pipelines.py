@@ -142,3 +142,30 @@ def test_a_retriever_is_stored_as_before_and_a_preset_with_what_it_stands_for() 
         "reranker": "cross-encoder/ms-marco-MiniLM-L-6-v2",
     }
     assert stored[3] == {"name": "h", "kind": "http://h/s", "encoder": "", "reranker": ""}
+
+
+def test_passages_and_budgets_are_crossed_where_they_are_given_and_leave_ids_alone_elsewhere() -> None:
+    given = {"llms": ["a"], "retrievers": ["closed-book", "bm25"], "shots": [0, 1]}
+    plain = grid_of(given).pipelines
+    assert [one.id for one in plain] == ["a+closed-book+icl0", "a+closed-book+icl1", "a+bm25+icl0", "a+bm25+icl1"]
+    assert plain[2].facets == {"llm": "a", "retriever": "bm25", "icl": "0"}
+    crossed = grid_of({**given, "shots": [0], "passages": [1, 3], "budget": [500, 2000]}).pipelines
+    # Closed book reads nothing whatever the numbers are: it stands once.
+    assert [one.id for one in crossed] == [
+        "a+closed-book+icl0+k1+b500",
+        *(f"a+bm25+icl0+k{k}+b{budget}" for k in (1, 3) for budget in (500, 2000)),
+    ]
+    assert crossed[-1].facets == {"llm": "a", "retriever": "bm25", "icl": "0", "passages": "3", "budget": "2000"}
+    assert crossed[-1].reading == "bm25-k3-b2000"
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        ({"passages": [0, 1]}, r"passages: \[0, 1\]; wanted whole numbers from 1"),
+        ({"budget": [10, 10]}, r"budget: \[10, 10\]; wanted distinct numbers"),
+    ],
+)
+def test_impossible_factors_are_refused(factor: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^grid: {message}"):
+        grid_of({"llms": ["a"], "retrievers": ["bm25"], **factor})
