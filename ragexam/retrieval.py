@@ -6,14 +6,15 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from exam_gen.files import read_chunks, read_exam, write_text
-from exam_gen.records import Exam
-from rag.pipelines import RetrieverSpec
+from exam_gen.records import Chunk, Exam
 from rag.retrieval.measures import CUTOFFS, Found, find_sources
-from rag.retrievers import BOUNDS
+from rag.retrievers import BOUNDS, Retriever
 from ragexam.config import GridSettings
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.progress import Progress, Report
@@ -26,16 +27,38 @@ INTERVAL = 0.9
 DRAWS = 2_000
 
 
-def retrieval_step(steps: Steps, exam: Exam, grid: GridSettings, seed: int) -> None:
+@dataclass(frozen=True)
+class Library:
+    """The chunks of a run and the retrievers of its grid over them: read, and built, once and where they are needed."""
+
+    folder: RunFolder
+    exam: Exam
+    grid: GridSettings
+
+    @cached_property
+    def chunks(self) -> Sequence[Chunk]:
+        """The run's chunks; those named in the questions, for an exam that came without."""
+        return read_chunks(self.folder.chunks) if self.folder.chunks.exists() else contexts(self.exam)
+
+    @cached_property
+    def retrievers(self) -> Mapping[str, Retriever]:
+        """The retrievers by name."""
+        return {one.name: one.build(self.chunks) for one in self.grid.grid.retrievers}
+
+
+def retrieval_step(steps: Steps, library: Library, seed: int) -> None:
     """Write how well each retriever that searches finds the source passages: `retrieval.csv`, `retrieval-ranks.csv`."""
-    folder = steps.folder
-    searching = [one for one in grid.grid.retrievers if one.kind not in BOUNDS]
+    folder, exam = steps.folder, library.exam
+    searching = [one for one in library.grid.grid.retrievers if one.kind not in BOUNDS]
     if not searching:
         steps.progress.say("retrieval: left out; no retriever of the grid searches")
         return
 
     def measure(report: Report) -> None:
-        _measure(folder, exam, searching, seed, report)
+        retrievers = {one.name: library.retrievers[one.name] for one in searching}
+        found = find_sources(retrievers, exam.questions, progress=report)
+        _write(folder.retrieval_ranks, ("retriever", "question", "rank"), [row for one in found for row in _ranks(one)])
+        _write(folder.retrieval, COLUMNS, [row for one in found for row in _summary(one, seed)])
 
     made_from = {
         "exam": exam.hash,
@@ -63,7 +86,8 @@ def measure_retrieval(run: Path, progress: Progress) -> dict[str, Any]:
         grid = GridSettings.model_validate(configuration["grid"])
         if all(one.kind in BOUNDS for one in grid.grid.retrievers):
             raise ValueError(f"{folder.record}: no retriever of the grid searches; wanted one such as bm25")
-        retrieval_step(Steps(folder, record, progress), exam, grid, int(record.content.get("seed", 0)))
+        steps = Steps(folder, record, progress)
+        retrieval_step(steps, Library(folder, exam, grid), int(record.content.get("seed", 0)))
     return read_retrieval(folder.retrieval)
 
 
@@ -93,14 +117,6 @@ def in_words(found: Mapping[str, Any]) -> str:
 
 def _cell(value: Mapping[str, float]) -> str:
     return f"{value['estimate']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
-
-
-def _measure(folder: RunFolder, exam: Exam, searching: Sequence[RetrieverSpec], seed: int, report: Report) -> None:
-    chunks = read_chunks(folder.chunks) if folder.chunks.exists() else contexts(exam)
-    retrievers = {one.name: one.build(chunks) for one in searching}
-    found = find_sources(retrievers, exam.questions, progress=report)
-    _write(folder.retrieval_ranks, ("retriever", "question", "rank"), [row for one in found for row in _ranks(one)])
-    _write(folder.retrieval, COLUMNS, [row for one in found for row in _summary(one, seed)])
 
 
 def _ranks(found: Found) -> list[tuple[object, ...]]:

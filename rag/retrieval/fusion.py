@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exam_gen.records import Chunk, Question
 from rag.loading import first_line, offline, quiet
@@ -47,20 +48,33 @@ class Reranked:
     def __init__(self, first: Retriever, rerank: Reranker, *, depth: int = DEPTH, name: str = "") -> None:
         self.name = name or first.name
         self._first, self._rerank, self._depth = first, rerank, depth
+        self._ordered: dict[str, list[Chunk]] = {}
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k best; ties in the first stage's order. Raises ValueError when the re-ranker gives no usable numbers."""
-        found = self._first.retrieve(question, max(k, self._depth))
-        read, rest = found[: self._depth], found[self._depth :]
+        best = self._best(question)
+        if k <= len(best):
+            return best[:k]
+        known = {chunk.id for chunk in best}
+        return [*best, *(chunk for chunk in self._first.retrieve(question, k) if chunk.id not in known)][:k]
+
+    def _best(self, question: Question) -> list[Chunk]:
+        """What the re-ranker reads, in its order; asked once per question, because it is slow."""
+        if question.stem not in self._ordered:
+            read = self._first.retrieve(question, self._depth)
+            self._ordered[question.stem] = [read[index] for index in top(self._scores(question, read), len(read))]
+        return self._ordered[question.stem]
+
+    def _scores(self, question: Question, read: Sequence[Chunk]) -> NDArray[np.float64]:
         if not read:
-            return []
+            return np.zeros(0)
         scores = np.asarray(self._rerank(question.stem, [searched(chunk) for chunk in read]), dtype=np.float64)
         if scores.shape != (len(read),) or not np.isfinite(scores).all():
             raise ValueError(
                 f"retriever {self.name}: question {question.id!r}: the re-ranker gave {_described(scores)}; wanted "
                 f"{len(read)} finite numbers"
             )
-        return [*(read[index] for index in top(scores, len(read))), *rest][:k]
+        return scores
 
 
 class CrossEncoder:

@@ -91,6 +91,23 @@ def test_reranker_orders_the_first_stage_to_its_depth_and_no_further(
     assert Reranked(InOrder(), lambda _, texts: [1.0] * len(texts)).retrieve(questions[0], 6) == chunks
 
 
+def test_a_question_is_reranked_once_whatever_number_is_asked_for(
+    chunks: list[Chunk], questions: list[Question]
+) -> None:
+    asked: list[str] = []
+
+    def rerank(question: str, texts: Sequence[str]) -> list[float]:
+        asked.append(question)
+        return [float(place) for place in range(len(texts))]
+
+    retriever = Reranked(TfIdf(chunks), rerank)
+    found = [[retriever.retrieve(question, k) for k in (1, 2, 6)] for question in questions]
+    assert asked == [question.stem for question in questions]
+    for question, (one, two, all_) in zip(questions, found, strict=True):
+        assert all_ == TfIdf(chunks).retrieve(question, 6)[::-1]
+        assert (one, two) == (all_[:1], all_[:2])
+
+
 def test_reranker_without_one_finite_number_a_passage_is_refused(
     chunks: list[Chunk], questions: list[Question]
 ) -> None:
