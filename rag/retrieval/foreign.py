@@ -106,7 +106,7 @@ def as_search(thing: Any, place: str) -> Search:
     """
     method = _method(thing)
     if method is not None:
-        return lambda text, _: list(method(text))
+        return lambda text, _: method(text)
     if callable(thing) and _takes(thing) >= 2:
         return lambda text, k: thing(text, k)
     raise ValueError(

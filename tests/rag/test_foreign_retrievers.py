@@ -84,6 +84,11 @@ def test_what_is_no_passage_is_refused_by_retriever_and_question(
     assert "\n" not in str(caught.value)
 
 
+def test_an_object_that_answers_instead_of_searching_is_refused(chunks: list[Chunk], questions: list[Question]) -> None:
+    with pytest.raises(ValueError, match="question 'q-oder': got str; wanted a list of passages"):
+        Foreign(chunks, as_search(WithRetrieve("The Oder rises in the hills."), "x"), "mine").retrieve(questions[0], 3)
+
+
 def test_a_search_that_fails_is_told_in_one_line(chunks: list[Chunk], questions: list[Question]) -> None:
     def search(text: str, k: int) -> list[str]:
         raise RuntimeError("index\nis gone")

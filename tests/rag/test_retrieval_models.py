@@ -15,20 +15,21 @@ from rag.retrievers import build_retriever
 WORDS = "the river oder rises in hills lighthouse keeper counts ships what does where baker bread lifts bees dance why"
 
 
-def _tokenizer(folder: Path) -> None:
-    from transformers import BertTokenizerFast
+def _tokenizer(folder: Path, kind: str) -> None:
+    import transformers
 
     folder.mkdir()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     (folder / "vocab.txt").write_text("\n".join([*special, *WORDS.split()]))
-    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
+    name = f"{kind}Tokenizer" if kind.startswith("DPR") else "BertTokenizer"
+    getattr(transformers, name)(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
 
 
 def _save(folder: Path, kind: str, **settings: Any) -> str:
     import torch
     import transformers
 
-    _tokenizer(folder)
+    _tokenizer(folder, kind)
     config = transformers.DPRConfig if kind.startswith("DPR") else transformers.BertConfig
     size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     with torch.random.fork_rng():
