@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
+from irt.drift import Misses, curve_misses, half_width
 from irt.joining import FEWEST, require_enough
 from irt.kernels import ItemParameters
 from irt.lines import LEAST_A, MOMENTS, NODES, Constants, constants, rescale
@@ -33,9 +34,11 @@ DRAWS = 300
 class Link:
     """Fit B on the scale of fit A.
 
-    `drift` has one row per common item: `item,shift,shift_sd,z,z_discrimination,kept` (shift of difficulty, on A's
-    scale; robust z of both). `scatter` is how many times their error the kept anchors' difficulties miss the line:
-    above 1 the intervals of the line are wider by it. `undetermined` are the common items whose difficulty has, in
+    `drift` has one row per common item: `item,shift,shift_sd,share_shift,share_shift_sd,z,z_discrimination,kept`:
+    by how much the item is harder in A, on A's scale, by how much larger in B is the share right expected of students
+    between both populations, and robust z of the latter and of the discrimination. `scatter` is how many times their
+    error the kept anchors' difficulties miss the line: above 1 the intervals of the line are wider by it.
+    `undetermined` are the common items whose difficulty has, in
     either fit, an interval wider than the one that holds as large a share of the population's abilities: the moment
     methods leave them out. `items` and `abilities` are those of B on A's scale.
     """
@@ -70,10 +73,10 @@ def link(
 ) -> Link:
     """Put `fit_b` on the scale of `fit_a` by `anchors` (all common items by default).
 
-    `symmetric` matches curves on both scales. Anchors whose robust z exceeds `cutoff` are left out, the worst first,
-    with a new line after each; None keeps all. Raises ValueError with fewer than 3 anchors, when more than 40 % of them
-    drift, when the difficulties of the two fits have little to do with one another, when the line's error is as large
-    as the scale, and for a fit not converged.
+    `symmetric` matches curves on both scales. Drift is judged by the anchors' curves (`irt.drift`). Anchors whose
+    robust z exceeds `cutoff` are left out, the worst first, with a new line after each; None keeps all. Raises
+    ValueError with fewer than 3 anchors, when more than 40 % of them drift, when the difficulties of the two fits have
+    little to do with one another, when the line's error is as large as the scale, and for a fit not converged.
     """
     for which, fit in (("first", fit_a), ("second", fit_b)):
         fit.require_right_or_wrong("linking")
@@ -171,8 +174,17 @@ class _Pair:
             self.target_draws.b - line.slope * self.source_draws.b,
             _log(self.target_draws.a) - _log(self.source_draws.a),
         )
-        error = [_half_width(each - each[:, self.sure].mean(axis=1, keepdims=True)) for each in differences]
+        error = [half_width(each - each[:, self.sure].mean(axis=1, keepdims=True)) for each in differences]
         return miss, np.asarray(error)
+
+    def misses(self, line: Constants) -> tuple[Misses, Misses]:
+        """By how much heights and slopes of the anchors' curves miss the line (`irt.drift`)."""
+        return curve_misses(
+            (self.target, self.target_draws),
+            (rescale(self.source, line), rescale(self.source_draws, line)),
+            line,
+            self.sure,
+        )
 
     def scatter(self, line: Constants) -> float:
         """Birge's ratio: root mean square of the difficulties' standardised residuals, two spent on the line."""
@@ -203,7 +215,8 @@ def _without_drift(
         some = pair.select(kept)
         line = constants(some.target, some.source, method, symmetric)
         miss, error = pair.residuals(line)
-        z = np.array([_robust_z(m, e, kept) for m, e in zip(miss, error, strict=True)])
+        height, tilt = pair.misses(line)
+        z = np.array([_robust_z(each.beside_the_line(kept), each.error, kept) for each in (height, tilt)])
         worst = max(kept, key=lambda place: float(np.abs(z[:, place]).max()))
         if cutoff is None or np.abs(z[:, worst]).max() <= cutoff:
             break
@@ -216,7 +229,15 @@ def _without_drift(
             )
         require_enough(len(kept), "anchors without drift")
     table = pd.DataFrame(
-        {"item": list(names), "shift": miss[0], "shift_sd": error[0], "z": z[0], "z_discrimination": z[1]}
+        {
+            "item": list(names),
+            "shift": miss[0],
+            "shift_sd": error[0],
+            "share_shift": -height.miss,
+            "share_shift_sd": height.error,
+            "z": z[0],
+            "z_discrimination": z[1],
+        }
     )
     return tuple(names[place] for place in kept), table.assign(kept=[place in kept for place in range(len(names))])
 
@@ -247,12 +268,6 @@ def _lines_drawn(pair: _Pair, point: Constants, method: str, symmetric: bool, sc
             f"intercept {point.intercept:.3g} is as large as the scale; more anchors that discriminate were wanted"
         )
     return np.stack([point.slope * np.exp(away[:, 0]), point.intercept + away[:, 1]], axis=1)
-
-
-def _half_width(draws: Floats) -> Floats:
-    """Half the width of the central 68.27 % of draws `[D, N]`: the standard deviation of normal ones."""
-    low, high = np.quantile(draws, ndtr([-1.0, 1.0]), axis=0)
-    return np.asarray((high - low) / 2)
 
 
 def _log(a: Floats) -> Floats:
