@@ -23,6 +23,8 @@ from irt.responses import Floats
 STEP = 0.01
 """Of the numerical derivatives by the line."""
 TINY = 1e-9
+MOST_OWN = 0.9
+"""Largest part of the line that is taken to be one anchor's own."""
 
 
 class Misses(NamedTuple):
@@ -55,7 +57,8 @@ def curve_misses(
     """Misses of height and of slope; items are estimates `[I]` and draws `[D, I]`, both on the target's scale.
 
     Abilities are weighted by the geometric mean of both populations' densities. The errors are those of what is left
-    when the line of each draw brings its anchors, those `sure` `[I]`, together: what moves all alike is the line's.
+    when the line of each draw brings the other anchors, those `sure` `[I]`, together: what moves all alike is the
+    line's.
     """
     weight = np.exp(-0.25 * (NODES**2 + ((NODES - line.intercept) / line.slope) ** 2))
     weight = weight / weight.sum()
@@ -75,8 +78,11 @@ def curve_misses(
 
 def _misses(miss: Floats, drawn: Floats, by: Floats, sure: NDArray[np.bool_]) -> Misses:
     common = np.where(sure, by, 0.0)
-    left = drawn - np.outer(drawn @ common / max(float(common @ common), TINY), by)
-    return Misses(miss, half_width(left), by)
+    size = max(float(common @ common), TINY)
+    left = drawn - np.outer(drawn @ common / size, by)
+    # An anchor that drifts is seen beside the line of the others: its deleted residual, not the one it has a part in.
+    own = np.minimum(common**2 / size, MOST_OWN)
+    return Misses(miss, half_width(left / (1 - own)), by)
 
 
 def _shares(items: ItemParameters) -> Floats:

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from irt.drift import Misses, curve_misses, half_width
 from irt.joining import FEWEST, require_enough
 from irt.kernels import ItemParameters
-from irt.lines import LEAST_A, MOMENTS, NODES, Constants, constants, rescale
+from irt.lines import MOMENTS, NODES, Constants, constants, rescale
 from irt.responses import Floats
 from irt.result import Estimate, Fit
 from irt.scoring import chosen_items, item_places
@@ -163,19 +163,14 @@ class _Pair:
         return [(ItemParameters(*row[:4]), ItemParameters(*row[4:])) for row in rows]
 
     def residuals(self, line: Constants) -> tuple[Floats, Floats]:
-        """By how much each anchor's difficulty and log discrimination miss the line, `[2, I]`, and the error of that.
+        """By how much each anchor's difficulty misses the line, `[I]`, and the error of that.
 
         The errors are those of the differences between anchors: what moves all anchors alike is the line's. They are
         half the width of the central 68 % of draws, on which the tails of a weak item's difficulty have no influence.
         """
-        moved = rescale(self.source, line)
-        miss = np.array([self.target.b - moved.b, _log(self.target.a) - _log(moved.a)])
-        differences = (
-            self.target_draws.b - line.slope * self.source_draws.b,
-            _log(self.target_draws.a) - _log(self.source_draws.a),
-        )
-        error = [half_width(each - each[:, self.sure].mean(axis=1, keepdims=True)) for each in differences]
-        return miss, np.asarray(error)
+        miss = self.target.b - rescale(self.source, line).b
+        difference = self.target_draws.b - line.slope * self.source_draws.b
+        return miss, half_width(difference - difference[:, self.sure].mean(axis=1, keepdims=True))
 
     def misses(self, line: Constants) -> tuple[Misses, Misses]:
         """By how much heights and slopes of the anchors' curves miss the line (`irt.drift`)."""
@@ -189,14 +184,14 @@ class _Pair:
     def scatter(self, line: Constants) -> float:
         """Birge's ratio: root mean square of the difficulties' standardised residuals, two spent on the line."""
         miss, error = self.residuals(line)
-        standard = (miss[0] / np.maximum(error[0], 1e-9))[self.sure]
+        standard = (miss / np.maximum(error, 1e-9))[self.sure]
         return float(np.sqrt(np.sum(standard**2) / (len(standard) - 2)))
 
     def require_related(self, method: str, symmetric: bool) -> None:
         """ValueError when the anchors' difficulties differ by more than error can, and hardly correlate."""
         line = constants(self.target, self.source, method, symmetric)
         miss, error = self.residuals(line)
-        excess = float(np.median(np.abs(miss[0]) / np.maximum(error[0], 1e-12))) / 0.6745
+        excess = float(np.median(np.abs(miss) / np.maximum(error, 1e-12))) / 0.6745
         b = self.target.b[self.sure], self.source.b[self.sure]
         related = float(np.corrcoef(*b)[0, 1]) if min(np.std(each) for each in b) > 1e-9 else 1.0
         if excess > 2 and related < LEAST_RELATED:
@@ -216,7 +211,8 @@ def _without_drift(
         line = constants(some.target, some.source, method, symmetric)
         miss, error = pair.residuals(line)
         height, tilt = pair.misses(line)
-        z = np.array([_robust_z(each.beside_the_line(kept), each.error, kept) for each in (height, tilt)])
+        robust = [_robust_z(each.beside_the_line(kept), each.error, kept) for each in (height, tilt)]
+        z = np.array([-robust[0], robust[1]])  # positive: harder, and steeper, in A
         worst = max(kept, key=lambda place: float(np.abs(z[:, place]).max()))
         if cutoff is None or np.abs(z[:, worst]).max() <= cutoff:
             break
@@ -231,8 +227,8 @@ def _without_drift(
     table = pd.DataFrame(
         {
             "item": list(names),
-            "shift": miss[0],
-            "shift_sd": error[0],
+            "shift": miss,
+            "shift_sd": error,
             "share_shift": -height.miss,
             "share_shift_sd": height.error,
             "z": z[0],
@@ -268,11 +264,6 @@ def _lines_drawn(pair: _Pair, point: Constants, method: str, symmetric: bool, sc
             f"intercept {point.intercept:.3g} is as large as the scale; more anchors that discriminate were wanted"
         )
     return np.stack([point.slope * np.exp(away[:, 0]), point.intercept + away[:, 1]], axis=1)
-
-
-def _log(a: Floats) -> Floats:
-    """Log discriminations; those below `LEAST_A`, as of items keyed wrongly, count as that."""
-    return np.asarray(np.log(np.maximum(a, LEAST_A)))
 
 
 def _moved(fit: Fit, point: Constants, lines: Floats, order: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:

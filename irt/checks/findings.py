@@ -40,7 +40,7 @@ Tables = dict[str, pd.DataFrame]
 FLAGS = {
     "probable mis-key": ("Stronger students seem to choose another answer: read the key.",) * 2,
     "negative discrimination": (
-        "Stronger students may do worse (5 in 100 chances would be too many to say so): read question and key.",
+        "Stronger students seem to do worse (judged at 10 %, one by one): read question and key.",
     )
     * 2,
     HARDLY: (
