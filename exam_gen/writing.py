@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from exam_gen.assembly import shuffle_exam
-from exam_gen.drafting.distractors import Embed, Item, Pool, candidates, choose, pool
+from exam_gen.drafting.distractors import Embed, Item, Pool, candidates, choose, hides, pool
 from exam_gen.drafting.facts import Fact, facts
 from exam_gen.drafting.readback import Asking, ReadBack, read_back
 from exam_gen.drafting.verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
@@ -28,6 +28,7 @@ Progress = Callable[[int, int], None]
 BEYOND = "beyond the wanted number"
 ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"
+MARKED = "the wrong answers have in common what the key lacks"
 ECHOES = "the key alone repeats words of the stem"
 
 
@@ -251,6 +252,8 @@ class _Writer:
         passed = set()
         for draft, verdict in zip(ready, self._verifier.verdicts(cases), strict=True):
             reason = verdict.reason or self._filters[-1](self._question(draft, verdict, draft.wrong[:3]))
+            if reason is None and not hides(draft.fact.span.text, [option.text for option in verdict.options]):
+                reason = MARKED
             if reason is None:
                 self.passed.append(Passed(draft, verdict))
                 passed.add(draft.fact.span.sentence)

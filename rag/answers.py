@@ -19,7 +19,7 @@ from typing import Self
 
 from exam_gen.files import write_text
 from exam_gen.records import Exam
-from rag.pipelines import FACETS, Pipeline
+from rag.pipelines import FACETS, FACTORS, Pipeline
 
 VERSION = 1
 
@@ -148,8 +148,8 @@ class AnswerStore:
     def pipelines(self) -> list[Pipeline]:
         """The pipelines that have begun to answer, by id."""
         with self._explained():
-            rows = self._db.execute("SELECT llm, retriever, icl FROM pipelines ORDER BY pipeline").fetchall()
-        return [Pipeline(*row) for row in rows]
+            rows = self._db.execute("SELECT llm, retriever, icl, settings FROM pipelines ORDER BY pipeline").fetchall()
+        return [Pipeline(*names, **json.loads(settings).get("factors", {})) for *names, settings in rows]
 
     def settings(self, pipeline: str) -> dict[str, object]:
         """The settings a pipeline has answered under; empty for one that has not."""
@@ -158,7 +158,7 @@ class AnswerStore:
         return dict(json.loads(row[0])) if row else {}
 
     def to_responses_csv(self, path: Path, exam: Exam, pipelines: Sequence[Pipeline]) -> None:
-        """Write long responses `student,item,score,llm,retriever,icl` in grid and exam order, in one step.
+        """Write long responses `student,item,score,llm,retriever,icl[,passages][,budget]` in grid and exam order.
 
         A question that a pipeline has not answered has an empty score.
         """
@@ -220,7 +220,8 @@ class AnswerStore:
 
     def _register(self, pipeline: Pipeline, settings: Mapping[str, object]) -> None:
         before = self.settings(pipeline.id)
-        now: dict[str, object] = json.loads(json.dumps(settings))
+        factors = {"factors": pipeline.factors} if pipeline.factors else {}
+        now: dict[str, object] = json.loads(json.dumps({**settings, **factors}))
         for key in now:
             if key in before and before[key] != now[key]:
                 raise ValueError(
@@ -268,13 +269,15 @@ def write_responses(
 ) -> None:
     """Write long responses `student,item,score,llm,retriever,icl[,trials]` in one step; no score: not asked.
 
-    `scores` and `trials` go by pipeline id and item; with `trials` a score counts the right answers among so many.
+    Factors that the pipelines have besides are columns after `icl`. `scores` and `trials` go by pipeline id and item;
+    with `trials` a score counts the right answers among so many.
     """
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["student", "item", "score", *FACETS, *(["trials"] if trials is not None else [])])
+    facets = [*FACETS, *(one for one in FACTORS if any(one in pipeline.factors for pipeline in pipelines))]
+    writer.writerow(["student", "item", "score", *facets, *(["trials"] if trials is not None else [])])
     for one in pipelines:
-        levels = [one.facets[facet] for facet in FACETS]
+        levels = [one.facets.get(facet, "") for facet in facets]
         for item in items:
             asked = [trials.get((one.id, item), 1)] if trials is not None else []
             writer.writerow([one.id, item, scores.get((one.id, item), ""), *levels, *asked])

@@ -25,7 +25,7 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """The retriever's name, with the number of shots where there are any: `bm25`, `bm25-icl2`."""
+        """The retriever's name, with the number of shots where there are any: `bm25`, `bm25-icl2`, `bm25-k3-icl2`."""
         return f"{self.retriever}-icl{len(self.shots)}" if self.shots else self.retriever
 
     def prompt(self, question: Question) -> Prompt:
@@ -54,8 +54,8 @@ def asked_before(store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: 
     _check(store, settings, chunks)
     passages = _passages(store, exam, chunks, pipelines)
     shots = _shots(store, exam, pool, settings)
-    kinds = dict.fromkeys((one.retriever, one.shots) for one in pipelines)
-    return [Asked(retriever, passages[retriever], shots[:count]) for retriever, count in kinds]
+    kinds = dict.fromkeys((one.reading, one.shots) for one in pipelines)
+    return [Asked(reading, passages[reading], shots[:count]) for reading, count in kinds]
 
 
 def _check(store: AnswerStore, settings: Mapping[Pipeline, Mapping[str, object]], chunks: Sequence[Chunk]) -> None:
@@ -73,10 +73,16 @@ def _passages(
 ) -> dict[str, dict[str, tuple[Chunk, ...]]]:
     """By retriever and question; which model asked makes no difference to what was found."""
     known = {chunk.id: chunk for chunk in chunks}
-    retriever_of = {one.id: one.retriever for one in pipelines}
-    found: dict[str, dict[str, tuple[Chunk, ...]]] = {one: {} for one in retriever_of.values()}
+    reading_of = {one.id: one.reading for one in pipelines}
+    found: dict[str, dict[str, tuple[Chunk, ...]]] = {one: {} for one in reading_of.values()}
     for answer in store.answers():
-        found[retriever_of[answer.pipeline]][answer.question] = tuple(known[one] for one in answer.passages)
+        foreign = [one for one in answer.passages if one not in known]
+        if foreign:
+            raise ValueError(
+                f"{store.path}: pipeline {answer.pipeline} read {foreign[0]!r}, which is no chunk; "
+                "wanted retrievers of the run's own chunks"
+            )
+        found[reading_of[answer.pipeline]][answer.question] = tuple(known[one] for one in answer.passages)
     for retriever, ones in found.items():
         if len(ones) < len(exam):
             raise ValueError(

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rag.loading import offline, quiet
+from rag.loading import first_line, offline, quiet
+from rag.towers import DprTower, dpr_part
 from rag.vectors import Vectors, VectorStore, digest
 from rag.weights import cache_folder, is_embedded, locate
 
@@ -21,11 +22,11 @@ BLOCK = 2048
 
 
 def embed(texts: Sequence[str], *, encoder: str = DEFAULT_ENCODER, cache_dir: Path | None = None) -> Vectors:
-    """Unit-length embeddings `[n, d]` of texts; each different text is encoded once, ever.
+    """Embeddings `[n, d]` of texts, of unit length but for DPR encoders; each different text is encoded once, ever.
 
-    `encoder` is `embedded:minilm-l6`, a folder or a hub name that sentence-transformers reads. Vectors are kept under
-    `cache_dir` (by default in the cache folder), one file per encoder, by the hash of each text. Raises ValueError or
-    OSError with one line when the encoder cannot be loaded.
+    `encoder` is `embedded:minilm-l6`, a folder or a hub name that sentence-transformers reads, or one part of DPR.
+    Vectors are kept under `cache_dir` (by default in the cache folder), one file per encoder, by the hash of each text.
+    Raises ValueError or OSError with one line when the encoder cannot be loaded.
     """
     place = encoder_place(encoder)
     store = VectorStore((cache_dir or cache_folder() / "embeddings") / f"{_key(place)}.sqlite")
@@ -46,7 +47,7 @@ def embed(texts: Sequence[str], *, encoder: str = DEFAULT_ENCODER, cache_dir: Pa
 
 
 def encode(texts: Sequence[str], place: str) -> Vectors:
-    """Unit-length embeddings `[n, d]` straight from the encoder at `place`."""
+    """Embeddings `[n, d]` straight from the encoder at `place`."""
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
     vectors = _load(place).encode(
@@ -72,10 +73,12 @@ def _load(place: str) -> Any:
     local = offline(place)
     try:
         with quiet():
+            if tower := dpr_part(place, local):
+                return DprTower(place, tower, local)
             return SentenceTransformer(place, local_files_only=local)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise OSError(f"encoder {place}: cannot be loaded{' from local files' if local else ''}: {reason}") from error
+        where = " from local files" if local else ""
+        raise OSError(f"encoder {place}: cannot be loaded{where}: {first_line(error)}") from error
 
 
 def _key(place: str) -> str:

@@ -265,7 +265,7 @@ def _tokenizer(load: Any, source: Source) -> Any:
     try:
         tokenizer = load()
     except Exception as error:  # as above: each tokenizer class fails in its own way
-        raise ValueError(f"model {_shown(source)}: no tokenizer could be read: {_first_line(error)}") from error
+        raise ValueError(f"model {_shown(source)}: no tokenizer could be read: {first_line(error)}") from error
     if tokenizer is None or not tokenizer.get_vocab():
         raise ValueError(f"model {_shown(source)}: no tokenizer found; wanted tokenizer files beside the weights")
     return tokenizer
@@ -277,14 +277,15 @@ def _explained(load: Any, source: Source) -> Any:
     except Exception as error:  # whatever the libraries below raise, the user reads one line
         unreachable = not Path(source.place).is_dir() and offline(source.place)
         where = "is not in the local hub cache, and the hub is out of reach" if unreachable else "cannot be loaded"
-        raise OSError(f"model {_shown(source)}: {where}: {_first_line(error)}") from error
+        raise OSError(f"model {_shown(source)}: {where}: {first_line(error)}") from error
 
 
 def _shown(source: Source) -> str:
     return str(Path(source.place) / source.gguf) if source.gguf else source.place
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says first, or its type where it says nothing."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 
 from exam_gen.model import LanguageModel, Likelihoods, Prompt
 from exam_gen.records import Chunk, Exam, Question
@@ -15,7 +16,7 @@ from rag import prompts
 from rag.answers import Answer, AnswerStore
 from rag.pipelines import Pipeline
 from rag.prompts import NEUTRAL, Shot, continuation, draw_shots, exam_prompt
-from rag.retrievers import Retriever
+from rag.retrievers import Retriever, searched
 from rag.scoring import NORMALIZATIONS, Evidence, choose
 
 Progress = Callable[[int, int], None]
@@ -24,16 +25,23 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """How the exam is sat: passages a pipeline reads, normalisation, shots with their passages or without, seed."""
+    """How the exam is sat: passages a pipeline reads, normalisation, shots with their passages or without, seed.
+
+    `budget`: passages are read in their order as long as their titles and texts have no more characters than this; the
+    first is always read, and none is cut. Pipelines that have `passages` or `budget` of their own keep to those.
+    """
 
     k: int = 1
     normalization: str = "character"
     shot_passages: bool = False
     seed: int = 0
+    budget: int | None = None
 
     def __post_init__(self) -> None:
         if self.k < 1:
             raise ValueError(f"sitting: k {self.k}; wanted at least 1 passage")
+        if self.budget is not None and self.budget < 1:
+            raise ValueError(f"sitting: budget {self.budget}; wanted at least 1 character")
         if self.normalization not in NORMALIZATIONS:
             wanted = ", ".join(NORMALIZATIONS)
             raise ValueError(f"sitting: normalization {self.normalization!r}: unknown; wanted one of {wanted}")
@@ -79,11 +87,11 @@ def sit(
         with_passages=chosen.shot_passages,
     )
     common = {**asdict(chosen), "prompt": prompts.VERSION, "chunks": chunks_digest(chunks)}
-    store.begin(exam, {one: _settings(one, common, shots, identities or {}) for one in pipelines})
+    store.begin(exam, {one: _settings(one, chosen, common, shots, identities or {}) for one in pipelines})
     pending = store.pending(exam, pipelines)
     total = len(exam) * len(pipelines)
     desk = _Desk(store, chosen, progress, total - len(pending), total)
-    passages = _Passages(retrievers, chosen.k)
+    passages = _Passages(retrievers, chosen)
     for llm in dict.fromkeys(pipeline.llm for pipeline, _ in pending):
         mine = [(pipeline, question) for pipeline, question in pending if pipeline.llm == llm]
         tasks = _tasks(exam, mine, passages, shots)
@@ -99,15 +107,35 @@ def sit(
 class _Passages:
     """What each retriever finds for each question, looked up once."""
 
-    def __init__(self, retrievers: Mapping[str, Retriever], k: int) -> None:
-        self._retrievers, self._k = retrievers, k
+    def __init__(self, retrievers: Mapping[str, Retriever], settings: Settings) -> None:
+        self._retrievers, self._settings = retrievers, settings
         self._found: dict[tuple[str, str], tuple[Chunk, ...]] = {}
 
-    def of(self, retriever: str, question: Question) -> tuple[Chunk, ...]:
-        key = (retriever, question.id)
+    def of(self, pipeline: Pipeline, question: Question) -> tuple[Chunk, ...]:
+        key = (pipeline.reading, question.id)
         if key not in self._found:
-            self._found[key] = tuple(self._retrievers[retriever].retrieve(question, self._k))
+            k, budget = _reading(pipeline, self._settings)
+            found = self._retrievers[pipeline.retriever].retrieve(question, k)
+            self._found[key] = within(found, budget)
         return self._found[key]
+
+
+def within(passages: Sequence[Chunk], budget: int | None) -> tuple[Chunk, ...]:
+    """The first passages whose texts have at most `budget` characters together; always the first, never part of one."""
+    if budget is None:
+        return tuple(passages)
+    lengths = accumulate(len(searched(one)) for one in passages)
+    return tuple(
+        one for place, (one, length) in enumerate(zip(passages, lengths, strict=True)) if length <= budget or not place
+    )
+
+
+def _reading(pipeline: Pipeline, settings: Settings) -> tuple[int, int | None]:
+    """How many passages a pipeline reads, and their characters at most."""
+    return (
+        settings.k if pipeline.passages is None else pipeline.passages,
+        settings.budget if pipeline.budget is None else pipeline.budget,
+    )
 
 
 class _Desk:
@@ -172,7 +200,7 @@ def _tasks(
     places = {one: place for place, one in enumerate(exam.ids)}
     asked: dict[tuple[str, Prompt, tuple[str, ...]], list[Pipeline]] = {}
     for pipeline, name in sorted(pending, key=lambda pair: (pair[0].shots, places[pair[1]])):
-        found = passages.of(pipeline.retriever, questions[name])
+        found = passages.of(pipeline, questions[name])
         prompt = exam_prompt(questions[name], found, shots[: pipeline.shots])
         asked.setdefault((name, prompt, tuple(chunk.id for chunk in found)), []).append(pipeline)
     return [Task(questions[name], prompt, ids, tuple(who)) for (name, prompt, ids), who in asked.items()]
@@ -201,10 +229,15 @@ def _check_lengths(model: LanguageModel, tasks: Iterable[Task]) -> None:
 
 
 def _settings(
-    pipeline: Pipeline, common: Mapping[str, object], shots: Sequence[Shot], identities: Mapping[str, object]
+    pipeline: Pipeline,
+    chosen: Settings,
+    common: Mapping[str, object],
+    shots: Sequence[Shot],
+    identities: Mapping[str, object],
 ) -> dict[str, object]:
     behind = {name: identities[name] for name in (pipeline.llm, pipeline.retriever) if name in identities}
-    return {**common, "shots": shots_digest(shots[: pipeline.shots]), "behind": behind}
+    k, budget = _reading(pipeline, chosen)
+    return {**common, "k": k, "budget": budget, "shots": shots_digest(shots[: pipeline.shots]), "behind": behind}
 
 
 def chunks_digest(chunks: Sequence[Chunk]) -> str:

@@ -13,7 +13,7 @@ from exam_gen.corpora.selection import Selection
 from exam_gen.rules.catalogue import needs_of, rules_of
 from exam_gen.writing import WritingSettings
 from rag.encoders import DEFAULT_ENCODER
-from rag.pipelines import Grid, grid_of
+from rag.pipelines import FACTORS, Grid, grid_of
 from rag.servers.options import ServerOptions, address, is_server
 from rag.sitting import Settings as SittingSettings
 
@@ -64,12 +64,13 @@ class WriterSettings(ModelSettings):
 
 
 class GridSettings(Group):
-    """The pipelines that sit the exam, and how they sit it."""
+    """The pipelines that sit the exam, and how they sit it; several `passages` or budgets (characters) are crossed."""
 
     llms: list[Any]
     retrievers: list[Any]
     shots: list[int] = [0]
-    passages: int = 1
+    passages: int | list[int] = 1
+    budget: int | list[int] | None = None
     normalization: str = "character"
     shot_passages: bool = False
 
@@ -81,17 +82,33 @@ class GridSettings(Group):
     @property
     def grid(self) -> Grid:
         """All combinations."""
-        return grid_of({"llms": self.llms, "retrievers": self.retrievers, "shots": self.shots})
+        crossed = {name: values for name in FACTORS if len(values := self._values(name)) > 1}
+        return grid_of({"llms": self.llms, "retrievers": self.retrievers, "shots": self.shots, **crossed})
 
     @property
     def models(self) -> list[str]:
         """The language models and encoders it needs."""
-        encoders = [one.encoder or DEFAULT_ENCODER for one in self.grid.retrievers if one.kind in ("dense", "hybrid")]
+        encoders = [encoder for one in self.grid.retrievers for encoder in one.encoders]
         return [*(one.model for one in self.grid.llms), *encoders]
 
     def sitting(self, seed: int) -> SittingSettings:
         """How the exam is sat."""
-        return SittingSettings(self.passages, self.normalization, self.shot_passages, seed)
+        passages, budgets = self._values("passages"), self._values("budget")
+        for name, values in (("passages", passages), ("budget", budgets)):
+            if getattr(self, name) == []:
+                raise ValueError(f"{name}: {values}; wanted at least one number")
+        return SittingSettings(
+            passages[0], self.normalization, self.shot_passages, seed, budgets[0] if budgets else None
+        )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the answers; a setting of a later release is left out where it says nothing."""
+        return self.model_dump(exclude=None if self.budget is not None else {"budget"})
+
+    def _values(self, name: str) -> list[int]:
+        value = getattr(self, name)
+        return [] if value is None else value if isinstance(value, list) else [value]
 
 
 class FitSettings(Group):

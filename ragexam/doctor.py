@@ -16,6 +16,7 @@ PACKAGES = [
     "sentence-transformers",
     "bm25s",
     "faiss-cpu",
+    "ir_measures",
     "datasets",
     "numpy",
     "scipy",

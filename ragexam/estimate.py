@@ -134,11 +134,12 @@ def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Ma
     shot = Shot(example.stem, example.answer)
     sample = list(chunks[:: max(1, len(chunks) // SAMPLE)])
     tokens = []
-    for shots in config.grid.shots:
-        for retriever in config.grid.grid.retrievers:
-            passages = 0 if retriever.kind == "closed-book" else config.grid.passages
-            prompts = [exam_prompt(example, [one] * passages, [shot] * shots) for one in sample]
-            tokens.append(_mean([_tokens(prompt) for prompt in prompts]))
+    grid = config.grid.grid
+    searching = {one.name: one.kind != "closed-book" for one in grid.retrievers}
+    for one in grid.pipelines[: len(grid.pipelines) // len(grid.llms)]:
+        passages = (one.passages or config.grid.sitting(0).k) if searching[one.retriever] else 0
+        prompts = [exam_prompt(example, [chunk] * passages, [shot] * one.shots) for chunk in sample]
+        tokens.append(_mean([_tokens(prompt) for prompt in prompts]))
     load = _choosing(spec, config.exam.questions * len(tokens), _mean(tokens), 4)
     return _work(spec, load, _reading(parameters(spec.model), load.read, machine))
 

@@ -1,4 +1,4 @@
-"""The commands on what an exam is made of and what it holds: corpus, statistics, assemble, diff."""
+"""The commands on what an exam is made of and what it holds: corpus, statistics, assemble, diff, retrieval."""
 
 from __future__ import annotations
 
@@ -70,6 +70,19 @@ def diff(
     _show(found, as_json=as_json, lines=diff_in_words(found))
 
 
+def retrieval(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder whose exam was sat.")],
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
+) -> None:
+    """Say how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
+    from ragexam.progress import Progress
+    from ragexam.retrieval import in_words, measure_retrieval
+
+    found = measure_retrieval(run, Progress(quiet=quiet))
+    _show(found, as_json=as_json, lines=in_words(found))
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     commands: dict[str, tuple[Callable[..., None], str]] = {
@@ -77,6 +90,7 @@ def register(app: typer.Typer) -> None:
         "statistics": (statistics, "runs/quickstart"),
         "assemble": (assemble, "runs/quickstart --size 40 --by topic,bloom --out exam.jsonl"),
         "diff": (diff, "runs/quickstart exam.jsonl"),
+        "retrieval": (retrieval, "runs/quickstart"),
     }
     for name, (command, example) in commands.items():
         app.command(name, epilog=f"Example: ragexam {name} {example}")(command)

@@ -89,6 +89,16 @@ class RunFolder:
         return self.path / "responses.csv"
 
     @property
+    def retrieval(self) -> Path:
+        """How well each retriever finds the source passages."""
+        return self.path / "retrieval.csv"
+
+    @property
+    def retrieval_ranks(self) -> Path:
+        """The rank of every question's source passage, by retriever."""
+        return self.path / "retrieval-ranks.csv"
+
+    @property
     def fit(self) -> Path:
         """The fitted model."""
         return self.path / "fit"

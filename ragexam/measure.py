@@ -9,7 +9,7 @@ import irt
 from exam_gen.files import read_exam, write_exam
 from irt.commands.production import varying
 from irt.selecting.selection import prune
-from rag.pipelines import FACETS
+from rag.pipelines import FACETS, FACTORS
 from ragexam.config import Config, FitSettings
 from ragexam.folder import RunFolder
 from ragexam.progress import Report
@@ -61,7 +61,10 @@ def fitted(
 
 def run_data(folder: RunFolder) -> irt.ResponseMatrix:
     """The responses of a run, with the facets that vary in it."""
-    return varying(irt.read_responses(folder.responses, facets=FACETS))
+    with folder.responses.open(encoding="utf-8") as file:
+        columns = file.readline().strip().split(",")
+    facets = [*FACETS, *(one for one in FACTORS if one in columns)]
+    return varying(irt.read_responses(folder.responses, facets=facets))
 
 
 def n_choices(exam: Path) -> dict[str, int]:

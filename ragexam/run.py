@@ -25,7 +25,7 @@ from exam_gen.files import (
     write_exam,
 )
 from exam_gen.model import LanguageModel
-from exam_gen.records import Chunk, Exam, Question
+from exam_gen.records import Exam, Question
 from exam_gen.replies import ReplyStore
 from exam_gen.screening import write_screened
 from irt.selecting.selection import FEWEST
@@ -33,7 +33,6 @@ from rag.answers import AnswerStore
 from rag.encoders import embed
 from rag.loading import check, load_model
 from rag.pipelines import LlmSpec
-from rag.retrievers import build_retriever
 from rag.sitting import sit
 from rag.weights import download_bytes, find, is_embedded, locate
 from ragexam.config import Config, ExamConfig, GridSettings, ModelSettings
@@ -41,6 +40,7 @@ from ragexam.contents import inventory, statistics
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.progress import Progress, Report
+from ragexam.retrieval import Library, retrieval_step
 from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
 from ragexam.usage import need_likelihoods, used
@@ -56,7 +56,9 @@ def run_all(config: Config, progress: Progress) -> dict[str, Any]:
         if steps.record.fingerprint("answers") is None:
             prepare(config.grid.models, config.grid.grid.llms, progress)
         exam = write_steps(steps, config)
-        sit_step(steps, exam, config.grid, config.seed)
+        library = Library(folder, exam, config.grid)
+        sit_step(steps, library, config.seed)
+        retrieval_step(steps, library, config.seed)
         measure_steps(steps, config)
         return report_step(steps)
 
@@ -97,7 +99,10 @@ def run_sitting(
         prepare(grid.models, grid.grid.llms, progress)
         record = Record.open(folder)
         record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
-        sit_step(Steps(folder, record, progress), exam, grid, seed)
+        steps = Steps(folder, record, progress)
+        library = Library(folder, exam, grid)
+        sit_step(steps, library, seed)
+        retrieval_step(steps, library, seed)
         with AnswerStore(folder.answers) as store:
             right = Counter(answer.pipeline for answer in store.answers() if answer.correct)
         return {"accuracy": {one.id: right[one.id] / len(exam) for one in grid.grid.pipelines}}
@@ -163,18 +168,17 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     return read_exam(folder.exam)
 
 
-def sit_step(steps: Steps, exam: Exam, grid: GridSettings, seed: int) -> None:
+def sit_step(steps: Steps, library: Library, seed: int) -> None:
     """Every pipeline answers every question; then the responses are written."""
-    folder = steps.folder
+    folder, exam, grid = steps.folder, library.exam, library.grid
 
     def answer(report: Report) -> None:
-        chunks = read_chunks(folder.chunks) if folder.chunks.exists() else contexts(exam)
         pool = read_exam(folder.shots).questions if folder.shots.exists() else ()
         with AnswerStore(folder.answers) as store:
-            _sit(store, exam, chunks, pool, grid, seed, report)
+            _sit(store, library, pool, seed, report)
             store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
 
-    made_from = {"exam": exam.hash, "grid": grid.model_dump(), "seed": seed}
+    made_from = {"exam": exam.hash, "grid": grid.identity, "seed": seed}
     steps.do("answers", made_from, [folder.answers, folder.responses], answer)
 
 
@@ -264,30 +268,20 @@ def _labelled(questions: Sequence[Question]) -> list[Question]:
     return [replace(one, labels={**one.labels, **labels(one.stem)}) for one in questions]
 
 
-def _sit(
-    store: AnswerStore,
-    exam: Exam,
-    chunks: Sequence[Chunk],
-    pool: Sequence[Question],
-    grid: GridSettings,
-    seed: int,
-    report: Report,
-) -> None:
+def _sit(store: AnswerStore, library: Library, pool: Sequence[Question], seed: int, report: Report) -> None:
+    grid = library.grid
     llms, retrievers = grid.grid.llms, grid.grid.retrievers
     sit(
-        exam,
+        library.exam,
         grid.grid.pipelines,
-        chunks,
+        library.chunks,
         store,
         {one.name: lambda one=one: loaded(one) for one in llms},  # type: ignore[misc]
-        {
-            one.name: build_retriever(one.kind, chunks, name=one.name, encoder=one.encoder, reranker=one.reranker)
-            for one in retrievers
-        },
+        library.retrievers,
         pool,
         grid.sitting(seed),
         report,
-        {one.name: one.identity for one in llms} | {one.name: asdict(one) for one in retrievers},
+        {one.name: one.identity for one in llms} | {one.name: one.identity for one in retrievers},
     )
 
 

@@ -45,7 +45,7 @@ grid:                      # every combination sits the exam
   llms: [embedded:smollm2-135m]        # or {{name: mine, model: org/model, dtype: bfloat16}}
   retrievers: [closed-book, bm25, dense, hybrid, oracle]
   shots: [0, 1, 2]
-  passages: 1              # passages a pipeline reads
+  passages: 1              # passages a pipeline reads; [1, 3] lets the grid compare
   normalization: character # sum, token, character or pmi
 
 fit:

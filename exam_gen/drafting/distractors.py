@@ -189,6 +189,7 @@ def choose(items: Sequence[Item], *, seed: int) -> list[tuple[str, str, str]]:
 
     Over the exam the rank of the key among its four choices is spread evenly, by length in characters and by
     closed-book likelihood: a rule such as "the longest" or "the most likely" then finds a quarter of the keys.
+    Threes that mark the key by a word or a form are not taken where there are others.
     Items with the fewest possibilities are served first; each takes the triple whose two ranks are so far the rarest.
     """
     rng = random.Random(seed)
@@ -217,8 +218,40 @@ class _Triple(NamedTuple):
     preference: int
 
 
+def hides(key: str, options: Sequence[str]) -> bool:
+    """Whether some three of the options leave the key unmarked (see `marks`)."""
+    return any(not marks(key, three) for three in itertools.combinations(options, 3))
+
+
+def marks(key: str, wrong: Sequence[str]) -> bool:
+    """Whether the wrong answers have in common what the key lacks, or lack together what it has, so that it shows.
+
+    That is a word ("only …" three times, an indoor three beside the outdoor one), words of denial or decrease being
+    one, or a decimal point: the exact number among round ones.
+    """
+    common = set.intersection(*(_telling(text) for text in wrong))
+    exact = {bool(_DECIMAL.search(text)) for text in wrong}
+    return bool(common - _telling(key)) or exact == {not _DECIMAL.search(key)}
+
+
+_DECIMAL = re.compile(r"\d\.\d")
+_DENIES = re.compile(
+    r"\b(?:no|not|none|never|without|only|limited|minimal|little|few(?:er)?|less|lower|lack(?:ing)?"
+    r"|decreas(?:e[ds]?|ing)|reduc(?:e[ds]?|ing))\b"
+)
+_DENIAL = "(denial)"
+
+
+def _telling(text: str) -> set[str]:
+    """The words of a text by their first six letters, all words of denial as one."""
+    lower = text.lower()
+    return _words(lower) | ({_DENIAL} if _DENIES.search(lower) else set())
+
+
 def _triples(item: Item) -> list[_Triple]:
-    found = itertools.combinations(enumerate(item.options), 3)
+    """All threes that leave the key unmarked; where there is none, all."""
+    found = list(itertools.combinations(enumerate(item.options), 3))
+    unmarked = [three for three in found if not marks(item.key, [option.text for _, option in three])]
     return [
         _Triple(
             (a.text, b.text, c.text),
@@ -226,7 +259,7 @@ def _triples(item: Item) -> list[_Triple]:
             _rank(item.closed, (a.closed, b.closed, c.closed)),
             i + j + k,
         )
-        for (i, a), (j, b), (k, c) in found
+        for (i, a), (j, b), (k, c) in unmarked or found
         if len({a.text.lower(), b.text.lower(), c.text.lower()}) == 3
     ]
 

@@ -70,7 +70,7 @@ class ServerOptions:
                 "server: api_key_env is no name of an environment variable; wanted one such as OPENAI_API_KEY"
             )
         if self.base_url is not None:
-            _check_url(self.base_url)
+            check_url(self.base_url)
 
 
 class Address(NamedTuple):
@@ -107,7 +107,7 @@ def address(name: str, options: ServerOptions) -> Address:
     if found["url"] and options.base_url and found["url"].rstrip("/") != options.base_url.rstrip("/"):
         raise ValueError(f"model {name}: base_url is {options.base_url}; wanted one address")
     url = found["url"] or options.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
-    _check_url(url)
+    check_url(url)
     return Address(found["model"], url.rstrip("/"))
 
 
@@ -146,7 +146,8 @@ def options_of(given: Mapping[str, object], where: str) -> ServerOptions:
     return checked
 
 
-def _check_url(url: str) -> None:
+def check_url(url: str) -> None:
+    """Refuse what is no address, and one that holds a password; ValueError."""
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(

@@ -12,8 +12,14 @@ FACET_NAMES: Mapping[str, str] = {
     "retriever": "retriever",
     "icl": "prompting mode",
     "shots": "prompting mode",
+    "passages": "number of passages",
+    "budget": "passage budget",
 }
-_PLURALS: Mapping[str, str] = {"retriever": "retrievers", "language model": "language models"}
+_PLURALS: Mapping[str, str] = {
+    "retriever": "retrievers",
+    "language model": "language models",
+    "number of passages": "numbers of passages",
+}
 
 
 def facet_name(facet: str) -> str:
@@ -31,6 +37,8 @@ def level_name(facet: str, level: str) -> str:
     """What a level is called: `2` shots are `2 examples`, a bound says that it is one, others keep their name."""
     if facet_name(facet) == "prompting mode" and level.isdigit():
         return "no examples" if level == "0" else "1 example" if level == "1" else f"{level} examples"
+    if facet in ("passages", "budget"):
+        return f"{level} {'characters' if facet == 'budget' else 'passage' if level == '1' else 'passages'}"
     return bound_of(level) or level
 
 

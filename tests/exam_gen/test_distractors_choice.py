@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting.distractors import Item, Option, candidates, choose, pool
+from exam_gen.drafting.distractors import Item, Option, candidates, choose, hides, marks, pool
 from exam_gen.drafting.facts import facts
 from exam_gen.records import Chunk
 
@@ -87,3 +87,29 @@ def test_choices_are_three_different_admissible_options(seed):
         assert len(set(wrong)) == 3
         assert set(wrong) <= {option.text for option in item.options}
     assert choose(given_items, seed=seed) == choose(given_items, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "marked"),
+    [
+        ("rich detail", ("only colour", "only outlines", "only shadows"), True),
+        ("rich detail", ("only colour", "few outlines", "no shadows"), True),
+        ("rich detail", ("only colour", "plain outlines", "deep shadows"), False),
+        ("only colour", ("only outlines", "few lines", "no shadows"), False),
+        ("outdoor nests", ("indoor nests", "indoor roosts", "indoor dens"), True),
+        ("outdoor nests", ("indoor nests", "indoor roosts", "attic dens"), False),
+        ("63.8 degrees", ("60 degrees", "50 degrees", "80 degrees"), True),
+        ("63.8 degrees", ("60.5 degrees", "50 degrees", "80 degrees"), False),
+        ("60 degrees", ("61.5 degrees", "57.2 degrees", "80.1 degrees"), True),
+    ],
+)
+def test_wrong_answers_mark_a_key_by_what_they_alone_share_or_lack(key, wrong, marked):
+    assert marks(key, wrong) == marked
+    assert hides(key, wrong) != marked
+
+
+def test_choices_leave_the_key_unmarked_where_they_can():
+    texts = ("indoor nests", "indoor roosts", "indoor dens", "attic burrows")
+    item = Item("outdoor nests", -1.0, tuple(Option(text, -1.0) for text in texts))
+    for seed in range(8):
+        assert "attic burrows" in choose([item], seed=seed)[0]

@@ -15,6 +15,7 @@ from rag.answers import AnswerStore
 from rag.asked import asked_before, floor_and_ceiling
 from rag.pipelines import Pipeline
 from rag.prompts import NEUTRAL
+from rag.retrieval.foreign import Foreign
 from rag.retrievers import build_retriever
 from rag.sitting import Settings, sit
 
@@ -101,3 +102,26 @@ def test_floor_and_ceiling_are_no_passage_and_the_source(exam: Exam, chunks: lis
         assert floor.passages[question.id] == ()
         assert [one.id for one in ceiling.passages[question.id]] == [question.chunk_id]
     assert [one.name for one in floor_and_ceiling(exam, chunks[1:])] == ["closed-book"]
+
+
+def test_pipelines_that_read_more_or_less_are_told_apart(
+    tmp_path: Path, exam: Exam, chunks: list[Chunk], hash_model: Any
+) -> None:
+    crossed = [Pipeline("hash", "lsa", 0, passages) for passages in (1, 3)]
+    lsa = build_retriever("lsa", chunks)
+    with AnswerStore(tmp_path / "crossed.sqlite") as store:
+        sit(exam, crossed, chunks, store, {"hash": lambda: hash_model}, {"lsa": lsa})
+        found = asked_before(store, exam, chunks, [])
+    assert [one.name for one in found] == ["lsa-k1", "lsa-k3"]
+    for one, k in zip(found, (1, 3), strict=True):
+        assert all(list(one.passages[question.id]) == lsa.retrieve(question, k) for question in exam.questions)
+
+
+def test_passages_from_outside_the_corpus_are_named(
+    tmp_path: Path, exam: Exam, chunks: list[Chunk], hash_model: Any
+) -> None:
+    outside = Foreign(chunks, lambda text, k: ["From elsewhere."], "mine")
+    with AnswerStore(tmp_path / "outside.sqlite") as store:
+        sit(exam, [Pipeline("hash", "mine")], chunks, store, {"hash": lambda: hash_model}, {"mine": outside})
+        with pytest.raises(ValueError, match=r"pipeline hash\+mine\+icl0 read 'text:\w+', which is no chunk; wanted"):
+            asked_before(store, exam, chunks, [])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag.pipelines import Grid, LlmSpec, Pipeline, RetrieverSpec, grid_of, read_grid, short_name
+from rag.servers.options import ServerOptions
 
 GRID = """
 llms:
@@ -91,3 +92,80 @@ def test_a_wrong_option_of_a_server_is_placed_in_the_grid() -> None:
     entry = {"model": "openai:qwen", "server": {"concurency": 3}}
     with pytest.raises(ValueError, match=r"grid: llms\[0\]: server: concurency: Unexpected keyword argument"):
         grid_of({"llms": [entry], "retrievers": ["oracle"]})
+
+
+def test_retrievers_take_presets_parts_functions_and_addresses() -> None:
+    entries = [
+        "tfidf",
+        "siam",
+        "python:my.module:search",
+        "http://localhost:8000/search",
+        {"name": "deep", "kind": "bm25", "reranker": "org/ranker", "depth": 100},
+        {"name": "mine", "kind": "https://h/s", "server": {"timeout": 5, "api_key_env": "MINE"}},
+        {"name": "pair", "kind": "dense", "encoder": "org/passages", "query_encoder": "org/questions"},
+    ]
+    found = grid_of({"llms": ["a"], "retrievers": entries}).retrievers
+    assert [one.name for one in found] == ["tfidf", "siam", "search", "localhost:8000", "deep", "mine", "pair"]
+    assert (found[4].reranker, found[4].depth) == ("org/ranker", 100)
+    assert found[5].server == ServerOptions(timeout=5, api_key_env="MINE")
+    assert found[6].encoders == ["org/passages", "org/questions"]
+    assert found[0].encoders == found[2].encoders == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"kind": "bm25", "depth": 20}, "retriever 'bm25': depth 20; wanted one of at least 1, on a hybrid or with"),
+        ({"kind": "hybrid", "depth": "20"}, "depth: '20'; wanted a whole number from 1"),
+        ({"kind": "hybrid", "depth": True}, "depth: True; wanted a whole number from 1"),
+        ({"kind": "oracle", "reranker": "org/ranker"}, "retriever 'oracle': has nothing to re-rank"),
+        ({"kind": "lsa", "query_encoder": "org/q"}, "retriever 'lsa': has no encoder"),
+        ({"kind": "bm25", "server": {"timeout": 5}}, "retriever 'bm25': is on no server"),
+        ({"kind": "http://h/s", "server": {"timeout": 0}}, "server: timeout is 0"),
+        ({"kind": "http://me:pass@h/s", "name": "x"}, "holds more than http://host:port/path"),
+    ],
+)
+def test_parts_that_do_not_fit_a_retriever_are_placed_in_the_grid(entry: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=rf"^grid: retrievers\[0\]: .*{message}"):
+        grid_of({"llms": ["a"], "retrievers": [entry]})
+
+
+def test_a_retriever_is_stored_as_before_and_a_preset_with_what_it_stands_for() -> None:
+    entries = ["bm25", {"kind": "dense", "encoder": "org/e"}, "dprv2", {"kind": "http://h/s", "server": {"retries": 1}}]
+    stored = [one.identity for one in grid_of({"llms": ["a"], "retrievers": entries}).retrievers]
+    assert stored[0] == {"name": "bm25", "kind": "bm25", "encoder": "", "reranker": ""}
+    assert stored[1] == {"name": "dense", "kind": "dense", "encoder": "org/e", "reranker": ""}
+    assert stored[2] == {
+        "name": "dprv2",
+        "kind": "dprv2",
+        "encoder": "sentence-transformers/multi-qa-MiniLM-L6-cos-v1",
+        "reranker": "cross-encoder/ms-marco-MiniLM-L-6-v2",
+    }
+    assert stored[3] == {"name": "h", "kind": "http://h/s", "encoder": "", "reranker": ""}
+
+
+def test_passages_and_budgets_are_crossed_where_they_are_given_and_leave_ids_alone_elsewhere() -> None:
+    given = {"llms": ["a"], "retrievers": ["closed-book", "bm25"], "shots": [0, 1]}
+    plain = grid_of(given).pipelines
+    assert [one.id for one in plain] == ["a+closed-book+icl0", "a+closed-book+icl1", "a+bm25+icl0", "a+bm25+icl1"]
+    assert plain[2].facets == {"llm": "a", "retriever": "bm25", "icl": "0"}
+    crossed = grid_of({**given, "shots": [0], "passages": [1, 3], "budget": [500, 2000]}).pipelines
+    # Closed book reads nothing whatever the numbers are: it stands once.
+    assert [one.id for one in crossed] == [
+        "a+closed-book+icl0+k1+b500",
+        *(f"a+bm25+icl0+k{k}+b{budget}" for k in (1, 3) for budget in (500, 2000)),
+    ]
+    assert crossed[-1].facets == {"llm": "a", "retriever": "bm25", "icl": "0", "passages": "3", "budget": "2000"}
+    assert crossed[-1].reading == "bm25-k3-b2000"
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        ({"passages": [0, 1]}, r"passages: \[0, 1\]; wanted whole numbers from 1"),
+        ({"budget": [10, 10]}, r"budget: \[10, 10\]; wanted distinct numbers"),
+    ],
+)
+def test_impossible_factors_are_refused(factor: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^grid: {message}"):
+        grid_of({"llms": ["a"], "retrievers": ["bm25"], **factor})

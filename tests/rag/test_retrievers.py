@@ -1,35 +1,31 @@
-"""One contract over all retrievers, and what each of them alone promises."""
+"""What each kind of retriever alone promises; what all promise is in `test_retriever_contract.py`."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from exam_gen.records import Chunk, Question
-from rag import encoders, retrievers
-from rag.retrievers import KINDS, Bm25, CrossEncoder, Dense, Hybrid, Retriever, build_retriever
-
-
-def bag_of_letters(texts: Sequence[str]) -> Any:
-    """A tiny encoder: letter-pair counts, unit length."""
-    vectors = np.zeros((len(texts), 26 * 26), dtype=np.float32)
-    for row, text in enumerate(texts):
-        letters = [ord(one) - 97 for one in text.lower() if "a" <= one <= "z"]
-        for pair in itertools.pairwise(letters):
-            vectors[row, pair[0] * 26 + pair[1]] += 1
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-
-
-class FakeEncoder:
-    calls = 0
-
-    def encode(self, texts: Sequence[str], **_: Any) -> Any:
-        FakeEncoder.calls += 1
-        return bag_of_letters(texts)
+from rag import encoders
+from rag.retrieval.words import Stems, WordTable
+from rag.retrievers import (
+    KINDS,
+    PRESETS,
+    Bm25,
+    CrossEncoder,
+    Dense,
+    Hybrid,
+    Lsa,
+    Reranked,
+    TfIdf,
+    build_retriever,
+    encoders_of,
+    parts_of,
+)
+from rag.servers.options import ServerOptions
+from tests.rag.letter_pairs import FakeEncoder, bag_of_letters
 
 
 @pytest.fixture(autouse=True)
@@ -38,30 +34,8 @@ def fake_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "_load", lambda _: FakeEncoder())
 
 
-@pytest.fixture(params=list(KINDS))
-def retriever(request: pytest.FixtureRequest, chunks: list[Chunk], tmp_path: Path) -> Retriever:
-    return build_retriever(request.param, chunks, encoder="fake", cache_dir=tmp_path)
-
-
-def test_contract_of_every_retriever(retriever: Retriever, chunks: list[Chunk], questions: list[Question]) -> None:
-    for question in questions:
-        for k in (1, 3, 100):
-            found = retriever.retrieve(question, k)
-            assert len(found) <= min(k, len(chunks))
-            assert len({chunk.id for chunk in found}) == len(found)
-            assert set(found) <= set(chunks)
-            assert found == retriever.retrieve(question, k)
-        assert retriever.retrieve(question, 3)[:1] == retriever.retrieve(question, 1)
-
-
-def test_no_retriever_looks_at_the_choices(retriever: Retriever, questions: list[Question]) -> None:
-    for question in questions:
-        turned = replace(question, choices=("w", "x", "y", "z"), key=0)
-        assert retriever.retrieve(question, 3) == retriever.retrieve(turned, 3)
-
-
 def test_searching_retrievers_find_the_source(chunks: list[Chunk], questions: list[Question], tmp_path: Path) -> None:
-    for kind in ("oracle", "bm25", "dense", "hybrid"):
+    for kind in ("oracle", "bm25", "tfidf", "lsa", "dense", "hybrid"):
         retriever = build_retriever(kind, chunks, encoder="fake", cache_dir=tmp_path)
         found = [retriever.retrieve(question, 1)[0].id == question.chunk_id for question in questions]
         assert sum(found) >= 4, kind
@@ -84,14 +58,6 @@ def test_bm25_stems_and_ignores_what_shares_no_word(chunks: list[Chunk], questio
     assert bm25.retrieve(replace(questions[0], stem="? !"), 6) == []
 
 
-def test_equal_scores_keep_the_order_of_the_chunks(questions: list[Question], tmp_path: Path) -> None:
-    twins = [Chunk(f"c{place}", "d", "Same words here.", 0, 16) for place in range(30)]
-    question = replace(questions[0], stem="Same words?", chunk_id="c0")
-    for kind in ("bm25", "dense", "hybrid"):
-        found = build_retriever(kind, twins, encoder="fake", cache_dir=tmp_path).retrieve(question, 5)
-        assert [chunk.id for chunk in found] == ["c0", "c1", "c2", "c3", "c4"], kind
-
-
 def test_reciprocal_rank_fusion_adds_inverse_ranks(chunks: list[Chunk], questions: list[Question]) -> None:
     class Fixed:
         def __init__(self, *order: int) -> None:
@@ -104,9 +70,104 @@ def test_reciprocal_rank_fusion_adds_inverse_ranks(chunks: list[Chunk], question
     # 1/61 + 1/63 for chunk 0, 1/62 + 1/61 for chunk 1, 1/63 for chunk 2, 1/62 for chunk 3.
     fused = Hybrid([Fixed(0, 1, 2), Fixed(1, 3, 0)]).retrieve(questions[0], 4)
     assert [chunks.index(chunk) for chunk in fused] == [1, 0, 3, 2]
-    shortest = Hybrid([Fixed(0, 1, 2), Fixed(1, 3, 0)], lambda _, texts: [-len(text) for text in texts])
-    lengths = [len(f"{chunk.title}\n{chunk.text}") for chunk in shortest.retrieve(questions[0], 4)]
-    assert lengths == sorted(lengths)
+
+
+def test_reranker_orders_the_first_stage_to_its_depth_and_no_further(
+    chunks: list[Chunk], questions: list[Question]
+) -> None:
+    class InOrder:
+        name = "in-order"
+
+        def retrieve(self, question: Question, k: int) -> list[Chunk]:
+            return chunks[:k]
+
+    def length(_: str, texts: Sequence[str]) -> list[float]:
+        return [-len(text) for text in texts]
+
+    found = Reranked(InOrder(), length, depth=4).retrieve(questions[0], 6)
+    assert found[4:] == chunks[4:]
+    assert found[:4] == sorted(chunks[:4], key=lambda one: len(f"{one.title}\n{one.text}"))
+    assert found[:4] != chunks[:4]
+    assert Reranked(InOrder(), lambda _, texts: [1.0] * len(texts)).retrieve(questions[0], 6) == chunks
+
+
+def test_a_question_is_reranked_once_whatever_number_is_asked_for(
+    chunks: list[Chunk], questions: list[Question]
+) -> None:
+    asked: list[str] = []
+
+    def rerank(question: str, texts: Sequence[str]) -> list[float]:
+        asked.append(question)
+        return [float(place) for place in range(len(texts))]
+
+    retriever = Reranked(TfIdf(chunks), rerank)
+    found = [[retriever.retrieve(question, k) for k in (1, 2, 6)] for question in questions]
+    assert asked == [question.stem for question in questions]
+    for question, (one, two, all_) in zip(questions, found, strict=True):
+        assert all_ == TfIdf(chunks).retrieve(question, 6)[::-1]
+        assert (one, two) == (all_[:1], all_[:2])
+
+
+def test_reranker_without_one_finite_number_a_passage_is_refused(
+    chunks: list[Chunk], questions: list[Question]
+) -> None:
+    message = "retriever mine: question 'q-oder': the re-ranker gave 1 numbers; wanted 6 finite"
+    with pytest.raises(ValueError, match=message):
+        Reranked(Lsa(copies(chunks[0], 6)), lambda *_: [1.0], name="mine").retrieve(questions[0], 3)
+    with pytest.raises(ValueError, match="gave a number that is not finite"):
+        Reranked(Bm25(chunks), lambda _, texts: [float("nan")] * len(texts)).retrieve(questions[0], 3)
+
+
+def copies(chunk: Chunk, count: int) -> list[Chunk]:
+    return [replace(chunk, id=f"c{place}") for place in range(count)]
+
+
+def test_tfidf_equals_the_textbook_formula(chunks: list[Chunk], questions: list[Question]) -> None:
+    texts = [[*words] for words in Stems()([f"{chunk.title}\n{chunk.text}" for chunk in chunks])]
+    idf = {
+        word: 1 + np.log((1 + len(texts)) / (1 + sum(word in one for one in texts))) for one in texts for word in one
+    }
+
+    def vector(words: list[str]) -> dict[str, float]:
+        raw = {word: (1 + np.log(words.count(word))) * idf[word] for word in words if word in idf}
+        length = np.sqrt(sum(value**2 for value in raw.values()))
+        return {word: value / length for word, value in raw.items()}
+
+    for question in questions:
+        asked = vector(Stems()([question.stem])[0])
+        scores = [sum(asked.get(word, 0) * value for word, value in vector(one).items()) for one in texts]
+        wanted = sorted((place for place in range(6) if scores[place] > 1e-9), key=lambda place: -scores[place])
+        assert TfIdf(chunks).retrieve(question, 6) == [chunks[place] for place in wanted]
+
+
+def test_lsa_finds_passages_that_share_no_word_with_the_question(questions: list[Question]) -> None:
+    texts = (
+        "ships harbour",
+        "ships vessel",
+        "vessel harbour",
+        "vessel harbour sailor",
+        "bread oven",
+        "bread flour oven",
+    )
+    sea = [Chunk(f"c{place}", "d", text, 0, len(text)) for place, text in enumerate(texts)]
+    question = replace(questions[0], stem="sailor")
+    assert [chunk.id for chunk in TfIdf(sea).retrieve(question, 6)] == ["c3"]
+    assert {chunk.id for chunk in Lsa(sea, topics=2).retrieve(question, 6)} == {"c0", "c1", "c2", "c3"}
+
+
+def test_lsa_in_all_directions_compares_what_of_a_question_the_passages_span(
+    chunks: list[Chunk], questions: list[Question]
+) -> None:
+    table = WordTable(chunks)
+    rows = table.passages.toarray()
+    for question in questions:
+        row = table.row(question.stem)
+        assert row is not None
+        # The projection of the question on the span of the passages, by least squares.
+        spanned = rows.T @ np.linalg.lstsq(rows.T, row.toarray()[0], rcond=None)[0]
+        scores = np.round(rows @ spanned / np.linalg.norm(spanned), 6)
+        wanted = [place for place in np.argsort(-scores, kind="stable") if scores[place] > 0]
+        assert Lsa(chunks).retrieve(question, 6) == [chunks[int(place)] for place in wanted]
 
 
 def test_dense_equals_brute_force_cosine(chunks: list[Chunk], questions: list[Question], tmp_path: Path) -> None:
@@ -143,8 +204,25 @@ def test_unusable_cache_folder_does_not_stop_embedding(tmp_path: Path) -> None:
 def test_unknown_kinds_and_misplaced_rerankers_are_refused(chunks: list[Chunk]) -> None:
     with pytest.raises(ValueError, match="retriever 'bm52': unknown; wanted one of closed-book, oracle, bm25"):
         build_retriever("bm52", chunks)
-    with pytest.raises(ValueError, match="retriever 'bm25': has no re-ranker"):
-        build_retriever("bm25", chunks, reranker="org/ranker")
+    with pytest.raises(ValueError, match="retriever 'oracle': has nothing to re-rank"):
+        build_retriever("oracle", chunks, reranker="org/ranker")
+    with pytest.raises(ValueError, match="retriever 'tfidf': has no encoder; wanted a dense kind for 'org/questions'"):
+        build_retriever("tfidf", chunks, query_encoder="org/questions")
+    with pytest.raises(ValueError, match="retriever 'bm25': depth 5; wanted one of at least 1, on a hybrid or with a"):
+        build_retriever("bm25", chunks, depth=5)
+    with pytest.raises(ValueError, match="retriever 'bm25': is on no server"):
+        build_retriever("bm25", chunks, server=ServerOptions())
+
+
+def test_presets_stand_for_the_models_of_the_paper() -> None:
+    assert PRESETS == ("siam", "multiqa", "dpr", "dprv2")
+    lfqa = ("vblagoje/dpr-ctx_encoder-single-lfqa-base", "vblagoje/dpr-question_encoder-single-lfqa-base")
+    assert encoders_of(parts_of("siam")) == encoders_of(parts_of("dpr")) == list(lfqa)
+    assert encoders_of(parts_of("multiqa")) == ["sentence-transformers/multi-qa-MiniLM-L6-cos-v1"]
+    assert [parts_of(kind).reranker for kind in ("siam", "dprv2")] == ["", "cross-encoder/ms-marco-MiniLM-L-6-v2"]
+    # Another passage encoder is not asked with DPR's question encoder.
+    assert encoders_of(parts_of("siam", encoder="org/mine")) == ["org/mine"]
+    assert encoders_of(parts_of("bm25")) == []
 
 
 def test_embedded_weights_of_another_kind_are_refused(chunks: list[Chunk], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,9 +243,3 @@ def test_cross_encoder_that_cannot_be_loaded_says_so_in_one_line(monkeypatch: py
     with pytest.raises(OSError, match="re-ranker nobody/ranker: cannot be loaded") as caught:
         CrossEncoder("nobody/ranker")("question", ["passage"])
     assert "\n" not in str(caught.value)
-
-
-def test_empty_collection_is_searched_without_a_fault(questions: list[Question], tmp_path: Path) -> None:
-    for kind in ("bm25", "dense", "hybrid"):
-        assert build_retriever(kind, [], encoder="fake", cache_dir=tmp_path).retrieve(questions[0], 2) == []
-    assert retrievers.top([], 3) == []

@@ -1,8 +1,10 @@
 """Sitting: what is pending is answered once, and a run broken off anywhere ends like one that was not."""
 
+import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -19,8 +21,8 @@ from rag.answers import Answer, AnswerStore
 from rag.loading import load_model
 from rag.pipelines import Pipeline, grid_of
 from rag.prompts import NEUTRAL
-from rag.retrievers import Retriever, build_retriever
-from rag.sitting import Settings, sit
+from rag.retrievers import Retriever, build_retriever, searched
+from rag.sitting import Settings, sit, within
 
 GRID = grid_of({"llms": ["one", "two"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
 
@@ -245,3 +247,46 @@ def test_killed_at_random_moments_the_run_ends_with_the_undisturbed_answers(tmp_
     with AnswerStore(whole) as one, AnswerStore(broken) as two:
         assert timeless(one) == timeless(two)
         assert len(one.answers()) == 24 * 4
+
+
+def test_passages_and_budget_are_each_pipelines_own(
+    hash_model: Any, exam: Exam, chunks: list[Chunk], tmp_path: Path
+) -> None:
+    short, long = min(len(searched(one)) for one in chunks), sum(len(searched(one)) for one in chunks)
+    grid = grid_of({"llms": ["one"], "retrievers": ["lsa"], "passages": [1, 3], "budget": [short, long]}).pipelines
+    kinds = {"lsa": build_retriever("lsa", chunks)}
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        sit(exam, grid, chunks, store, {"one": lambda: hash_model}, kinds)
+        assert store.pipelines() == sorted(grid, key=lambda one: one.id)
+        store.to_responses_csv(tmp_path / "responses.csv", exam, grid)
+        read = {(one.pipeline, one.question): one.passages for one in store.answers()}
+    for question in exam.questions:
+        found = tuple(one.id for one in kinds["lsa"].retrieve(question, 3))
+        assert read[f"one+lsa+icl0+k3+b{long}", question.id] == found
+        for name in (f"one+lsa+icl0+k1+b{long}", f"one+lsa+icl0+k1+b{short}", f"one+lsa+icl0+k3+b{short}"):
+            assert read[name, question.id] == found[:1]
+    header, first, *_ = (tmp_path / "responses.csv").read_text().splitlines()
+    assert header == "student,item,score,llm,retriever,icl,passages,budget"
+    assert first.startswith(f"one+lsa+icl0+k1+b{short},q-oder,")
+    assert first.endswith(f",one,lsa,0,1,{short}")
+
+
+def test_a_budget_takes_whole_passages_and_never_none(chunks: list[Chunk]) -> None:
+    lengths = [len(searched(one)) for one in chunks]
+    assert within(chunks, None) == within(chunks, sum(lengths)) == tuple(chunks)
+    assert within(chunks, lengths[0] + lengths[1]) == tuple(chunks[:2])
+    assert within(chunks, lengths[0] + lengths[1] - 1) == tuple(chunks[:1])
+    assert within(chunks, 1) == tuple(chunks[:1])
+    assert within([], 1) == ()
+
+
+def test_answers_from_before_there_were_budgets_go_on(room: Callable[..., Any], tmp_path: Path) -> None:
+    before = room(pipelines=GRID[:2])
+    with sqlite3.connect(tmp_path / "a.sqlite") as store:
+        for name, text in store.execute("SELECT pipeline, settings FROM pipelines").fetchall():
+            settings = json.loads(text)
+            del settings["budget"]
+            store.execute("UPDATE pipelines SET settings = ? WHERE pipeline = ?", (json.dumps(settings), name))
+    assert room(pipelines=GRID[:2]) == before
+    with pytest.raises(ValueError, match="answered with budget None, now it is 50"):
+        room(pipelines=GRID[:2], settings=Settings(budget=50))

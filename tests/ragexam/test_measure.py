@@ -1,5 +1,6 @@
 """Fitting and pruning a run folder: settings reach the measurement package."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,11 @@ from pydantic import ValidationError
 import irt
 from exam_gen.files import write_exam
 from exam_gen.records import Question
-from ragexam.config import FitSettings, PruneSettings
-from ragexam.measure import fitted, n_choices, topics
+from rag.answers import write_responses
+from rag.pipelines import grid_of
+from ragexam.config import FitSettings, GridSettings, PruneSettings
+from ragexam.folder import RunFolder
+from ragexam.measure import fitted, n_choices, run_data, topics
 
 
 def test_the_settings_of_a_fit_reach_it() -> None:
@@ -34,3 +38,26 @@ def test_choices_and_topics_are_those_of_the_exam(tmp_path: Path) -> None:
     write_exam(path, questions)
     assert n_choices(path) == {"q1": 3, "q2": 2}
     assert topics(path) == {"q1": "law", "q2": ""}
+
+
+def test_one_number_of_passages_is_a_setting_and_several_are_a_factor() -> None:
+    given = {"llms": ["a"], "retrievers": ["bm25"]}
+    for value in (3, [3]):
+        one = GridSettings.model_validate({**given, "passages": value, "budget": 900})
+        assert [pipeline.id for pipeline in one.grid.pipelines] == ["a+bm25+icl0"]
+        assert (one.sitting(0).k, one.sitting(0).budget) == (3, 900)
+    several = GridSettings.model_validate({**given, "passages": [1, 3]})
+    assert [pipeline.id for pipeline in several.grid.pipelines] == ["a+bm25+icl0+k1", "a+bm25+icl0+k3"]
+    assert "budget" not in several.identity
+    for wrong, message in {"[]": "at least one number", "[0, 2]": "whole numbers from 1", "[2, 2]": "distinct"}.items():
+        with pytest.raises(ValidationError, match=message):
+            GridSettings.model_validate({**given, "passages": json.loads(wrong)})
+
+
+def test_factors_of_a_grid_are_facets_of_its_responses(tmp_path: Path) -> None:
+    pipelines = grid_of({"llms": ["a", "b"], "retrievers": ["bm25", "lsa"], "passages": [1, 3]}).pipelines
+    scores = {(one.id, item): len(one.id + item) % 2 for one in pipelines for item in ("q1", "q2")}
+    write_responses(tmp_path / "responses.csv", ["q1", "q2"], pipelines, scores)
+    data = run_data(RunFolder(tmp_path))
+    assert list(data.facets.columns) == ["llm", "retriever", "passages"]
+    assert sorted(set(data.facets["passages"].astype(str))) == ["1", "3"]

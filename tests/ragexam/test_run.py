@@ -79,6 +79,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_writes_every_file_of_the_plan(finished: Path) -> None:
     run = finished / "run"
     names = "corpus.jsonl chunks.jsonl exam.jsonl dropped.jsonl answers.sqlite responses.csv report.html run.json"
+    names += " retrieval.csv retrieval-ranks.csv"
     names += " fit/items.csv fit/abilities.csv fit/components.csv fit/posterior.nc fit/fit.json pruned/prune.json"
     assert [name for name in names.split() if not (run / name).is_file()] == []
     assert list((run / "figures").iterdir())
@@ -92,7 +93,7 @@ def test_the_summary_holds_the_numbers_of_the_plan(finished: Path) -> None:
     assert 0 < gain["low"] < gain["estimate"] < gain["high"] <= 1
     assert set(summary["best"]) == {"llm", "retriever", "icl"}
     assert summary["best"]["retriever"]["level"] == "bm25"
-    assert set(summary["seconds"]) == {"corpus", "chunks", "exam", "answers", "fit", "prune", "report"}
+    assert set(summary["seconds"]) == {"corpus", "chunks", "exam", "answers", "retrieval", "fit", "prune", "report"}
 
 
 def test_a_finished_run_does_nothing_again(finished: Path) -> None:

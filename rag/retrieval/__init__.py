@@ -1,0 +1,1 @@
+"""The families of retrievers, one module each; `rag.retrievers` builds them by kind."""

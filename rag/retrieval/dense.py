@@ -1,0 +1,72 @@
+"""Dense retrieval: nearest sentence embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exam_gen.records import Chunk, Question
+from rag.encoders import DEFAULT_ENCODER, embed, encode, encoder_place
+from rag.retrieval.seam import searched
+from rag.vectors import Vectors
+
+
+class Dense:
+    """Inner product of embeddings (the cosine, where they have unit length), exact search; ties by chunk order.
+
+    `query_encoder` embeds the questions where they have an encoder of their own (DPR); by default it is `encoder`.
+    """
+
+    def __init__(
+        self,
+        chunks: Sequence[Chunk],
+        encoder: str = DEFAULT_ENCODER,
+        cache_dir: Path | None = None,
+        name: str = "dense",
+        query_encoder: str = "",
+    ) -> None:
+        self.name = name
+        self._chunks = tuple(chunks)
+        self._encoder = encoder
+        self._query_encoder = query_encoder or encoder
+        self._cache_dir = cache_dir
+        self._questions: dict[str, Vectors] = {}
+
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:
+        """The k passages nearest to the stem.
+
+        Raises ValueError when the two encoders do not speak of the same space.
+        """
+        if not self._chunks:
+            return []
+        asked = self._vector(question.stem)
+        if asked.shape[1] != self._index.d:
+            raise ValueError(
+                f"retriever {self.name}: question {question.id!r}: encoder {self._query_encoder} gives "
+                f"{asked.shape[1]} numbers and {self._encoder} {self._index.d}; wanted two encoders of one model"
+            )
+        # A few more than asked for, so that equal scores at the edge are ordered by us and not by the index.
+        wide = min(len(self._chunks), k + 16)
+        scores, indices = self._index.search(asked, wide)
+        order = np.lexsort((indices[0], -scores[0]))[:k]
+        return [self._chunks[int(indices[0][one])] for one in order]
+
+    def _vector(self, stem: str) -> Vectors:
+        # One question at a time: in a batch its numbers would depend on its neighbours.
+        if stem not in self._questions:
+            self._questions[stem] = encode([stem], encoder_place(self._query_encoder))
+        return self._questions[stem]
+
+    @cached_property
+    def _index(self) -> Any:
+        import faiss
+
+        texts = [searched(chunk) for chunk in self._chunks]
+        vectors = embed(texts, encoder=self._encoder, cache_dir=self._cache_dir)
+        index = faiss.IndexFlatIP(vectors.shape[1])
+        index.add(vectors)
+        return index

@@ -1,0 +1,52 @@
+"""A retriever behind an HTTP address: the question goes out as JSON, passages come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from exam_gen.model import NoReply
+from exam_gen.records import Chunk, Question
+from rag.retrieval.foreign import Shelf
+from rag.servers.options import Address, ServerOptions, key_of
+from rag.servers.traffic import Traffic
+from rag.servers.transport import Job, RefusedError, Transport, UnusableError
+
+
+class Endpoint:
+    """POSTs `{"question": ..., "k": ...}` and reads `{"passages": [...]}`, each a chunk id, a text, or
+    `{"id", "text", "title", "score"}`.
+
+    The key is sent only where the options name its variable. What fails is repeated as the options say.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], url: str, options: ServerOptions | None = None, name: str = "") -> None:
+        options = options or ServerOptions()
+        parts = urlsplit(url)
+        folder, _, self._path = parts.path.rpartition("/")
+        self.name = name or parts.netloc
+        place = Address(self.name, f"{parts.scheme}://{parts.netloc}{folder}")
+        # A key that belongs to a language model's server is nobody else's business.
+        key = key_of(place, options) if options.api_key_env else None
+        self._transport = Transport(place, key, options, Traffic())
+        self._shelf = Shelf(chunks)
+
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:
+        """At most k passages; ValueError for a refusal or a reply without passages, OSError when none comes."""
+        where = f"retriever {self.name}: question {question.id!r}"
+        body = {"question": question.stem, "k": k}
+        try:
+            ((_, found),) = self._transport.stream([Job(self._path, lambda: body, _passages)])
+        except RefusedError as error:
+            raise ValueError(f"{where}: status {error.status}: {error.said or 'no reason given'}") from None
+        if isinstance(found, NoReply):
+            raise OSError(f"{where}: {found.reason}")
+        return self._shelf.chunks(found, k, where)
+
+
+def _passages(reply: Mapping[str, Any]) -> list[Any]:
+    found = reply.get("passages")
+    if not isinstance(found, list):
+        raise UnusableError("a reply without a list 'passages'")
+    return found
