@@ -8,6 +8,9 @@ import numpy as np
 
 from irt.responses import Floats
 
+RUNAWAY = 12.0
+"""A slope beyond this, per standard deviation of ability, counts as on its way to infinity."""
+
 
 class ItemParameters(NamedTuple):
     """Discrimination, difficulty, guessing (lower asymptote) and upper asymptote, `[I]` each."""

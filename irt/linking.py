@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
+from irt.drift import Misses, curve_misses, half_width
 from irt.joining import FEWEST, require_enough
 from irt.kernels import ItemParameters
-from irt.lines import LEAST_A, MOMENTS, NODES, Constants, constants, rescale
+from irt.lines import MOMENTS, NODES, Constants, constants, rescale
 from irt.responses import Floats
 from irt.result import Estimate, Fit
 from irt.scoring import chosen_items, item_places
@@ -33,9 +34,11 @@ DRAWS = 300
 class Link:
     """Fit B on the scale of fit A.
 
-    `drift` has one row per common item: `item,shift,shift_sd,z,z_discrimination,kept` (shift of difficulty, on A's
-    scale; robust z of both). `scatter` is how many times their error the kept anchors' difficulties miss the line:
-    above 1 the intervals of the line are wider by it. `undetermined` are the common items whose difficulty has, in
+    `drift` has one row per common item: `item,shift,shift_sd,share_shift,share_shift_sd,z,z_discrimination,kept`:
+    by how much the item is harder in A, on A's scale, by how much larger in B is the share right expected of students
+    between both populations, and robust z of the latter and of the discrimination. `scatter` is how many times their
+    error the kept anchors' difficulties miss the line: above 1 the intervals of the line are wider by it.
+    `undetermined` are the common items whose difficulty has, in
     either fit, an interval wider than the one that holds as large a share of the population's abilities: the moment
     methods leave them out. `items` and `abilities` are those of B on A's scale.
     """
@@ -70,10 +73,10 @@ def link(
 ) -> Link:
     """Put `fit_b` on the scale of `fit_a` by `anchors` (all common items by default).
 
-    `symmetric` matches curves on both scales. Anchors whose robust z exceeds `cutoff` are left out, the worst first,
-    with a new line after each; None keeps all. Raises ValueError with fewer than 3 anchors, when more than 40 % of them
-    drift, when the difficulties of the two fits have little to do with one another, when the line's error is as large
-    as the scale, and for a fit not converged.
+    `symmetric` matches curves on both scales. Drift is judged by the anchors' curves (`irt.drift`). Anchors whose
+    robust z exceeds `cutoff` are left out, the worst first, with a new line after each; None keeps all. Raises
+    ValueError with fewer than 3 anchors, when more than 40 % of them drift, when the difficulties of the two fits have
+    little to do with one another, when the line's error is as large as the scale, and for a fit not converged.
     """
     for which, fit in (("first", fit_a), ("second", fit_b)):
         fit.require_right_or_wrong("linking")
@@ -160,31 +163,35 @@ class _Pair:
         return [(ItemParameters(*row[:4]), ItemParameters(*row[4:])) for row in rows]
 
     def residuals(self, line: Constants) -> tuple[Floats, Floats]:
-        """By how much each anchor's difficulty and log discrimination miss the line, `[2, I]`, and the error of that.
+        """By how much each anchor's difficulty misses the line, `[I]`, and the error of that.
 
         The errors are those of the differences between anchors: what moves all anchors alike is the line's. They are
         half the width of the central 68 % of draws, on which the tails of a weak item's difficulty have no influence.
         """
-        moved = rescale(self.source, line)
-        miss = np.array([self.target.b - moved.b, _log(self.target.a) - _log(moved.a)])
-        differences = (
-            self.target_draws.b - line.slope * self.source_draws.b,
-            _log(self.target_draws.a) - _log(self.source_draws.a),
+        miss = self.target.b - rescale(self.source, line).b
+        difference = self.target_draws.b - line.slope * self.source_draws.b
+        return miss, half_width(difference - difference[:, self.sure].mean(axis=1, keepdims=True))
+
+    def misses(self, line: Constants) -> tuple[Misses, Misses]:
+        """By how much heights and slopes of the anchors' curves miss the line (`irt.drift`)."""
+        return curve_misses(
+            (self.target, self.target_draws),
+            (rescale(self.source, line), rescale(self.source_draws, line)),
+            line,
+            self.sure,
         )
-        error = [_half_width(each - each[:, self.sure].mean(axis=1, keepdims=True)) for each in differences]
-        return miss, np.asarray(error)
 
     def scatter(self, line: Constants) -> float:
         """Birge's ratio: root mean square of the difficulties' standardised residuals, two spent on the line."""
         miss, error = self.residuals(line)
-        standard = (miss[0] / np.maximum(error[0], 1e-9))[self.sure]
+        standard = (miss / np.maximum(error, 1e-9))[self.sure]
         return float(np.sqrt(np.sum(standard**2) / (len(standard) - 2)))
 
     def require_related(self, method: str, symmetric: bool) -> None:
         """ValueError when the anchors' difficulties differ by more than error can, and hardly correlate."""
         line = constants(self.target, self.source, method, symmetric)
         miss, error = self.residuals(line)
-        excess = float(np.median(np.abs(miss[0]) / np.maximum(error[0], 1e-12))) / 0.6745
+        excess = float(np.median(np.abs(miss) / np.maximum(error, 1e-12))) / 0.6745
         b = self.target.b[self.sure], self.source.b[self.sure]
         related = float(np.corrcoef(*b)[0, 1]) if min(np.std(each) for each in b) > 1e-9 else 1.0
         if excess > 2 and related < LEAST_RELATED:
@@ -203,7 +210,9 @@ def _without_drift(
         some = pair.select(kept)
         line = constants(some.target, some.source, method, symmetric)
         miss, error = pair.residuals(line)
-        z = np.array([_robust_z(m, e, kept) for m, e in zip(miss, error, strict=True)])
+        height, tilt = pair.misses(line)
+        robust = [_robust_z(each.beside_the_line(kept), each.error, kept) for each in (height, tilt)]
+        z = np.array([-robust[0], robust[1]])  # positive: harder, and steeper, in A
         worst = max(kept, key=lambda place: float(np.abs(z[:, place]).max()))
         if cutoff is None or np.abs(z[:, worst]).max() <= cutoff:
             break
@@ -216,7 +225,15 @@ def _without_drift(
             )
         require_enough(len(kept), "anchors without drift")
     table = pd.DataFrame(
-        {"item": list(names), "shift": miss[0], "shift_sd": error[0], "z": z[0], "z_discrimination": z[1]}
+        {
+            "item": list(names),
+            "shift": miss,
+            "shift_sd": error,
+            "share_shift": -height.miss,
+            "share_shift_sd": height.error,
+            "z": z[0],
+            "z_discrimination": z[1],
+        }
     )
     return tuple(names[place] for place in kept), table.assign(kept=[place in kept for place in range(len(names))])
 
@@ -247,17 +264,6 @@ def _lines_drawn(pair: _Pair, point: Constants, method: str, symmetric: bool, sc
             f"intercept {point.intercept:.3g} is as large as the scale; more anchors that discriminate were wanted"
         )
     return np.stack([point.slope * np.exp(away[:, 0]), point.intercept + away[:, 1]], axis=1)
-
-
-def _half_width(draws: Floats) -> Floats:
-    """Half the width of the central 68.27 % of draws `[D, N]`: the standard deviation of normal ones."""
-    low, high = np.quantile(draws, ndtr([-1.0, 1.0]), axis=0)
-    return np.asarray((high - low) / 2)
-
-
-def _log(a: Floats) -> Floats:
-    """Log discriminations; those below `LEAST_A`, as of items keyed wrongly, count as that."""
-    return np.asarray(np.log(np.maximum(a, LEAST_A)))
 
 
 def _moved(fit: Fit, point: Constants, lines: Floats, order: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:

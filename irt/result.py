@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from irt import graded, graded_tables, kernels, tables
 from irt.design import Design
@@ -314,11 +315,17 @@ class Fit:
         return self._with_weak_items(pd.DataFrame(columns | {"top": items.top}).join(fit))
 
     def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
-        # Where a slope is positive by the model, its error says nothing about the other side of 0.
-        error = table["a_sd"].to_numpy(float) * (not self.positive_by_prior)
-        table = tables.flag_weak(table, self.data, error, self._tails)
-        # All items have a hand in the sign of a common slope.
-        return tables.flag_assumed(table, self.data) if self.positive_by_prior and self.model != "1pl" else table
+        free, common = not self.positive_by_prior, self.model == "1pl"
+        if not free:
+            flat = np.zeros(len(table), dtype=np.bool_)
+        elif common:  # all items have a hand in it
+            flat = np.abs(table["a"].to_numpy(float)) <= ndtri(self._tails[1]) * table["a_sd"].to_numpy(float)
+        else:
+            flat = tables.unassociated(table, self.data, self._tails)
+        table = tables.flag_weak(table, self.data, flat)
+        if free:
+            table = tables.flag_endless(table, float(np.median(self.abilities["theta_sd"])))
+        return table if common else tables.flag_sign(table, self.data, free)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         sd, low, high = tables.spread(draws, self._tails)

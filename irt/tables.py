@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from irt.design import Design
-from irt.kernels import ItemParameters, probability
+from irt.kernels import RUNAWAY, ItemParameters, probability
 from irt.residuals import blocks, counts, item_mean_squares
 from irt.responses import Floats, ResponseMatrix
 
@@ -19,6 +19,10 @@ ABILITIES = 8.0
 """Width of the range of abilities of a Normal(0, 1) population."""
 HARDLY = "hardly discriminates"
 ASSUMED = "sign from the prior"
+UNSURE = "sign uncertain"
+ENDLESS = "slope not bounded above"
+STEP = 2 * 1.7
+"""Slope times the abilities' error at which a curve looks nine tenths as steep as a step: 2 / sqrt(1 + 2^2)."""
 SURE = 1.28
 """Standard errors from 0 at which the sign of a correlation counts as known (one-sided 10 %)."""
 
@@ -49,29 +53,58 @@ def item_fit(data: ResponseMatrix, items: ItemParameters, chance: Floats) -> pd.
     )
 
 
-def flag_weak(table: pd.DataFrame, data: ResponseMatrix, a_error: Floats, tails: tuple[float, float]) -> pd.DataFrame:
+def flag_weak(table: pd.DataFrame, data: ResponseMatrix, flat: NDArray[np.bool_]) -> pd.DataFrame:
     """`table` with the flag "hardly discriminates" for items whose answers vary.
 
-    It marks a discrimination whose normal interval, of error `a_error` `[I]`, includes 0, and a difficulty whose
-    interval is wider than the abilities of all but one in 15,000 students, from -4 to 4.
+    It marks items that are `flat` `[I]`, and a difficulty whose interval is wider than the abilities of all but one in
+    15,000 students, from -4 to 4.
     """
-    a, low, high = (table[name].to_numpy(float) for name in ("a", "b_low", "b_high"))
-    weak = (np.abs(a) <= ndtri(tails[1]) * a_error) | (high - low > ABILITIES)
-    share = data.scores if data.trials is None else data.proportions
-    constant = np.nanmin(share, axis=0) == np.nanmax(share, axis=0)
-    return _with_flag(table, HARDLY, weak & ~constant)
+    low, high = (table[name].to_numpy(float) for name in ("b_low", "b_high"))
+    return _with_flag(table, HARDLY, (flat | (high - low > ABILITIES)) & _varies(data))
 
 
-def flag_assumed(table: pd.DataFrame, data: ResponseMatrix) -> pd.DataFrame:
-    """`table`, of a model whose prior makes slopes positive, with the flag "sign from the prior".
+def unassociated(table: pd.DataFrame, data: ResponseMatrix, tails: tuple[float, float]) -> NDArray[np.bool_]:
+    """Items `[I]` whose correlation with the rest has a normal interval that includes 0.
 
-    It marks positive discriminations of items whose own answers, which vary, do not show them: their correlation with
-    the rest is less than 1.28 standard errors above 0 (one-sided 10 %), or below.
+    A slope's own error does not tell: of steep items the likelihood falls slowly upwards, and the error is as large as
+    the slope.
     """
+    return np.asarray(np.abs(_association(table, data)) <= ndtri(tails[1]))
+
+
+def flag_sign(table: pd.DataFrame, data: ResponseMatrix, free: bool) -> pd.DataFrame:
+    """`table` with a flag for discriminations whose sign the items' own answers, which vary, do not show.
+
+    Their correlation with the rest is less than 1.28 standard errors on their side of 0 (one-sided 10 %). Where slopes
+    are `free` of a prior the flag is "sign uncertain": their draws and intervals take the estimate's sign as known.
+    Elsewhere it is "sign from the prior", of positive ones; of a negative one the answers convinced the prior.
+    """
+    a, association = table["a"].to_numpy(float), _association(table, data)
+    unseen = (np.where(a < 0, -association, association) < SURE) & _varies(data)
+    return _with_flag(table, UNSURE, unseen) if free else _with_flag(table, ASSUMED, unseen & (a > 0))
+
+
+def flag_endless(table: pd.DataFrame, error: float) -> pd.DataFrame:
+    """`table` with the flag "slope not bounded above" for slopes that may be as steep as these answers can show.
+
+    Abilities known up to `error` (their standard deviation given the answers) show a logistic curve of slope a as one
+    of slope `a / sqrt(1 + (a error / 1.7)^2)`, and a step as `1.7 / error`. Marked are slopes whose interval reaches
+    nine tenths of that, or what maximum likelihood takes as infinite.
+    """
+    steep = np.maximum(np.abs(table["a_low"].to_numpy(float)), np.abs(table["a_high"].to_numpy(float)))
+    return _with_flag(table, ENDLESS, steep >= min(STEP / max(error, 1e-9), RUNAWAY))
+
+
+def _association(table: pd.DataFrame, data: ResponseMatrix) -> Floats:
+    """Correlations `[I]` with the rest of the exam, in standard errors of one that is 0."""
+    rho = table["point_biserial"].to_numpy(float)
+    return np.asarray(rho * np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1)))
+
+
+def _varies(data: ResponseMatrix) -> NDArray[np.bool_]:
+    """Items `[I]` that not all students answered alike."""
     share = data.scores if data.trials is None else data.proportions
-    varies = np.nanmin(share, axis=0) < np.nanmax(share, axis=0)
-    unseen = table["point_biserial"].to_numpy(float) < SURE / np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1))
-    return _with_flag(table, ASSUMED, unseen & varies & (table["a"].to_numpy(float) > 0))
+    return np.asarray(np.nanmin(share, axis=0) < np.nanmax(share, axis=0))
 
 
 def _with_flag(table: pd.DataFrame, flag: str, which: NDArray[np.bool_]) -> pd.DataFrame:

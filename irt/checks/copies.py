@@ -38,6 +38,10 @@ class Duplicates(NamedTuple):
 def duplicates(data: ResponseMatrix, items: ItemParameters, least: float = 0.5, largest: int = 50) -> Duplicates:
     """Pairs whose residual correlation is significant (Holm over all pairs) and at least `least`.
 
+    Their answers must agree as much, too: by `least` of the way from what the abilities explain to all of them. Two who
+    answer out of order, such as with the scale turned round, have residuals alike on the few items that are very easy
+    or hard to them, while copies agree on all.
+
     The table holds the `largest` most extreme pairs and every flagged or identical one (students of like ability may
     answer a short or steep exam identically by chance). `agreement` is the share of equal answers
     and `expected` what the abilities explain of it (empty for counts). Flagged pairs are joined to groups; a group of m
@@ -55,6 +59,8 @@ def duplicates(data: ResponseMatrix, items: ItemParameters, least: float = 0.5, 
     correlation, p = _compared(found, data.attempts, first, second)
     corrected = holm(p)
     flag = (corrected < ALPHA) & (correlation >= least)
+    if data.attempts.max() <= 1:  # agreement is defined
+        flag[flag] = _agreement(data, found, first[flag], second[flag]).beyond >= least
     order = np.lexsort((-correlation, p))
     must = flag | _identical(data, first, second)
     kept = order[must[order] | (np.arange(len(order)) < largest)]
@@ -85,6 +91,28 @@ def _compared(found: Residuals, attempts: Floats, first: Indices, second: Indice
         values, chances = _products(found, attempts, first[extreme], second[extreme])
         p[extreme] = upper_tail(values, chances, z[extreme] * sd[extreme])
     return correlation, p
+
+
+class _Agreement(NamedTuple):
+    """Items both of a pair were asked, equal answers among them, and the share expected at their abilities, `[P]`."""
+
+    size: Floats
+    same: Floats
+    expected: Floats
+
+    @property
+    def beyond(self) -> Floats:
+        """Agreement beyond the expected share, as a part of what is left to agree on."""
+        return np.asarray((self.same / self.size - self.expected) / np.maximum(1 - self.expected, 1e-9))
+
+
+def _agreement(data: ResponseMatrix, found: Residuals, first: Indices, second: Indices) -> _Agreement:
+    both = data.asked[first] & data.asked[second]
+    same = both & (data.successes[first] == data.successes[second]) & (data.attempts[first] == data.attempts[second])
+    size = both.sum(axis=1)
+    ours, theirs = found.p[first], found.p[second]
+    expected = np.where(both, ours * theirs + (1 - ours) * (1 - theirs), 0.0).sum(axis=1) / size
+    return _Agreement(size, same.sum(axis=1), expected)
 
 
 def _correlation(found: Residuals) -> Floats:
@@ -121,14 +149,10 @@ def _pair_table(
     data: ResponseMatrix, found: Residuals, first: Indices, second: Indices, correlation: Floats, p: Floats,
     corrected: Floats, flag: NDArray[np.bool_],
 ) -> pd.DataFrame:  # fmt: skip
-    both = data.asked[first] & data.asked[second]
-    same = both & (data.successes[first] == data.successes[second]) & (data.attempts[first] == data.attempts[second])
-    size = both.sum(axis=1)
-    ours, theirs = found.p[first], found.p[second]
-    expected = np.where(both, ours * theirs + (1 - ours) * (1 - theirs), 0.0).sum(axis=1) / size
+    size, same, expected = _agreement(data, found, first, second)
     single = np.full(len(first), data.attempts.max() <= 1)
     names = np.array(data.students, dtype=object)
-    identical = same.sum(axis=1) == size
+    identical = same == size
     said = [
         f"Students '{one}' and '{other}' {'give identical answers' if exact else 'answer almost alike'} on {count} "
         f"items (residual correlation {rho:.2f}): probably one system twice."
@@ -143,7 +167,7 @@ def _pair_table(
             "student_a": names[first],
             "student_b": names[second],
             "items": size,
-            "agreement": optional(same.sum(axis=1) / size, single),
+            "agreement": optional(same / size, single),
             "expected": optional(expected, single),
             "residual_correlation": correlation,
             "p": p,

@@ -24,7 +24,7 @@ from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.model import Priors
 from irt.responses import ResponseMatrix, constant_facets, facet_names
-from irt.tables import ASSUMED, HARDLY
+from irt.tables import ASSUMED, ENDLESS, HARDLY, UNSURE
 
 if TYPE_CHECKING:
     from irt.result import Fit
@@ -38,8 +38,11 @@ FEW_STUDENTS = 200
 Tables = dict[str, pd.DataFrame]
 
 FLAGS = {
-    "probable mis-key": ("Stronger students choose another answer: read the key.",) * 2,
-    "negative discrimination": ("Stronger students do worse: read question and key.",) * 2,
+    "probable mis-key": ("Stronger students seem to choose another answer: read the key.",) * 2,
+    "negative discrimination": (
+        "Stronger students seem to do worse (judged at 10 %, one by one): read question and key.",
+    )
+    * 2,
     HARDLY: (
         "It hardly tells strong students from weak ones, and these answers do not place it.",
         "They hardly tell strong students from weak ones, and these answers do not place them.",
@@ -48,6 +51,13 @@ FLAGS = {
     "all wrong": ("Nothing in this table tells how hard it is.", "Nothing in this table tells how hard they are."),
 }
 """What a flag of the item table means, of one item and of several."""
+OPEN = {
+    UNSURE: "these answers do not show whether stronger students do better or worse; intervals of discrimination and "
+    "difficulty take the sign of the estimate as known.",
+    ENDLESS: "the answers tell the discrimination from 0, but not from that of a step: the upper end of its interval "
+    "means nothing more.",
+}
+"""What flags say that bound a claim, and ask for nothing."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +149,7 @@ def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> Report:
         if len(listed) > MOST_SENTENCES:
             said.append(f"{len(listed) - MOST_SENTENCES} more findings of this kind are in the table '{name}'.")
     found = (*said, *_flagged(fit.items))
-    limits = ("" if found else _limits(len(fit.data.students)), _assumed(fit.items))
+    limits = ("" if found else _limits(len(fit.data.students)), _assumed(fit.items), *_open(fit.items))
     return Report(tables, skipped, found, "\n".join(filter(None, limits)))
 
 
@@ -172,6 +182,17 @@ def _assumed(items: pd.DataFrame) -> str:
         f"Of {len(found)} {noun} ({listed(found)}) these answers alone do not show that stronger students do better: "
         f"that {theirs} positive comes from the prior."
     )
+
+
+def _open(items: pd.DataFrame) -> list[str]:
+    """What the intervals of some slopes do not say."""
+    said = []
+    for flag, meaning in OPEN.items():
+        found = _having(items, flag)
+        if found:
+            noun = "1 item" if len(found) == 1 else f"{len(found)} items"
+            said.append(f"Of {noun} ({listed(found)}) {meaning}")
+    return said
 
 
 def _having(items: pd.DataFrame, flag: str) -> list[str]:

@@ -43,7 +43,7 @@ def graded_item_residuals(
         graded_mean_squares(table, items, _posterior(table, items).mean, 0)
         for table in _replicas(own, data.scores, items, replicas_count, seed)
     ]
-    return item_table(data, found, *judged(found, drawn))
+    return item_table(data, judged(found, drawn))
 
 
 def graded_student_fit(data: ResponseMatrix, items: GradedParameters) -> pd.DataFrame:

@@ -79,8 +79,7 @@ def miskeys(
         ("p_adjusted", corrected),
     ):
         table[name] = optional(values, known)
-    negative = (known & (corrected < ALPHA)) | (slope < 0)
-    return _finished(table, found, negative, known)
+    return _finished(table, found, known & (corrected < ALPHA), known)
 
 
 def suggested_keys(data: ResponseMatrix, options: pd.DataFrame, key: Mapping[str, object]) -> dict[str, Suggestion]:

@@ -32,7 +32,9 @@ def item_residuals(
 
     Infit and outfit are those of `Fit.items`: at the expected abilities a posteriori, as mirt has it. `p` is two-sided
     and takes the more extreme of the two, doubled; each is compared, on the log scale, with its mean and spread over
-    `replicas_count` tables that the model produced. `p_adjusted` is Benjamini and Hochberg's.
+    `replicas_count` tables that the model produced. That distance in standard deviations is `infit_z` and `outfit_z`
+    (0 where the model holds, whatever the length of the exam), and `z` the larger of them. `p_adjusted` is Benjamini
+    and Hochberg's.
     """
     require_matching(data, items)
     successes, attempts = data.successes, data.attempts
@@ -42,21 +44,22 @@ def item_residuals(
         mean_squares(residuals(table, attempts, items), attempts, 0)
         for table in replicas(own, attempts, items, replicas_count, seed)
     ]
-    return item_table(data, found, *judged(found, drawn))
+    return item_table(data, judged(found, drawn))
 
 
-def judged(found: MeanSquares, replicated: Sequence[MeanSquares]) -> tuple[Floats, Floats]:
-    """Two-sided p `[I]` of the more extreme mean square, and its standardised value, against those of replicas."""
+def judged(found: MeanSquares, replicated: Sequence[MeanSquares]) -> MeanSquares:
+    """`found` with both mean squares standardised by those of replicas, on the log scale."""
     drawn = np.stack([_logs(each) for each in replicated])
     z = (_logs(found) - drawn.mean(axis=0)) / np.maximum(drawn.std(axis=0, ddof=1), 1e-9)
-    worst = np.abs(z).max(axis=0)
-    p = np.minimum(4 * normal_tail(worst), 1.0)
-    return p, np.take_along_axis(z, np.abs(z).argmax(axis=0)[None], axis=0)[0]
+    return found._replace(infit_z=z[0], outfit_z=z[1])
 
 
-def item_table(data: ResponseMatrix, found: MeanSquares, p: Floats, signed: Floats) -> pd.DataFrame:
-    """The table of `item_residuals`."""
+def item_table(data: ResponseMatrix, found: MeanSquares) -> pd.DataFrame:
+    """The table of `item_residuals`, from mean squares that are `judged`."""
     known = found.known
+    z = np.stack([found.infit_z, found.outfit_z])
+    signed = np.take_along_axis(z, np.abs(z).argmax(axis=0)[None], axis=0)[0]
+    p = np.minimum(4 * normal_tail(np.abs(signed)), 1.0)
     corrected = adjusted(p, known, benjamini_hochberg)
     flag = known & (corrected < ALPHA)
     said = [

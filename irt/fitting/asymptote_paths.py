@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from irt.fitting.coordinates import signed_draws
-from irt.fitting.em import RUNAWAY
 from irt.fitting.penalty import SMALLEST
+from irt.kernels import RUNAWAY
 from irt.responses import Floats
 
 LEAST = 1e-3

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from irt.fitting.asymptote_paths import Knot, Path, path_of
 from irt.fitting.coordinates import curves, gradient_and_information
-from irt.fitting.em import EDGE, FAR, RUNAWAY, State, Table, chunks, evaluate, shortened, within
+from irt.fitting.em import EDGE, FAR, State, Table, chunks, evaluate, shortened, within
 from irt.fitting.item_alone import ItemAlone, item_alone, log_likelihoods
 from irt.fitting.observed_information import Curvature, observe
 from irt.fitting.penalty import Prior
+from irt.kernels import RUNAWAY
 from irt.responses import Floats
 
 FARTHEST, APART, MOST = 3.3, 0.7, 30

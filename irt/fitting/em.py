@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from irt.fitting.blocks import Blocks
 from irt.fitting.coordinates import Curves, curves, gradient_and_information, to_items
 from irt.fitting.penalty import Prior
+from irt.kernels import RUNAWAY
 from irt.quadrature import bound_for, nodes_for, weigh
 from irt.responses import Floats
 
@@ -42,8 +43,6 @@ EDGE = 11.0
 """Logits of asymptotes stay within this bound: c below 2e-5 is 0 to the likelihood."""
 FAR = 7.0
 """Logit beyond which an asymptote without prior is at its bound."""
-RUNAWAY = 12.0
-"""A slope beyond this is on its way to infinity."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt.fitting.coordinates import ROWS, Curves, curvature, curves, gradient_and_information, score_weights
-from irt.fitting.em import RUNAWAY, Table, shortened, within
+from irt.fitting.em import Table, shortened, within
+from irt.kernels import RUNAWAY
 from irt.quadrature import weigh
 from irt.responses import Floats
 

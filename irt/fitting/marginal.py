@@ -34,6 +34,7 @@ from irt.fitting.maximum import Estimate, constant, estimate, estimate_populatio
 from irt.fitting.observed_information import Curvature
 from irt.fitting.outcome import Outcome, Progress, Settings
 from irt.fitting.plausible import draw
+from irt.kernels import RUNAWAY
 from irt.model import Problem
 from irt.responses import Floats
 
@@ -73,7 +74,7 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
         log_likelihood=state.log_likelihood,
         converged=found.converged,
         diagnostics=_diagnostics(problem, found),
-        notes=tuple(_notes(problem, settings, found, few)),
+        notes=(*_notes(problem, settings, found, few), *_endless(problem, paths, draws)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 
@@ -157,6 +158,21 @@ def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> 
             f"after {len(found.climb.values)} iterations."
         )
     return notes
+
+
+def _endless(problem: Problem, paths: list[Path], draws: Mapping[str, Floats]) -> list[str]:
+    """A sentence about the items whose slope reached the end of what is followed along an asymptote's path."""
+    slopes = np.abs(draws["a"])
+    items = sorted({int(item) for path in paths for item in path.items})
+    ended = [item for item in items if np.any(slopes[:, item] >= RUNAWAY * (1 - 1e-9))]
+    if not ended:
+        return []
+    share = max(float(np.mean(slopes[:, item] >= RUNAWAY * (1 - 1e-9))) for item in ended)
+    return [
+        f"Along with their asymptotes, slopes are followed up to {RUNAWAY:g}, a step to most exams: those of "
+        f"{_listed(problem, np.array(ended))} go on ({share:.0%} of the draws stand there, at most), and the upper end "
+        f"of an interval at {RUNAWAY:g} is open."
+    ]
 
 
 def _population(values: Mapping[str, float]) -> str:

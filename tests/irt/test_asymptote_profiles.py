@@ -16,9 +16,10 @@ from irt.fitting.item_alone import item_alone, log_likelihoods
 from irt.fitting.maximum import estimate
 from irt.fitting.observed_information import observe
 from irt.fitting.penalty import Penalty
+from irt.kernels import RUNAWAY
 from irt.quadrature import log_weights
 from irt.responses import Floats
-from tests.irt.lsat import lsat7
+from tests.irt.lsat import lsat6, lsat7
 from tests.irt.marginal import mml, problem_of, small_table
 
 LIMIT = 1.645
@@ -175,3 +176,17 @@ def test_intervals_of_items_with_guessing_estimated_as_0_hold_the_truth() -> Non
     assert len(held) > 20
     assert np.mean(held) > 0.85
     assert np.mean(inside) > 0.8
+
+
+def test_slopes_that_end_where_they_are_no_longer_followed_are_named_and_flagged() -> None:
+    data = lsat6()
+    fit = irt.fit(data, "3pl", "mml", seed=0)
+    ended = np.isclose(np.abs(fit.draws["a"]), RUNAWAY, rtol=1e-9).mean(axis=0)
+    assert ended.max() > 0.05
+    (note,) = (sentence for sentence in fit.warnings if "slopes are followed up to 12" in sentence)
+    named = [item for item, share in zip(data.items, ended, strict=True) if share > 0]
+    assert all(f"'{item}'" in note for item in named[:3])
+    assert f"({ended.max():.0%} of the draws stand there, at most)" in note
+    flagged = fit.items["item"][fit.items["flags"].str.contains("slope not bounded above")]
+    assert set(fit.items["item"][fit.items["a_high"] >= RUNAWAY * (1 - 1e-9)]) <= set(flagged)
+    assert not any("followed up to" in sentence for sentence in irt.fit(data, "2pl", "mml", seed=0).warnings)

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import minimize
+from scipy.stats import norm
 
 import irt
 from irt import kernels
+from irt.drift import curve_misses
 from irt.joining import join
 from irt.kernels import ItemParameters
 from irt.lines import METHODS, Constants, constants, rescale
@@ -278,6 +281,20 @@ def groups_of_students(n: int = 300, k: int = 15) -> tuple[irt.Fit, irt.Fit]:
 
 
 @pytest.fixture(scope="module")
+def rekeyed_pair() -> tuple[irt.Fit, irt.Fit]:
+    """Items of which q0, with a discrimination of .15, was keyed anew: from .17 right to .45."""
+    rng = np.random.default_rng(1)
+    a, x = np.r_[0.15, rng.lognormal(0, 0.3, 14)], np.r_[-1.6, rng.normal(0, 1, 14)]
+    fits = []
+    for group, first in enumerate((-1.6, -0.2)):
+        p = kernels.sigmoid(rng.standard_normal((600, 1)) * a + np.r_[first, x[1:]])
+        names = tuple(f"{'ab'[group]}{row}" for row in range(600))
+        data = irt.ResponseMatrix(rng.binomial(1, p).astype(float), names, tuple(f"q{i}" for i in range(15)))
+        fits.append(irt.fit(data, method="mml"))
+    return fits[0], fits[1]
+
+
+@pytest.fixture(scope="module")
 def weak_pair() -> tuple[irt.Fit, irt.Fit]:
     return groups_of_students()
 
@@ -301,6 +318,38 @@ def test_a_weak_anchor_neither_blows_up_the_line_nor_hides_drift(
 def test_moments_want_three_anchors_whose_difficulty_is_determined(weak_pair: tuple[irt.Fit, irt.Fit]) -> None:
     with pytest.raises(ValueError, match="2 common items whose difficulty the answers determine; at least 3"):
         link(*weak_pair, anchors=["q0", "q1", "q2"], method="mean-sigma")
+
+
+def test_heights_and_slopes_of_curves_are_compared_over_students_between_both_populations() -> None:
+    """One item half as high in the other exam: its share right by quadrature, and no miss of the others."""
+    a, b = np.array([0.1, 0.8, 1.0, 1.4]), np.array([3.0, -1.0, 0.0, 1.0])
+    one = ItemParameters(a, b, np.zeros(4), np.ones(4))
+    other = one._replace(b=np.array([-7.0, -1.0, 0.0, 1.0]))
+    drawn = [ItemParameters(*(np.tile(values, (9, 1)) for values in each)) for each in (one, other)]
+    height, tilt = curve_misses((one, drawn[0]), (other, drawn[1]), Constants(1.0, 1.0), np.ones(4, dtype=bool))
+
+    def share(items: ItemParameters) -> float:
+        density = norm(0.5, 1.0).pdf
+        return float(quad(lambda x: density(x) * kernels.sigmoid(items.a[0] * (x - items.b[0])), -9, 9)[0])
+
+    assert height.miss[0] == pytest.approx(share(one) - share(other), abs=1e-4)
+    np.testing.assert_allclose(height.miss[1:], 0, atol=1e-12)
+    np.testing.assert_allclose(tilt.miss[1:], 0, atol=1e-12)
+    np.testing.assert_allclose(height.beside_the_line([0, 1, 2, 3])[1:], 0, atol=1e-12)
+    assert (height.by[1:] < -0.1).all()
+    assert (tilt.by[1:] < -0.01).all()
+
+
+@pytest.mark.parametrize("method", ["stocking-lord", "haebara"])
+def test_an_item_that_hardly_discriminates_cannot_hide_its_drift(
+    method: str, rekeyed_pair: tuple[irt.Fit, irt.Fit]
+) -> None:
+    found = link(*rekeyed_pair, method=method)
+    assert found.dropped == ("q0",)
+    row = found.drift.iloc[0]
+    assert row["share_shift"] == pytest.approx(0.28, abs=0.08)
+    assert abs(row["shift"]) < 3 * row["shift_sd"]
+    assert row["z"] > 5
 
 
 def test_a_line_with_an_error_as_large_as_the_scale_is_refused() -> None:

@@ -75,3 +75,20 @@ def test_counts_of_trials_and_holes_are_handled_and_empty_overlap_refused(draw: 
     one = draw(10, 9, seed=0)
     with pytest.raises(ValueError, match="no two students were asked 10 common items"):
         duplicates(one.data, one.items)
+
+
+def test_students_who_answer_upside_down_are_no_copies_of_each_other_but_of_their_copies(
+    draw: Callable[..., Any],
+) -> None:
+    """Their residuals are alike on extreme items; on the others they agree as strangers do."""
+    alike = 0
+    for seed in range(6):
+        one = draw(200, 40, seed=seed)
+        scores = one.data.scores.copy()
+        scores[:5] = 1 - scores[:5]
+        scores[5] = scores[4]
+        found = duplicates(with_scores(one.data, scores), one.items)
+        assert found.groups["members"].tolist() == ["s4, s5"]
+        strangers = found.pairs[~found.pairs["flag"]]
+        alike += int(((strangers["p_adjusted"] < 0.05) & (strangers["residual_correlation"] >= 0.5)).sum())
+    assert alike > 0

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import irt
+from irt import kernels
 from irt.checks import report, sentences
 
 
@@ -68,17 +69,41 @@ def test_finding_nothing_on_few_students_says_what_could_not_have_been_found() -
 def test_an_item_that_hardly_discriminates_is_flagged_and_said() -> None:
     found = irt.simulate(300, 15, seed=6).data
     scores = found.scores.copy()
-    scores[:, 4] = np.random.default_rng(3).permutation(scores[:, 4])
+    scores[np.argsort(np.delete(scores, 4, axis=1).sum(axis=1)), 4] = np.arange(300) % 2
     fit = irt.fit(irt.ResponseMatrix(scores, found.students, found.items), method="mml")
     flagged = fit.items.set_index("item")["flags"]
-    assert "hardly discriminates" in flagged["q4"]
+    assert flagged["q4"] == "hardly discriminates; sign uncertain"
     assert (flagged == "").sum() >= 13
     said = report(fit)
     (sentence,) = (each for each in said.sentences if "flagged hardly discriminates" in each)
     assert sentence.startswith(
         "1 item flagged hardly discriminates: q4. It hardly tells strong students from weak ones"
     )
-    assert said.limits == ""
+    assert said.limits == (
+        "Of 1 item (q4) these answers do not show whether stronger students do better or worse; intervals of "
+        "discrimination and difficulty take the sign of the estimate as known."
+    )
+
+
+def test_items_are_called_flat_by_their_answers_and_endless_by_their_slope() -> None:
+    """By errors of slopes a steep item of a small table would be flat: its error is as large as the slope."""
+    flat, steep, ordinary = [], [], []
+    for seed in range(25):
+        a = np.array([0.0, 12.0] + [1.2] * 18)
+        rng = np.random.default_rng(seed)
+        theta, b = rng.standard_normal((60, 1)), np.r_[0.0, 0.0, rng.standard_normal(18)]
+        scores = (rng.random((60, 20)) < kernels.probability(theta, a, b)).astype(float)
+        names = tuple(f"s{n}" for n in range(60)), tuple(f"q{n}" for n in range(20))
+        table = irt.fit(irt.ResponseMatrix(scores, *names), method="mml", seed=0).items
+        flat.append(table["flags"][0])
+        steep.append(table["flags"][1])
+        ordinary += table["flags"][2:].tolist()
+    assert np.mean(["hardly discriminates" in flags for flags in flat]) > 0.75
+    assert np.mean(["sign uncertain" in flags for flags in flat]) > 0.6
+    assert not any("hardly discriminates" in flags for flags in steep)
+    assert np.mean(["slope not bounded above" in flags for flags in steep]) > 0.6
+    assert np.mean(["slope not bounded above" in flags for flags in ordinary]) < 0.1
+    assert np.mean(["sign uncertain" in flags for flags in ordinary]) < 0.1
 
 
 @pytest.mark.parametrize("how", [{"method": "map"}, {"method": "mml", "priors": irt.Priors()}])

@@ -46,7 +46,7 @@ def test_a_fits_items_and_its_check_tell_the_same_mean_squares() -> None:
     scores[1:, 3] = scores[0, :4] = np.nan
     scores[3, 3] = 1
     fit = irt.fit(replace(data, scores=scores, facets=None), method="map", seed=0)
-    checked, drawn = item_residuals(fit.data, fit.parameters, 2), item_misfit(fit)
+    checked, drawn = item_residuals(fit.data, fit.parameters, seed=fit.seed), item_misfit(fit)
     for name in ("infit", "outfit"):
         wanted = checked[name].to_numpy(float, na_value=np.nan)
         assert np.isnan(wanted).tolist() == [item == "q3" for item in data.items]
@@ -108,3 +108,21 @@ def test_an_item_nobody_was_asked_is_empty_with_a_note() -> None:
     table = item_residuals(data, ItemParameters(*np.array([[1.0, 1], [0, 0], [0, 0], [1, 1]])))
     assert table["infit"].isna().tolist() == [False, True]
     assert table.loc[1, "note"] == "fewer than 2 students were asked"
+
+
+def test_standardised_mean_squares_of_a_short_exam_that_fits_lie_around_0() -> None:
+    """Of five items, with abilities estimated from them, mean squares lie far below 1."""
+    found = [
+        item_residuals(one.data, ItemParameters(*(getattr(one.truth, name) for name in "abcd")), seed=seed)
+        for seed in range(12)
+        for one in [irt.simulate(400, 5, seed=seed)]
+    ]
+    infit, outfit, z, p = (
+        np.concatenate([table[name].to_numpy(float) for table in found]) for name in ("infit_z", "outfit_z", "z", "p")
+    )
+    assert np.concatenate([table["infit"].to_numpy(float) for table in found]).mean() < 0.95
+    for values in (infit, outfit):
+        assert abs(values.mean()) < 0.35
+        assert values.std() == pytest.approx(1, abs=0.3)
+    np.testing.assert_array_equal(np.abs(z), np.maximum(np.abs(infit), np.abs(outfit)))
+    assert ((np.abs(z) > 3) == (p < 4 * 0.00135)).all()
