@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from irt import kernels, quadrature
+from irt.given import require_number, require_whole
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix, require_matrix
-from irt.result import Fit
+from irt.result import Fit, require_fit
 from irt.scoring import crossing, item_draws, item_places, score
 
 CHOICES = ("information", "posterior", "kl", "random")
@@ -50,11 +51,16 @@ class Rules:
     def __post_init__(self) -> None:
         if self.choice not in CHOICES:
             raise ValueError(f"unknown choice '{self.choice}'; {', '.join(CHOICES)} were wanted")
-        if self.se is not None and not self.se > 0:
-            raise ValueError(f"se {self.se:g} cannot be reached; a standard error above 0 was wanted")
+        if self.se is not None:
+            require_number("se", self.se)
+            if not self.se > 0:
+                raise ValueError(f"se {self.se:g} cannot be reached; a standard error above 0 was wanted")
         for name, value in (("longest", self.longest), ("shortest", self.shortest), ("among", self.among)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is {value}; at least 1 was wanted")
+            if value is not None:
+                require_whole(name, value, 1)
+        require_whole("seed", self.seed, 0)
+        if self.longest is not None and self.shortest > self.longest:
+            raise ValueError(f"shortest is {self.shortest}; at most longest, {self.longest}, was wanted")
         if (self.groups is None) != (self.shares is None):
             raise ValueError("groups and shares belong together; one of them was given")
         if self.shares is not None and (min(self.shares.values()) < 0 or abs(sum(self.shares.values()) - 1) > 1e-6):
@@ -175,7 +181,9 @@ class AdaptiveExam:
             raise ValueError(f"unknown item '{item}'; this exam does not hold it")
         if item in self.asked:
             raise ValueError(f"item '{item}' was already answered; an item not yet asked was wanted")
-        if trials < 1 or score not in range(trials + 1):
+        require_number(f"item '{item}': score", score)
+        require_whole(f"item '{item}': trials", trials, 1)
+        if score not in range(trials + 1):
             raise ValueError(f"item '{item}': score {score:g} is not a whole number from 0 to {trials}")
         added = self.bank.log_likelihood(self.bank.place[item], score, trials)
         return replace(
@@ -226,6 +234,7 @@ def begin(fit: Fit, rules: Rules | None = None, items: Sequence[str] | None = No
     `draws` of the fit carry the uncertainty of its items. Raises ValueError for an unknown item, or an item without
     a group, or a group without a share, when shares are given.
     """
+    require_fit(fit)
     fit.require_right_or_wrong("an adaptive exam")
     names = fit.data.items if items is None else tuple(items)
     rules = rules or Rules()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
 
+from irt.design import SEPARATOR
 from irt.kernels import probability
 from irt.responses import Floats, ResponseMatrix
-from irt.result import Estimate, Fit
+from irt.result import Estimate, Fit, require_fit
 
 DRAWS = 1000
 
@@ -51,9 +53,11 @@ class Comparison:
 def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
     """Compare two students, or two levels of a facet (named, or the only one that has both).
 
-    The expected share right of a level is that of a student at it whose other effects and residual are 0. Raises
+    The levels of an interaction are combinations (`"llm0 x bm25"`), the effects of their facets included. The expected
+    share right of a level is that of a student at it whose other effects and residual are 0. Raises
     ValueError for unknown or equal names, for levels of several facets, and when no item was asked of both.
     """
+    require_fit(fit)
     if a == b:
         raise ValueError(f"'{a}' is compared with itself; two names were wanted")
     facet = _facet_of(fit, a, b) if facet is None else facet
@@ -66,9 +70,10 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
         rows = [(columns[0], columns[1])]
     else:
         ability = fit.contrast(facet, a, b)
-        columns = [fit.design.term(facet).levels.index(name) for name in (a, b)]
-        theta, point = thin[f"effect.{facet}"], np.asarray(fit.point[f"effect.{facet}"])
-        rows = matched_pairs(fit.data, facet, a, b)
+        term = fit.design.term(facet)
+        columns = [term.levels.index(name) for name in (a, b)]
+        theta, point = (fit.design.worth(facet, values) for values in (thin, fit.point))
+        rows = matched_pairs(fit.data, term.facets, a, b)
     shares = [_expected_share(thin, theta[:, column]) for column in columns]
     centre = [float(np.mean(probability(point[column], *fit.parameters))) for column in columns]
     accuracy = fit.summary(shares[0] - shares[1], centre[0] - centre[1])
@@ -77,18 +82,20 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
     return Comparison(a, b, facet, ability, accuracy, each[0], each[1], observed, test, len(rows), fit.interval)
 
 
-def matched_pairs(data: ResponseMatrix, facet: str, a: str, b: str) -> list[tuple[int, int]]:
-    """Rows of students at level `a` and at level `b` that share all other facets, in the order of the table.
+def matched_pairs(data: ResponseMatrix, facets: Sequence[str], a: str, b: str) -> list[tuple[int, int]]:
+    """Rows of students at `a` and at `b` that share all other facets, in the order of the table.
 
-    Repeated combinations are paired in their order. ValueError when there is no such pair.
+    `a` and `b` are levels of one facet, or combinations (`"x x y"`) of several. Repeated students are paired in their
+    order. ValueError when there is no such pair.
     """
     assert data.facets is not None
-    others = data.facets.drop(columns=facet)
+    others = data.facets.drop(columns=list(facets))
+    levels = np.array([SEPARATOR.join(row) for row in data.facets[list(facets)].to_numpy(dtype=str)])
     waiting: dict[tuple[str, ...], list[int]] = {}
-    for row in np.flatnonzero((data.facets[facet] == b).to_numpy()):
+    for row in np.flatnonzero(levels == b):
         waiting.setdefault(tuple(others.iloc[row]), []).append(int(row))
     pairs = []
-    for row in np.flatnonzero((data.facets[facet] == a).to_numpy()):
+    for row in np.flatnonzero(levels == a):
         partners = waiting.get(tuple(others.iloc[row]), [])
         if partners:
             pairs.append((int(row), partners.pop(0)))
@@ -129,7 +136,7 @@ def _facet_of(fit: Fit, a: str, b: str) -> str | None:
     """The facet that has both names as levels, or None when both are students."""
     if a in fit.data.students and b in fit.data.students:
         return None
-    having = [term.name for term in fit.design.terms if len(term.facets) == 1 and {a, b} <= set(term.levels)]
+    having = [term.name for term in fit.design.terms if {a, b} <= set(term.levels)]
     if len(having) > 1:
         raise ValueError(f"'{a}' and '{b}' are levels of {', '.join(having)}; name the facet")
     if having:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +51,7 @@ class Design:
     students: int
     terms: tuple[Term, ...]
     residual: bool
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def term(self, name: str) -> Term:
         """The term of this name; ValueError lists those that exist."""
@@ -60,6 +60,20 @@ class Design:
                 return term
         known = ", ".join(f"'{term.name}'" for term in self.terms) or "none"
         raise ValueError(f"unknown facet '{name}'; the fit has {known}")
+
+    def worth(self, name: str, values: Mapping[str, Floats]) -> Floats:
+        """What each level of a term adds to ability `[..., L]`, all else at its average; `values` hold `effect.NAME`.
+
+        Of an interaction: what each combination adds as a whole, the effects of its facets included.
+        """
+        whole = self.term(name)
+        cells = dict(zip(whole.facets, np.unravel_index(np.arange(len(whole.levels)), whole.shape), strict=True))
+        total: Floats = np.zeros(1)
+        for term in self.terms:
+            if set(term.facets) <= set(whole.facets):
+                where = np.ravel_multi_index([cells[facet] for facet in term.facets], term.shape)
+                total = total + values[f"effect.{term.name}"][..., where]
+        return total
 
 
 def design_of(
@@ -103,13 +117,13 @@ def build_design(
     _require_rank(terms)
     students = len(data.students)
     used = 1 + sum(term.freedom for term in terms)
-    notes = []
+    warnings = []
     if terms and used >= students:
-        notes.append(
+        warnings.append(
             f"The facets have as many free effects as there are students ({students}); no subject residual can be "
             "estimated and intervals leave it out."
         )
-    return Design(students, terms, not terms or used < students, tuple(notes))
+    return Design(students, terms, not terms or used < students, tuple(warnings))
 
 
 def connected_students(data: ResponseMatrix, facets: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -117,6 +131,8 @@ def connected_students(data: ResponseMatrix, facets: Sequence[str]) -> tuple[tup
 
     Two levels are joined when a student has both; contrasts exist only within a component.
     """
+    if not facets:
+        raise ValueError("no facets were given; the names of at least one were wanted")
     groups = _components(tuple(_main(data, facet) for facet in facets))
     return tuple(tuple(data.students[index] for index in group) for group in groups)
 

@@ -11,6 +11,7 @@ from irt.cautions import cautions
 from irt.checks.loo import loo
 from irt.design import Design, design_of
 from irt.fitting.outcome import Outcome, Progress, Settings, begun
+from irt.given import require_names, require_pairs
 from irt.graded_estimation import fit_graded, require_right_or_wrong
 from irt.leave_one_out import with_loo
 from irt.methods import RATINGS, require_known
@@ -59,10 +60,12 @@ def fit(
     on which guessing is centred. `progress` is told 0 of 1 once all is accepted. Raises ValueError (one line) for a
     table or design that cannot be estimated.
     """
-    facets = (facets,) if isinstance(facets, str) else facets
+    facets = None if facets is None else require_names("facets", facets)
+    covariates = require_names("covariates", covariates)
+    interactions = require_pairs(interactions)
     require_matrix(data)
     if priors is not None and not isinstance(priors, Priors):
-        raise TypeError(f"priors is a {type(priors).__name__}; irt.Priors() or None was wanted")
+        raise ValueError(f"priors is a {type(priors).__name__}; irt.Priors() or None was wanted")
     backend = require_known(model, method, backend, interval, chains)
     if model == RATINGS:
         return fit_graded(
@@ -117,7 +120,7 @@ def choose_by_bic(call: _Call, problems: Sequence[Problem]) -> Fit:
             f" {' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not ruled out: items needed a prior"
             f"{' even so' if given else ''}, and at a maximum BIC would be lower."
         )
-    return replace(pick, model_choice=tuple(rows), warnings=(*pick.warnings, reason))
+    return replace(pick, model_choice=tuple(rows), notes=(*pick.notes, reason))
 
 
 def choose(fits: Sequence[Fit]) -> Fit:
@@ -151,7 +154,7 @@ def choose(fits: Sequence[Fit]) -> Fit:
             f"{fits[best].model} predicts left-out answers better by {row['behind']:.1f} (standard error "
             f"{row['behind_se']:.1f}), which does not pay for its extra parameters."
         )
-    return replace(pick, model_choice=tuple(rows), warnings=(*pick.warnings, reason))
+    return replace(pick, model_choice=tuple(rows), notes=(*pick.notes, reason))
 
 
 @dataclass(frozen=True)
@@ -187,11 +190,11 @@ class _Call:
             converged=outcome.converged,
             diagnostics=outcome.diagnostics,
             warnings=(),
+            notes=(*self.data.notes, *outcome.notes),
             seconds=outcome.seconds,
         )
-        notes = [*self.data.notes, *self.design.notes, *_advice(problem, self.data), *outcome.notes]
-        notes += cautions(result)
-        return with_loo(replace(result, warnings=tuple(notes)))
+        warnings = (*self.design.warnings, *_advice(problem, self.data), *outcome.warnings, *cautions(result))
+        return with_loo(replace(result, warnings=warnings))
 
 
 def _run(method: str, backend: str, problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:

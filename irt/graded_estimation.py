@@ -62,7 +62,8 @@ def fit_graded(
         elpd_loo_se=None,
         converged=outcome.converged,
         diagnostics=outcome.diagnostics,
-        warnings=(*data.notes, *notes, *design.notes, *_advice(data, method), *outcome.notes),
+        warnings=(*design.warnings, *_advice(data, method), *outcome.warnings),
+        notes=(*data.notes, *notes, *outcome.notes),
         seconds=outcome.seconds,
     )
     return with_loo(replace(fit, warnings=(*fit.warnings, *cautions(fit))))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from irt.given import require_names
 from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 
 FEWEST = 3
@@ -39,6 +40,8 @@ def join(
     require_enough(len(anchors), "common items")
     if first.top is not None or second.top is not None:
         raise ValueError("a table of ratings cannot be joined; two tables of right and wrong answers were wanted")
+    if labels is not None and len(set(require_names("labels", labels))) != 2:
+        raise ValueError(f"labels are {labels!r}; two different names were wanted")
     if facet is not None and labels is None:
         raise ValueError(f"facet '{facet}' needs labels, the names of the two tables")
     parts = [

@@ -21,7 +21,7 @@ from irt.joining import FEWEST, require_enough
 from irt.kernels import ItemParameters
 from irt.lines import MOMENTS, NODES, Constants, constants, rescale
 from irt.responses import Floats
-from irt.result import Estimate, Fit
+from irt.result import Estimate, Fit, require_fit
 from irt.scoring import chosen_items, item_places
 
 CUTOFF = 3.0
@@ -78,6 +78,7 @@ def link(
     ValueError with fewer than 3 anchors, when more than 40 % of them drift, when the difficulties of the two fits have
     little to do with one another, when the line's error is as large as the scale, and for a fit not converged.
     """
+    require_fit(fit_a, fit_b)
     for which, fit in (("first", fit_a), ("second", fit_b)):
         fit.require_right_or_wrong("linking")
         if not fit.converged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from irt.given import require_probability, require_whole
 from irt.model import MODELS
 
 RATINGS = "grm"
@@ -33,8 +34,8 @@ def require_known(model: str, method: str, backend: str | None, interval: float,
     if backend not in backends[method]:
         wanted = " or ".join(backends[method])
         raise ValueError(f"model '{model}' by '{method}' has no backend '{backend}'; {wanted} was wanted")
-    if not 0 < interval < 1:
-        raise ValueError(f"interval {interval:g} is not a probability between 0 and 1")
+    require_probability("interval", interval)
+    require_whole("chains", chains, 1)
     if method == "nuts" and chains < 2:
         raise ValueError(f"{chains} chain cannot be checked for convergence; at least 2 were wanted")
     return backend

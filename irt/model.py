@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from irt.answers import Answers, pack
 from irt.design import Design
+from irt.given import require_numbers
 from irt.responses import Floats, ResponseMatrix
 
 SHARED_GUESSING = "3pl-shared"
@@ -132,9 +133,10 @@ def chance_level(data: ResponseMatrix, options: Options) -> Floats:
         missing = [item for item in data.items if item not in options]
         if missing:
             raise ValueError(f"options are missing for item '{missing[0]}'; one number per item was wanted")
-        counts = np.array([options[item] for item in data.items], dtype=np.float64)
+        counts = require_numbers("options", [options[item] for item in data.items])
     else:
-        counts = np.asarray(options, dtype=np.float64)
+        counts = require_numbers("options", options)
+        counts = counts if np.ndim(options) else counts[0]
         if counts.ndim and len(counts) != len(data.items):
             raise ValueError(f"{len(counts)} option counts for {len(data.items)} items; one number per item was wanted")
     if not np.all(counts >= 2):

@@ -16,9 +16,10 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from irt import kernels
+from irt.given import require_number, require_probability, require_whole
 from irt.kernels import ItemParameters
 from irt.responses import Floats
-from irt.result import Estimate, Fit
+from irt.result import Estimate, Fit, require_fit
 from irt.scoring import item_draws
 
 DESIGNS = ("paired", "independent")
@@ -81,7 +82,8 @@ def power(
     interval carries the uncertainty of the items, and that these items are a sample (Bayesian bootstrap). Raises
     ValueError for a gap of 0, and its kind OutOfReachError for one that no two abilities have.
     """
-    plan = _checked(Plan(scale, design, power, level))
+    plan = _checked(Plan(scale, design, power, level), fit, seed)
+    require_number("gap", gap)
     if not gap > 0:
         raise ValueError(f"gap {gap:g} needs no finite exam; a gap above 0 was wanted")
 
@@ -122,9 +124,8 @@ def detectable_gap(
 
     OutOfReachError (a ValueError) when even the widest gap would need more questions.
     """
-    plan = _checked(Plan(scale, design, power, level))
-    if questions < 1:
-        raise ValueError(f"{questions} questions tell nothing apart; at least 1 was wanted")
+    plan = _checked(Plan(scale, design, power, level), fit, seed)
+    require_whole("questions", questions, 1)
     _on_scale(at, at)
     return _with_interval(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
 
@@ -238,12 +239,13 @@ def _over_draws(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats]
     return np.array(values)
 
 
-def _checked(plan: Plan) -> Plan:
+def _checked(plan: Plan, fit: Fit, seed: int) -> Plan:
+    require_fit(fit)
+    require_whole("seed", seed, 0)
     if plan.scale not in SCALES:
         raise ValueError(f"unknown scale '{plan.scale}'; {' or '.join(SCALES)} were wanted")
     if plan.design not in DESIGNS:
         raise ValueError(f"unknown design '{plan.design}'; {' or '.join(DESIGNS)} were wanted")
     for name, value in (("power", plan.power), ("level", plan.level)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} {value:g} is not a probability between 0 and 1")
+        require_probability(name, value)
     return plan

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from irt import graded, graded_tables, kernels, tables
 from irt.design import Design
+from irt.given import require_names, require_numbers
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
@@ -21,6 +22,15 @@ from irt.responses import Floats, ResponseMatrix
 BAND_DRAWS = 400
 CURVE_DRAWS = 6000
 CURVE_CELLS = 300_000
+
+
+def require_fit(*fits: object) -> None:
+    """ValueError for anything but fits."""
+    for fit in fits:
+        if not isinstance(fit, Fit):
+            raise ValueError(
+                f"fit is a {type(fit).__name__}; a Fit was wanted (irt.fit makes one, irt.load_fit reads one)"
+            )
 
 
 class Estimate(NamedTuple):
@@ -59,8 +69,8 @@ class Fit:
     Abilities, difficulties and effects are on the reported scale: with facets, abilities have mean 0 and standard
     deviation 1 over the students of the table; without, ability is Normal(0, 1) in the population. `point` holds the
     posterior means (`nuts`) or the mode (`map`); `errors` analytic standard errors where a method has them (else the
-    spread of the draws is one). `warnings` are plain sentences; `converged` is False when the answer
-    should not be used.
+    spread of the draws is one). `warnings` are plain sentences on what is not to be relied on, `notes` on
+    how the table was read and the fit was made; `converged` is False when the answer should not be used.
 
     Graded answers (`grm`) have no `c` and `d` but `thresholds` `[D, I, K]`, whose mean per item is `b`; an item with
     fewer than K (its `data.top`) repeats its last one.
@@ -86,6 +96,7 @@ class Fit:
     seconds: Mapping[str, float]
     model_choice: tuple[Mapping[str, float | int | str], ...] = field(default=())
     errors: Mapping[str, Floats] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         size = f"{len(self.data.students)} students x {len(self.data.items)} items"
@@ -173,14 +184,17 @@ class Fit:
         return fused.expected(*(thin[name] for name in ("theta", "a", "b", "c", "d")))
 
     def contrast(self, facet: str, level_a: str, level_b: str) -> Estimate:
-        """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level."""
+        """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level.
+
+        Of an interaction (`"llm:retriever"`, levels `"a x b"`): of the whole combinations, their facets included.
+        """
         term = self.design.term(facet)
         level_a, level_b = str(level_a), str(level_b)
         for level in (level_a, level_b):
             if level not in term.levels:
                 raise ValueError(f"unknown level '{level}' of facet '{facet}'; it has {', '.join(term.levels)}")
         first, second = term.levels.index(level_a), term.levels.index(level_b)
-        draws, point = self.draws[f"effect.{facet}"], self.point[f"effect.{facet}"]
+        draws, point = self.design.worth(facet, self.draws), self.design.worth(facet, self.point)
         return self.summary(draws[:, first] - draws[:, second], float(point[first] - point[second]))
 
     def compare_students(self, student_a: str, student_b: str) -> Estimate:
@@ -193,9 +207,11 @@ class Fit:
         return self.summary(theta[:, first] - theta[:, second], float(point[first] - point[second]))
 
     def probability_best(self, facet: str) -> pd.DataFrame:
-        """`level,probability` of having the largest effect of the facet, most probable first."""
-        term = self.design.term(facet)
-        return tables.best(term.levels, self.draws[f"effect.{facet}"], "level")
+        """`level,probability` of having the largest effect of the facet, most probable first.
+
+        Of an interaction: of being the best combination, the effects of its facets included.
+        """
+        return tables.best(self.design.term(facet).levels, self.design.worth(facet, self.draws), "level")
 
     def probability_best_student(self) -> pd.DataFrame:
         """`student,probability` of having the highest ability, most probable first."""
@@ -203,8 +219,8 @@ class Fit:
 
     def information(self, theta: Sequence[float] | Floats, items: Sequence[str] | None = None) -> Information:
         """Fisher information of `items` (all by default) at `theta`: posterior mean and `interval` band."""
-        grid = np.atleast_1d(np.asarray(theta, dtype=np.float64))
-        names = self.data.items if items is None else tuple(items)
+        grid = require_numbers("theta", theta)
+        names = self.data.items if items is None else require_names("items", items)
         where = [self._item(name) for name in names]
         # Steep items give information long tails: short exams take more draws, so that curves come out smooth.
         thin = self.thinned(max(BAND_DRAWS, min(CURVE_DRAWS, CURVE_CELLS // max(len(self.data.items), 1))))
@@ -219,6 +235,8 @@ class Fit:
 
     def information_by(self, groups: Mapping[str, Sequence[str]], theta: Sequence[float] | Floats) -> pd.DataFrame:
         """Long table `group,theta,n_items,total,total_low,total_high,mean,mean_low,mean_high` (mean is per item)."""
+        if not groups:
+            raise ValueError("groups are empty; a mapping of at least one label to its items was wanted")
         frames = []
         for label, ids in groups.items():
             if not ids:
@@ -241,7 +259,10 @@ class Fit:
 
     @cached_property
     def accuracy_by_level(self) -> pd.DataFrame:
-        """`facet,level,accuracy,low,high`: expected share right on these items with all else at its average."""
+        """`facet,level,accuracy,low,high`: expected share right on these items with all else at its average.
+
+        The levels of an interaction are combinations, the effects of their facets included.
+        """
         thin, ratings = self.thinned(BAND_DRAWS), self.graded
         share = tables.expected_share(thin) if ratings is None else graded_tables.expected_share(thin, ratings.top)
         return tables.accuracy_by_level(thin, self.design, self._tails, share)

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from irt import kernels, quadrature
+from irt.given import require_probability
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Likelihood, Rated, nodes_of
@@ -86,7 +87,10 @@ def score(
     scores are ratings. Raises ValueError for an unknown item or method, a rating above an item's highest score, and
     with `ml` or `wle` for a student who answered nothing.
     """
+    from irt.result import require_fit
+
     require_matrix(data)
+    require_fit(fit)
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; {', '.join(METHODS)} were wanted")
     places = item_places(fit, data.items)
@@ -121,8 +125,7 @@ def score_likelihoods(
     With draws, `eap` is the mean of the averaged posterior, its sd that posterior's; the other methods keep the
     estimate at `items` and add the variance of the estimate over draws to its squared standard error.
     """
-    if not 0 < interval < 1:
-        raise ValueError(f"interval {interval:g} is not a probability between 0 and 1")
+    require_probability("interval", interval)
     nodes = _nodes(point, quadrature.BOUND if method in ("eap", "map") else REACH)
     curves = [
         _posterior_curve(each, nodes) if method == "eap" else _deviance_curve(method, each, nodes)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from irt.given import require_whole
 from irt.kernels import ItemParameters, probability
 from irt.model import MODELS, SHARED_GUESSING, Options, chance_level, guessing_centre
 from irt.responses import Floats, ResponseMatrix
@@ -99,6 +100,7 @@ def simulate(
     that forms are chained by shared blocks; `missing` is the share of cells left out at random on top. Raises
     ValueError for settings that cannot be met.
     """
+    require_whole("seed", seed, 0)
     _require_possible(model, items, forms, (miskeyed, dif_items), a_b_correlation)
     # What was added later draws from a stream of its own, so that older seeds keep their tables.
     rng, extra = np.random.default_rng(seed), np.random.default_rng([seed, 1])

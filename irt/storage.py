@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import warnings
+from contextlib import ExitStack
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,15 +28,18 @@ THRESHOLDS = ["item", "threshold"]
 
 
 def save(fit: Fit, folder: Path) -> None:
-    """Write the five files of a fit; `fit.json` comes last, so a folder that has it is complete."""
+    """Write the five files of a fit; `fit.json` comes last, so a folder that has it is complete.
+
+    All are put in place when all are written: a save that ends before leaves the folder as it was.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for name, table in (("items", fit.items), ("abilities", fit.abilities), ("components", fit.components)):
-        with replacing(folder / f"{name}.csv") as temporary:
-            table.to_csv(temporary, index=False)
-    with replacing(folder / "posterior.nc") as temporary:
-        _write_posterior(fit, temporary)
-    with replacing(folder / "fit.json") as temporary:
-        temporary.write_text(json.dumps(record(fit), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with ExitStack() as stack:  # puts the files in place last entered first
+        said = stack.enter_context(replacing(folder / "fit.json"))
+        _write_posterior(fit, stack.enter_context(replacing(folder / "posterior.nc")))
+        for name, table in (("items", fit.items), ("abilities", fit.abilities), ("components", fit.components)):
+            table.to_csv(stack.enter_context(replacing(folder / f"{name}.csv")), index=False)
+        said.write_text(json.dumps(record(fit), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / "fit.json").unlink(missing_ok=True)
 
 
 def record(fit: Fit) -> dict[str, Any]:
@@ -59,6 +63,7 @@ def record(fit: Fit) -> dict[str, Any]:
         "converged": fit.converged,
         "diagnostics": dict(fit.diagnostics),
         "warnings": list(fit.warnings),
+        "notes": list(fit.notes),
         "model_choice": [dict(row) for row in fit.model_choice],
         "seconds": dict(fit.seconds),
         "seed": fit.seed,
@@ -105,6 +110,7 @@ def load_fit(folder: str | Path) -> Fit:
         converged=said["converged"],
         diagnostics=said["diagnostics"],
         warnings=tuple(said["warnings"]),
+        notes=tuple(said.get("notes", ())),
         seconds=said["seconds"],
         model_choice=tuple(said["model_choice"]),
     )

@@ -217,13 +217,13 @@ def residual_correlations(residual: Floats, asked: NDArray[np.bool_]) -> tuple[F
 def accuracy_by_level(
     draws: Mapping[str, Floats], design: Design, tails: tuple[float, float], share: Callable[[Floats], Floats]
 ) -> pd.DataFrame:
-    """Expected share right of a student at each level whose other effects and residual are 0.
+    """Expected share right of a student at each level, or combination, whose other effects and residual are 0.
 
     `share` gives that of each item `[D, I]` at an ability per draw `[D, 1]`.
     """
     frames = []
     for term in design.terms:
-        effects = draws[f"effect.{term.name}"]
+        effects = design.worth(term.name, draws)
         shares = np.stack([share(effects[:, level, None]).mean(axis=1) for level in range(effects.shape[1])], axis=1)
         low, high = np.quantile(shares, tails, axis=0)
         columns = {"accuracy": shares.mean(axis=0), "low": low, "high": high}

@@ -7,7 +7,8 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import NoReturn
 
 from irt.adaptive import Rules
 from irt.commands import inquiry, production, review
@@ -20,9 +21,11 @@ Step = Callable[[str], AbstractContextManager[Progress]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 done, 2 bad input (one line on standard error)."""
+    """Run one command; 0 done, 2 bad input (one line on standard error); interrupted, the process ends with 130."""
     try:
         return run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        end_stopped("irt")
     except (ValueError, OSError) as error:
         print(f"irt: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -32,10 +35,19 @@ def run(arguments: Sequence[str], program: str = "python -m irt", step: Step | N
     """Run one command and print what it says; bad input is raised as ValueError or OSError."""
     options = parser(program).parse_args(arguments)
     said = ACTIONS[options.command](options, _silent if options.quiet else step or _on_terminal)
-    for sentence in said.warnings:
-        print(f"warning: {sentence}", file=sys.stderr)
+    for kind, sentences in (("warning", said.warnings), ("note", said.notes)):
+        for sentence in sentences:
+            print(f"{kind}: {sentence}", file=sys.stderr)
     _show(json.dumps(said.record, indent=2, ensure_ascii=False) if options.json else said.lines)
     return 0
+
+
+def end_stopped(program: str) -> NoReturn:
+    """End an interrupted process at once, in one line: an orderly end would wait for the threads of a sampler."""
+    print(f"{program}: stopped", file=sys.stderr, flush=True)
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(130)
 
 
 def _fit(given: Namespace, step: Step) -> Said:
@@ -165,9 +177,11 @@ def _on_terminal(name: str) -> Iterator[Progress]:
         if moving:
             print(f"\r{name} {done}/{total} ", end="", file=sys.stderr, flush=True)
 
-    yield show
-    if moving:
-        print(file=sys.stderr)
+    try:
+        yield show
+    finally:
+        if moving:
+            print(file=sys.stderr)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def scores(folder: Path, responses: Path, method: str = "eap", propagate: bool =
     record = {"method": method, "interval": found.interval, "students": rows(found.table)}
     if out is not None:
         write_tables(out, {"abilities": found.table})
-    return Said(record, excerpt(found.table, kept(out, "abilities.csv")), (*doubts(fit), *data.notes))
+    return Said(record, excerpt(found.table, kept(out, "abilities.csv")), doubts(fit), data.notes)
 
 
 def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) -> Said:
@@ -53,7 +53,7 @@ def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) 
     own = (f"The answers of {pipeline} took part in calibrating these items, which flatters.",)
     # The number of a row says of no other table whose row it is.
     known = responses is None or not (NUMBERED in notes or unnamed(fit))
-    warnings = (*doubts(fit), *notes, *(own if known and pipeline in fit.data.students else ()))
+    warnings = (*doubts(fit), *(own if known and pipeline in fit.data.students else ()))
     goal = f"within {WITHIN:.0%} of the full exam's error" if within else "by the rules given"
     lines = (
         f"{pipeline}: {row['items']} of {row['full_items']} questions ({row['share']:.0%}), {goal}; "
@@ -61,7 +61,7 @@ def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) 
         f"ability {row['theta']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}], error {row['sd']:.3f}; "
         f"full exam {row['full_theta']:+.2f}, error {row['full_sd']:.3f}"
     )
-    return Said(row, lines, warnings)
+    return Said(row, lines, warnings, notes)
 
 
 def live(folder: Path, pipeline: str, rules: Rules, state: Path | None, answer: Callable[[str], float]) -> Said:
@@ -186,7 +186,7 @@ def right_or_wrong(folder: Path) -> Fit:
 
 def unnamed(fit: Fit) -> bool:
     """Whether the table of a fit had no column of students, so that the fit knows them by the number of their row."""
-    return NUMBERED in fit.warnings
+    return NUMBERED in (*fit.notes, *fit.warnings)  # an older fit.json has them together
 
 
 def resumed(exam: AdaptiveExam, pipeline: str, state: Path | None) -> AdaptiveExam:

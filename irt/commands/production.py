@@ -99,7 +99,7 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
         priors=Priors() if how.priors else None,
         progress=progress,
     )
-    return Said(record(result), _fit_lines(result, out), _saved(result, out))
+    return Said(record(result), _fit_lines(result, out), result.warnings, (*result.notes, *_saved(result, out)))
 
 
 def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progress: Progress | None = None) -> Said:
@@ -122,15 +122,15 @@ def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progr
         seed=how.seed,
         progress=progress,
     )
-    return Said(result.to_json(), _prune_lines(result), (*data.notes, *_saved(result, out)))
+    return Said(result.to_json(), _prune_lines(result), result.warnings, (*data.notes, *_saved(result, out)))
 
 
 def _saved(result: Fit | Pruned, out: Path | None) -> tuple[str, ...]:
-    """Save where a folder was given; the result's warnings, with one when nothing was written."""
+    """Save where a folder was given; else the note that nothing was written."""
     if out is None:
-        return (*result.warnings, UNSAVED)
+        return (UNSAVED,)
     result.save(out)
-    return result.warnings
+    return ()
 
 
 def _fit_lines(result: Fit, out: Path | None) -> str:
@@ -138,7 +138,8 @@ def _fit_lines(result: Fit, out: Path | None) -> str:
     lines[0] += f"; reliability {result.reliability:.3f}"
     for term in result.design.terms:
         top = result.probability_best(term.name).iloc[0]
-        lines.append(f"best {term.name}: {top['level']} (probability {top['probability']:.2f})")
+        combined = "combination " if len(term.facets) > 1 else ""
+        lines.append(f"best {combined}{term.name}: {top['level']} (probability {top['probability']:.2f})")
     kind = "marginal" if result.method == "mml" else "joint"
     lines[0] += f"; {kind} log-likelihood {result.log_likelihood:.3f}"
     if "bic" in result.diagnostics:

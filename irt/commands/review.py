@@ -55,8 +55,8 @@ def differing(folder: Path, facet: str, responses: Path | None = None, out: Path
     columns = table[["item", "level", "against", "effect", "low", "high", "p_adjusted", "class"]]
     shown = excerpt(columns, kept(out, table_file(name)))
     record = {"facet": facet, "tested": tested, "flagged": len(found), "sentences": found, "items": rows(table)}
-    warnings = (*doubts(fit), *(() if responses is None else data.notes))
-    return Said(record, "\n".join([head, *(f"- {sentence}" for sentence in found), shown]), warnings)
+    notes = () if responses is None else data.notes
+    return Said(record, "\n".join([head, *(f"- {sentence}" for sentence in found), shown]), doubts(fit), notes)
 
 
 def checked(

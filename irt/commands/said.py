@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,11 +20,12 @@ SHOWN = 20
 
 
 class Said(NamedTuple):
-    """An answer: `record` holds what JSON can hold, `lines` is text, `warnings` are sentences."""
+    """An answer: `record` holds what JSON can hold, `lines` is text, `warnings` and `notes` are sentences."""
 
     record: dict[str, Any]
     lines: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def doubts(fit: Fit) -> tuple[str, ...]:
@@ -67,11 +69,11 @@ def text(table: pd.DataFrame) -> str:
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
-    """One CSV per table, each written atomically as `table_file` calls it."""
+    """One CSV per table, as `table_file` calls it; all are put in place when all are written."""
     require_folder(folder, "a folder for tables")
-    for name, table in tables.items():
-        with replacing(folder / table_file(name)) as temporary:
-            table.to_csv(temporary, index=False)
+    with ExitStack() as stack:
+        for name, table in tables.items():
+            table.to_csv(stack.enter_context(replacing(folder / table_file(name))), index=False)
 
 
 def table_file(name: str) -> str:

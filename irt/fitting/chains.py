@@ -6,8 +6,9 @@ Threads run truly in parallel, since compiled code holds no lock, and each chain
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -89,7 +90,7 @@ def run_chains(
     begin = time.perf_counter()
     told = _Told(progress, len(starts) * (_blocks(settings.warmup) + _blocks(settings.draws)))
     runs = [_Run(program, start, data, settings, chain, told) for chain, start in enumerate(starts)]
-    with ThreadPoolExecutor(len(runs)) as pool:
+    with _threads(runs) as pool:
         list(pool.map(_Run.warm_up, runs))
         done = 0
         while True:
@@ -98,6 +99,20 @@ def run_chains(
             sampled = _joined(parts, time.perf_counter() - begin)
             if done >= settings.draws or (enough is not None and enough(sampled)):
                 return sampled
+
+
+@contextmanager
+def _threads(runs: Sequence[_Run]) -> Iterator[ThreadPoolExecutor]:
+    """A thread per chain. Who leaves by an error, or is interrupted, waits for none: each ends with its block."""
+    pool = ThreadPoolExecutor(len(runs))
+    try:
+        yield pool
+    except BaseException:
+        for run in runs:
+            run.stopped = True
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 class _Part(NamedTuple):
@@ -128,6 +143,7 @@ class _Run:
         self.settings, self.chain = settings, chain
         self.kept: list[Any] = []
         self.state: Any = None
+        self.stopped = False
 
     def warm_up(self) -> None:
         """Adapt step size and mass matrix."""
@@ -151,6 +167,8 @@ class _Run:
         return _Part(values, diverging, steps)
 
     def _advance(self) -> Any:
+        if self.stopped:
+            raise CancelledError
         self.state, seen = self.program.block(self.state, self.data)
         self.state.i.block_until_ready()
         self.told.add()

@@ -31,7 +31,7 @@ def fit_marginal(
         log_likelihood=best.log_likelihood,
         converged=best.converged,
         diagnostics={"cycles": best.cycles, "nodes": len(best.expected.posterior.nodes)},
-        notes=tuple(_notes(best, items)),
+        warnings=tuple(_warnings(best, items)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
         errors=_errors(best),
     )
@@ -124,22 +124,22 @@ def _errors(best: Maximum) -> dict[str, Floats]:
     }
 
 
-def _notes(best: Maximum, items: tuple[str, ...]) -> list[str]:
-    notes = []
+def _warnings(best: Maximum, items: tuple[str, ...]) -> list[str]:
+    said = []
     for mask, reason in ((best.answers.unused, "a score nobody got"), (best.answers.runaway, "a runaway estimate")):
         if mask.any():
             names = [items[index] for index in np.flatnonzero(mask)]
             shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            notes.append(
+            said.append(
                 f"{len(names)} item{'s' * (len(names) > 1)} with {reason} ({shown}): the likelihood has no finite "
                 "maximum there, so half an answer more in every category was supposed; method 'nuts' shares strength "
                 "between items instead."
             )
     if best.root is None:
-        notes.append(
+        said.append(
             "Standard errors take abilities as known and are too small (little so in a long exam): the exact ones are "
             "not feasible here."
         )
     if not best.converged:
-        notes.append(f"Not converged: the likelihood still rose after {best.cycles} cycles; use method 'nuts'.")
-    return notes
+        said.append(f"Not converged: the likelihood still rose after {best.cycles} cycles; use method 'nuts'.")
+    return said

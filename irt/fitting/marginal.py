@@ -74,7 +74,8 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
         log_likelihood=state.log_likelihood,
         converged=found.converged,
         diagnostics=_diagnostics(problem, found),
-        notes=(*_notes(problem, settings, found, few), *_endless(problem, paths, draws)),
+        warnings=tuple(_warnings(problem, found, few and not settings.given_priors)),
+        notes=(*_notes(problem, settings, found), *_endless(problem, paths, draws)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 
@@ -121,28 +122,40 @@ def _given_asymptotes(table: Table, problem: Problem, found: Estimate, covarianc
     return given, profiles(fitted, given, np.sqrt(np.einsum("ikk->ki", covariance)))
 
 
-def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> list[str]:
-    notes = []
-    if settings.given_priors:
-        notes.append("Priors were given, so these are marginal a posteriori estimates, not maximum likelihood.")
-    elif few:
-        notes.append(
+def _warnings(problem: Problem, found: Estimate, few: bool) -> list[str]:
+    said = []
+    if few:
+        said.append(
             f"{len(problem.attempts)} students are too few for maximum likelihood of {problem.model}: these are "
             "marginal a posteriori estimates, with priors on all items."
         )
-    if found.population is not None:
-        notes.append(_population(found.population.reported()))
     rescued = np.flatnonzero(found.rescued & ~constant(problem))
     if len(rescued):
-        notes.append(
+        said.append(
             f"Maximum likelihood has no finite or no stable estimates for {_listed(problem, rescued)}: a weak prior "
             "holds them."
         )
     if found.population is not None or len(rescued):
-        notes.append(
+        said.append(
             "The log-likelihood of estimates held by priors lies below its maximum, AIC and BIC above their minimum: a "
             "comparison by them that this fit loses settles nothing."
         )
+    if found.population is not None and not found.population.settled:
+        said.append("Not converged: the spreads of the items' priors did not settle; use method 'map' or 'nuts'.")
+    elif not found.converged:
+        said.append(
+            f"Not converged: a log-likelihood {found.gain_left:.2g} higher and steps of {found.step_left:.2g} are left "
+            f"after {len(found.climb.values)} iterations."
+        )
+    return said
+
+
+def _notes(problem: Problem, settings: Settings, found: Estimate) -> list[str]:
+    notes = []
+    if settings.given_priors:
+        notes.append("Priors were given, so these are marginal a posteriori estimates, not maximum likelihood.")
+    if found.population is not None:
+        notes.append(_population(found.population.reported()))
     for row, word, value in ((2, "Guessing", 0), (3, "The upper asymptote", 1)):
         at_bound = np.flatnonzero(found.fixed[row]) if row < len(found.fixed) else np.zeros(0, dtype=np.int64)
         if len(at_bound):
@@ -150,13 +163,6 @@ def _notes(problem: Problem, settings: Settings, found: Estimate, few: bool) -> 
                 f"{word} is estimated as {value} for {_listed(problem, at_bound)}: its interval is one-sided. The "
                 "standard errors of these items' other parameters take it as known, their intervals do not."
             )
-    if found.population is not None and not found.population.settled:
-        notes.append("Not converged: the spreads of the items' priors did not settle; use method 'map' or 'nuts'.")
-    elif not found.converged:
-        notes.append(
-            f"Not converged: a log-likelihood {found.gain_left:.2g} higher and steps of {found.step_left:.2g} are left "
-            f"after {len(found.climb.values)} iterations."
-        )
     return notes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,13 +29,14 @@ def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -
         reported["residual_scale"] = reported["residual_scale"] * scale / mode.scales.residual
     theta = raw.theta
     del raw  # draws of the items take most of the memory
-    notes, bounded = verdict(problem, mode)
+    warnings, notes, bounded = verdict(problem, mode)
     return Outcome(
         draws=reported,
         point=_reported_mode(problem, mode, theta),
         log_likelihood=mode.log_likelihood,
         converged=mode.converged and not bounded,
         diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior, "integrated": int(mode.integrated)},
+        warnings=warnings,
         notes=notes,
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
@@ -46,12 +48,20 @@ def draws_for(problem: Problem) -> int:
     return int(np.clip(CELLS // (items * 4 + students), FEWEST, DRAWS))
 
 
-def verdict(problem: Problem, mode: laplace.LaplaceFit) -> tuple[tuple[str, ...], bool]:
+class Verdict(NamedTuple):
     """What is to be said of a mode, and whether discriminations ran into their bound."""
-    notes = []
+
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    bounded: bool
+
+
+def verdict(problem: Problem, mode: laplace.LaplaceFit) -> Verdict:
+    """The verdict on a mode."""
+    warnings, notes = [], []
     bounded = laplace.at_bound(problem, mode)
     if bounded:
-        notes.append(
+        warnings.append(
             "Not converged: the spread of discriminations ran into its bound, where a mode is not to be trusted; "
             "use method='nuts'."
         )
@@ -61,8 +71,8 @@ def verdict(problem: Problem, mode: laplace.LaplaceFit) -> tuple[tuple[str, ...]
             "biased here: abilities rest on few answers, or discriminations ran away (method 'mml' does it exactly)."
         )
     if not mode.converged:
-        notes.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")
-    return tuple(notes), bounded
+        warnings.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")
+    return Verdict(tuple(warnings), tuple(notes), bounded)
 
 
 def _reported_mode(problem: Problem, mode: laplace.LaplaceFit, theta: Floats) -> dict[str, Floats]:

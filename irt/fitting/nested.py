@@ -51,10 +51,12 @@ def find_nested(problem: Problem, settings: Settings, progress: Progress | None)
     vectors, weights = _scale_samples(problem, mode, settings.seed, progress)
     raw = _draws(problem, mode, vectors, weights, settings.seed)
     draws = report_scale(raw, problem.design)
-    notes = (BIASED,) if mode.integrated else verdict(problem, mode)[0]
+    warnings = (BIASED,) if mode.integrated else verdict(problem, mode).warnings
     effective = float(1.0 / np.sum(weights**2))
     if effective < FEW:
-        notes += (f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'.",)
+        warnings += (
+            f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'.",
+        )
     diagnostics = {"rounds": mode.rounds, "log_posterior": mode.log_posterior, "scale_samples": effective}
     return Outcome(
         draws=draws,
@@ -62,7 +64,7 @@ def find_nested(problem: Problem, settings: Settings, progress: Progress | None)
         log_likelihood=mode.log_likelihood,
         converged=mode.converged and effective >= FEW,
         diagnostics=diagnostics,
-        notes=notes,
+        warnings=warnings,
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from irt.given import require_probability, require_whole
 from irt.responses import Floats
 
+LEAST_DRAWS = 4
+"""Per chain: two halves whose spread is compared."""
 Progress = Callable[[int, int], None]
 """Told how much is done and of how much; 0 of 1 as soon as the input is accepted."""
 
@@ -26,16 +29,17 @@ class Settings:
     given_priors: bool = False
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ValueError(f"seed is {self.seed}; 0 or more was wanted")
+        for name, least in (("seed", 0), ("warmup", 0), ("draws", LEAST_DRAWS), ("chains", 1)):
+            require_whole(name, getattr(self, name), least)
+        require_probability("target_accept", self.target_accept)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """Draws on the reported scale by name (`irt.model.report_scale`), the point estimates, and how they came about.
 
-    `errors` holds analytic standard errors by name; where there are none the spread of the draws is one. `notes` are
-    plain sentences; `seconds` has `compile` and `fit`.
+    `errors` holds analytic standard errors by name; where there are none the spread of the draws is one. `warnings`
+    are plain sentences on what is not to be relied on, `notes` on how it was done; `seconds` has `compile` and `fit`.
     """
 
     draws: Mapping[str, Floats]
@@ -43,10 +47,11 @@ class Outcome:
     log_likelihood: float
     converged: bool
     diagnostics: Mapping[str, float | int | str]
-    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     seconds: Mapping[str, float]
     chains: int = 1
     errors: Mapping[str, Floats] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def begun(progress: Progress | None) -> None:

@@ -30,14 +30,14 @@ def sample(
     del enough
     import pymc
 
-    begin = time.perf_counter()
+    begin, counter = time.perf_counter(), _Counter(progress, settings)
     with _quiet():
         model = pymc_model(problem)
         names = [variable.name for variable in [*model.free_RVs, *model.deterministics]]
         with model:
             step = pymc.NUTS(target_accept=settings.target_accept, max_treedepth=MAX_DEPTH)
         compile_seconds = time.perf_counter() - begin
-        with model:
+        with model, counter.whole():
             trace = pymc.sample(
                 draws=settings.draws,
                 tune=settings.warmup,
@@ -48,7 +48,7 @@ def sample(
                 progressbar=False,
                 compute_convergence_checks=False,
                 return_inferencedata=False,
-                callback=_Counter(progress, settings),
+                callback=counter,
             )
     values = {name: np.asarray(trace.get_values(name), dtype=np.float64) for name in names}
     steps = np.asarray(trace.get_sampler_stats("tree_size"))
@@ -120,16 +120,34 @@ def _zero_sum(name: str, scale: Any, shape: tuple[int, ...]) -> Any:
 
 
 class _Counter:
-    """pymc's callback, told as iterations done of all."""
+    """pymc's callback, told as iterations done of all.
+
+    pymc ends an interrupted chain in silence and begins the next one, which is then interrupted here.
+    """
 
     def __init__(self, progress: Progress | None, settings: Settings) -> None:
         self.progress, self.done = progress, 0
-        self.total = settings.chains * (settings.warmup + settings.draws)
+        self.each = settings.warmup + settings.draws
+        self.total = settings.chains * self.each
 
     def __call__(self, trace: Any, draw: Any) -> None:  # noqa: ARG002  pymc passes both
+        if self.done < draw.chain * self.each:
+            raise KeyboardInterrupt
         self.done += 1
         if self.progress is not None and self.done % 50 == 0:
             self.progress(self.done, self.total)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """KeyboardInterrupt unless all iterations are done; pymc would return those it has, or complain of none."""
+        try:
+            yield
+        except ValueError as error:
+            if self.done in (0, self.total):
+                raise
+            raise KeyboardInterrupt from error
+        if self.done < self.total:
+            raise KeyboardInterrupt
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def behind_gate(
 
     `log_likelihood` is that of all answers given the values of one draw.
     """
-    notes = []
+    warnings, notes = [], []
     sampled = sample(settings, progress, _enough(settings, 0.0))
     seconds = {"compile": sampled.compile_seconds, "fit": sampled.sample_seconds}
     diagnostics, failures = gate(sampled)
@@ -68,12 +68,12 @@ def behind_gate(
         seconds["fit"] += sampled.sample_seconds
         diagnostics, failures = gate(sampled, DIVERGENT_SHARE)
     if sampled.divergences and not failures:
-        notes.append(
+        warnings.append(
             f"{sampled.divergences} of {sampled.draws} transitions diverged in the repeated run, no more than 1 "
             "in 1000: the tails of the steepest items may be cut a little short."
         )
     if failures:
-        notes.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
+        warnings.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
     some = np.unique(np.linspace(0, sampled.draws - 1, min(LIKELIHOOD_DRAWS, sampled.draws)).astype(int))
     likelihoods = [log_likelihood({name: values[draw] for name, values in sampled.values.items()}) for draw in some]
     return Outcome(
@@ -82,6 +82,7 @@ def behind_gate(
         log_likelihood=float(np.mean(likelihoods)),
         converged=not failures,
         diagnostics=diagnostics,
+        warnings=tuple(warnings),
         notes=tuple(notes),
         seconds=seconds,
         chains=sampled.chains,

@@ -52,16 +52,18 @@ def find_variational(problem: Problem, settings: Settings, progress: Progress | 
     draws = report_scale(raw, problem.design)
     at = _drawn(problem, family._replace(log_sd=dict.fromkeys(family.mean, -np.inf)), 1, rng)
     items = ItemParameters(*(getattr(at, name)[0] for name in "abcd"))
-    notes = ["Variational approximation: a product of normals, whose intervals are too narrow; conclude with 'nuts'."]
+    warnings = [
+        "Variational approximation: a product of normals, whose intervals are too narrow; conclude with 'nuts'."
+    ]
     if not settled:
-        notes.append(f"The evidence lower bound still rose after {MOST_BLOCKS * BLOCK} steps.")
+        warnings.append(f"The evidence lower bound still rose after {MOST_BLOCKS * BLOCK} steps.")
     return Outcome(
         draws=draws,
         point={name: values.mean(axis=0) for name, values in draws.items()},
         log_likelihood=float(fused.gradient(problem.answers, at.theta[0], items).value.sum()),
         converged=settled,
         diagnostics={"steps": len(bounds) * BLOCK, "evidence_lower_bound": float(np.mean(bounds[-PATIENCE:]))},
-        notes=tuple(notes),
+        warnings=tuple(warnings),
         seconds={"compile": compile_seconds, "fit": time.perf_counter() - begin - compile_seconds},
     )
 

@@ -17,11 +17,12 @@ import numpy as np
 from irt import kernels
 from irt.estimation import fit as fit_model
 from irt.fitting.outcome import Progress, begun
+from irt.given import require_probability, require_whole
 from irt.methods import RATINGS, require_known
 from irt.model import Options
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
-from irt.result import Fit
+from irt.result import Fit, require_fit
 from irt.selecting import choosing
 from irt.selecting.choosing import Balance, balance_of
 from irt.selecting.holdout import split_students
@@ -72,6 +73,9 @@ def prune(
     groups that cannot be met. `progress` is told 0 of 1 once all is accepted.
     """
     require_matrix(data)
+    if fit is not None:
+        require_fit(fit)
+    require_whole("seed", seed, 0)
     _require_shares(keep, quantile, holdout, stop)
     _require_criterion(criterion, information_at)
     require_estimable(data)
@@ -86,7 +90,7 @@ def prune(
         raise ValueError("ratings (model 'grm') cannot be pruned yet: the judge reads right and wrong answers")
     if model == "1pl":
         raise ValueError("model '1pl' gives every item the same discrimination; '2pl', '3pl' or '4pl' were wanted")
-    band = interval or (fit.interval if fit is not None else 0.9)
+    band = interval if interval is not None else fit.interval if fit is not None else 0.9
     require_known(model, method, None, band, 2)
     calibration, heldout = split_students(data, holdout, seed, _stratifiers(data, fit, facets))
     refit = _Refit(model, method, options, band, seed)
@@ -259,8 +263,7 @@ def _stratifiers(data: ResponseMatrix, fit: Fit | None, facets: Sequence[str] | 
 
 def _require_shares(keep: float, quantile: float, holdout: float, stop: str | None) -> None:
     for name, value in (("keep", keep), ("quantile", quantile), ("holdout", holdout)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} {value:g} is not a share between 0 and 1")
+        require_probability(name, value, "share")
     if stop not in (None, "auto"):
         raise ValueError(f"stop '{stop}' is unknown; None or 'auto' were wanted")
 

@@ -183,10 +183,10 @@ def test_slopes_that_end_where_they_are_no_longer_followed_are_named_and_flagged
     fit = irt.fit(data, "3pl", "mml", seed=0)
     ended = np.isclose(np.abs(fit.draws["a"]), RUNAWAY, rtol=1e-9).mean(axis=0)
     assert ended.max() > 0.05
-    (note,) = (sentence for sentence in fit.warnings if "slopes are followed up to 12" in sentence)
+    (note,) = (sentence for sentence in fit.notes if "slopes are followed up to 12" in sentence)
     named = [item for item, share in zip(data.items, ended, strict=True) if share > 0]
     assert all(f"'{item}'" in note for item in named[:3])
     assert f"({ended.max():.0%} of the draws stand there, at most)" in note
     flagged = fit.items["item"][fit.items["flags"].str.contains("slope not bounded above")]
     assert set(fit.items["item"][fit.items["a_high"] >= RUNAWAY * (1 - 1e-9)]) <= set(flagged)
-    assert not any("followed up to" in sentence for sentence in irt.fit(data, "2pl", "mml", seed=0).warnings)
+    assert not any("followed up to" in sentence for sentence in irt.fit(data, "2pl", "mml", seed=0).notes)

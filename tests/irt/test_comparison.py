@@ -42,7 +42,7 @@ def test_levels_compare_as_their_contrast(fit: irt.Fit) -> None:
     assert result.accuracy_a.estimate == pytest.approx(by_level["accuracy"], abs=0.02)
     facets = fit.data.facets
     assert facets is not None
-    for first, second in matched_pairs(fit.data, "icl", "icl0", "icl2"):
+    for first, second in matched_pairs(fit.data, ["icl"], "icl0", "icl2"):
         assert facets["retriever"].iloc[first] == facets["retriever"].iloc[second]
     rows = {level: fit.data.scores[(facets["icl"] == level).to_numpy()] for level in ("icl0", "icl2")}
     assert result.observed == pytest.approx(rows["icl0"].mean() - rows["icl2"].mean())
@@ -102,7 +102,7 @@ def test_levels_that_never_share_the_other_facets_cannot_be_paired() -> None:
     facets = pd.DataFrame({"llm": ["x", "y"], "icl": ["0", "1"]}, index=["s", "t"])
     data = irt.ResponseMatrix(np.ones((2, 3)), ("s", "t"), ("a", "b", "c"), facets=facets)
     with pytest.raises(ValueError, match="no students at 'x' and at 'y' share all other facets"):
-        matched_pairs(data, "llm", "x", "y")
+        matched_pairs(data, ["llm"], "x", "y")
 
 
 def test_counts_of_trials_are_compared_by_their_shares(fit: irt.Fit) -> None:

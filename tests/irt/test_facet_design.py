@@ -65,7 +65,7 @@ def test_a_third_facet_that_the_first_two_determine_is_refused() -> None:
 def test_a_level_per_student_leaves_no_residual_and_says_so() -> None:
     design = build_design(table(llm=["m", "n", "o"]), ["llm"])
     assert not design.residual
-    assert "no subject residual" in design.notes[0]
+    assert "no subject residual" in design.warnings[0]
 
 
 def test_a_covariate_has_a_smooth_effect_that_sums_to_zero() -> None:

@@ -1,6 +1,7 @@
 """What is read from a fit, and what survives saving it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,28 @@ def test_probabilities_of_being_best_sum_to_one(fit: irt.Fit) -> None:
     assert fit.probability_best_student()["probability"].sum() == pytest.approx(1)
 
 
+def test_levels_of_an_interaction_are_whole_combinations() -> None:
+    """Cells of the design's own ability: theta is their worth where the combination is all that made the student."""
+    data = irt.simulate(None, 40, facets={"llm": 3, "icl": 4}, seed=2).data
+    data = replace(data, facets=None if data.facets is None else data.facets[["icl", "llm"]])
+    fit = irt.fit(data, "2pl", "map", ["llm", "icl"], interactions=[("llm", "icl")], seed=0)
+    name, facets = "llm:icl", fit.data.facets
+    assert facets is not None
+    levels = fit.design.term(name).levels
+    main = [fit.draws[f"effect.{facet}"] for facet in ("llm", "icl")]
+    cells = (main[0][:, :, None] + main[1][:, None, :]).reshape(len(main[0]), -1) + fit.draws[f"effect.{name}"]
+    best = fit.probability_best(name).set_index("level")["probability"]
+    np.testing.assert_allclose(best[list(levels)], np.bincount(cells.argmax(1), minlength=12) / len(cells))
+    gap = fit.contrast(name, levels[1], levels[6])
+    assert gap.probability == np.mean(cells[:, 1] > cells[:, 6])
+    share = fit.accuracy_by_level.set_index("level").loc[list(levels), "accuracy"].to_numpy()
+    assert np.corrcoef(share, cells.mean(0))[0, 1] > 0.99
+    compared = irt.compare(fit, levels[1], levels[6])
+    assert (compared.facet, compared.ability, compared.pairs) == (name, gap, 1)
+    rows = {f"{llm} x {icl}": row for row, llm, icl in zip(fit.data.scores, facets["llm"], facets["icl"], strict=True)}
+    assert compared.observed == pytest.approx(rows[levels[1]].mean() - rows[levels[6]].mean())
+
+
 def test_students_of_the_model_are_not_surprising_and_a_planted_one_is() -> None:
     sim = irt.simulate(60, 40, seed=3)
     checked = irt.fit(sim.data, method="map").predictive_check()
@@ -103,6 +126,7 @@ def test_a_saved_fit_reads_back_the_same(fit: irt.Fit, tmp_path: Path) -> None:
         "abilities.csv", "components.csv", "fit.json", "items.csv", "posterior.nc",
     ]  # fmt: skip
     again = irt.load_fit(tmp_path)
+    assert (again.warnings, again.notes) == (fit.warnings, fit.notes)
     pd.testing.assert_frame_equal(again.items, fit.items)
     pd.testing.assert_frame_equal(again.components, fit.components)
     assert again.contrast("icl", "icl0", "icl2") == fit.contrast("icl", "icl0", "icl2")
@@ -111,7 +135,7 @@ def test_a_saved_fit_reads_back_the_same(fit: irt.Fit, tmp_path: Path) -> None:
     assert {"model", "method", "backend", "n_students", "n_items", "log_likelihood", "elpd_loo", "converged"} <= set(
         said
     )
-    assert {"diagnostics", "warnings", "seconds", "seed", "versions", "format"} <= set(said)
+    assert {"diagnostics", "warnings", "notes", "seconds", "seed", "versions", "format"} <= set(said)
     assert set(said["seconds"]) == {"compile", "fit"}
 
 
@@ -172,5 +196,5 @@ def test_a_fit_says_on_one_line_what_it_is() -> None:
 
 
 def test_a_negative_seed_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="seed is -1; 0 or more was wanted"):
+    with pytest.raises(ValueError, match="seed is -1; a whole number of at least 0 was wanted"):
         irt.fit(irt.simulate(40, 8, seed=0).data, method="map", seed=-1)

@@ -94,7 +94,7 @@ def test_nuts_passes_its_gate_and_reports_it(by_nuts: irt.Fit) -> None:
 def test_a_failed_gate_is_retried_and_said(small: irt.Simulation) -> None:
     fit = irt.fit(small.data, "1pl", warmup=50, draws=50, seed=0)
     assert not fit.converged
-    assert any("first run did not pass" in sentence for sentence in fit.warnings)
+    assert any("first run did not pass" in sentence for sentence in fit.notes)
     assert any("Not converged" in sentence for sentence in fit.warnings)
     assert fit.diagnostics["draws"] == 200
 
@@ -169,7 +169,7 @@ def test_auto_takes_the_simplest_model_that_predicts_as_well_and_says_why() -> N
     rasch = irt.fit(irt.simulate(200, 25, "1pl", seed=9).data, "auto", method="map")
     assert rasch.model == "1pl"
     assert [row["model"] for row in rasch.model_choice] == ["1pl", "2pl", "3pl"]
-    assert rasch.warnings[-1].startswith("Chose 1pl of 1pl, 2pl, 3pl by PSIS-LOO")
+    assert rasch.notes[-1].startswith("Chose 1pl of 1pl, 2pl, 3pl by PSIS-LOO")
     spread = irt.fit(irt.simulate(200, 50, "2pl", seed=9, log_a_sd=0.5).data, "auto", method="map")
     assert spread.model == "2pl"
 

@@ -149,7 +149,7 @@ def test_rows_without_names_are_numbered_said_and_not_taken_for_those_of_the_fit
     header = ",".join(fit.data.items)
     rows = [",".join(f"{score:g}" for score in row) for row in fit.data.scores]
     (tmp_path / "new.csv").write_text("\n".join([header, *rows[:2]]))
-    said = "warning: No column names the students; rows are numbered from 1.\n"
+    said = "note: No column names the students; rows are numbered from 1.\n"
     assert main(["score", f"{tmp_path}/fit", f"{tmp_path}/new.csv", "--json"]) == 0
     printed = capsys.readouterr()
     assert [(row["student"], row["answered"]) for row in json.loads(printed.out)["students"]] == [("1", 25), ("2", 25)]

@@ -28,7 +28,8 @@ def test_fit_then_information(answers: Path, tmp_path: Path, capsys: pytest.Capt
     assert main(["fit", str(answers), "--method", "map", "--out", str(tmp_path / "fit"), "--json"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == json.loads((tmp_path / "fit" / "fit.json").read_text())
-    assert "Facet 'llm' has one level only and was left out" in printed.err
+    assert "note: Facet 'llm' has one level only and was left out" in printed.err
+    assert "warning: " not in printed.err
     assert main(["information", str(tmp_path / "fit"), "--points", "3"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "theta,information,low,high,standard_error"
     assert main(["information", str(tmp_path / "fit"), "--points", "3", "--json"]) == 0

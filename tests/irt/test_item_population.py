@@ -148,7 +148,7 @@ def test_spreads_of_the_truth_are_recovered_and_said(students: int, items: int) 
         found.append([float(fit.diagnostics[f"spread_{name}"]) / each for name, each in zip("ab", true, strict=True)])
         assert any(
             "priors' spreads were estimated" in said and f"{fit.diagnostics['spread_b']:.2f}" in said
-            for said in fit.warnings
+            for said in fit.notes
         )
     np.testing.assert_allclose(np.mean(found, axis=0), 1.0, atol=0.15)
     np.testing.assert_allclose(found, 1.0, atol=0.35)
@@ -221,7 +221,7 @@ def test_impossible_priors_are_refused_by_name(wrong):
 
 def test_priors_of_another_kind_are_refused():
     data = irt.simulate(20, 10, seed=0).data
-    with pytest.raises(TypeError, match=r"priors is a bool; irt\.Priors\(\) or None was wanted"):
+    with pytest.raises(ValueError, match=r"priors is a bool; irt\.Priors\(\) or None was wanted"):
         irt.fit(data, "2pl", "mml", priors=True)
 
 

@@ -55,7 +55,7 @@ def test_3pl_of_lsat7_reaches_the_likelihood_of_mirt_with_guessing_at_its_bound(
     np.testing.assert_allclose(fit.parameters.a, [1.0071, 1.9511, 1.6656, 0.7355, 0.7676], atol=0.005)
     np.testing.assert_allclose(fit.parameters.b, [-1.8526, -0.0420, -1.0687, -0.6550, -2.4344], atol=0.005)
     np.testing.assert_allclose(fit.parameters.c, [0, 0.2979, 0, 0, 0], atol=0.001)
-    assert any("Guessing is estimated as 0 for items 'q0', 'q2', 'q3' and 1 more" in said for said in fit.warnings)
+    assert any("Guessing is estimated as 0 for items 'q0', 'q2', 'q3' and 1 more" in said for said in fit.notes)
     assert np.all(fit.items["c_low"] <= fit.items["c"])
     assert np.all(fit.errors["c"] > 0)
 
@@ -174,8 +174,7 @@ def test_a_fit_held_by_priors_says_that_a_comparison_it_loses_settles_nothing() 
     assert not any(said in each for each in mml(lsat7()).warnings)
     few = irt.fit(irt.simulate(400, 15, "1pl", seed=1).data, "auto", "mml")
     assert any(
-        "3pl is not ruled out: items needed a prior, and at a maximum BIC would be lower" in each
-        for each in few.warnings
+        "3pl is not ruled out: items needed a prior, and at a maximum BIC would be lower" in each for each in few.notes
     )
     assert few.model_choice[2]["model"] == "3pl"
 
@@ -237,7 +236,7 @@ def test_few_students_of_a_3pl_are_fitted_a_posteriori_and_it_is_said() -> None:
     fit, given = mml(sim.data, "3pl"), mml(sim.data, "3pl", Priors())
     np.testing.assert_allclose(fit.parameters.a, given.parameters.a, atol=1e-6)
     assert any("60 students are too few for maximum likelihood of 3pl" in said for said in fit.warnings)
-    assert any("Priors were given" in said for said in given.warnings)
+    assert any("Priors were given" in said for said in given.notes)
 
 
 def test_answers_without_structure_end_finite() -> None:
@@ -254,7 +253,7 @@ def test_auto_takes_the_smallest_bic_and_says_so() -> None:
     unequal = irt.fit(irt.simulate(600, 25, seed=1, log_a_sd=0.6).data, "auto", "mml")
     assert unequal.model == "2pl"
     assert [row["model"] for row in unequal.model_choice] == ["1pl", "2pl", "3pl"]
-    assert any("smallest BIC" in said for said in unequal.warnings)
+    assert any("smallest BIC" in said for said in unequal.notes)
 
 
 def test_auto_with_priors_compares_maxima_and_estimates_with_the_priors() -> None:
@@ -264,9 +263,9 @@ def test_auto_with_priors_compares_maxima_and_estimates_with_the_priors() -> Non
     assert given.model == free.model
     alone = mml(data, given.model, Priors())
     np.testing.assert_array_equal(given.parameters.b, alone.parameters.b)
-    assert given.warnings[:-1] == alone.warnings
+    assert given.notes[:-1] == alone.notes
     listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in free.model_choice)
-    assert f"smallest BIC of fits without the priors given ({listed}). 3pl is not ruled out: " in given.warnings[-1]
+    assert f"smallest BIC of fits without the priors given ({listed}). 3pl is not ruled out: " in given.notes[-1]
     assert given.model_choice[0]["bic"] == pytest.approx(mml(data, "1pl").diagnostics["bic"])
 
 
@@ -279,7 +278,7 @@ def test_facets_are_refused_when_named_and_left_out_when_not() -> None:
     with pytest.raises(ValueError, match="no backend 'numpyro'"):
         irt.fit(data, method="mml", backend="numpyro")
     fit = irt.fit(data, "1pl", "mml")
-    assert any("the facets llm, icl were left out" in said for said in fit.warnings)
+    assert any("the facets llm, icl were left out" in said for said in fit.notes)
     assert fit.design.terms == ()
 
 

@@ -50,7 +50,7 @@ def test_five_items_have_a_mode_with_abilities_integrated(section: Section, mode
     fit = irt.fit(section(), model, method="map")
     assert fit.converged
     assert fit.diagnostics["integrated"] == 1
-    assert any("with abilities integrated" in sentence for sentence in fit.warnings)
+    assert any("with abilities integrated" in sentence for sentence in fit.notes)
     assert np.all((fit.point["a"] > 0.5) & (fit.point["a"] < 2.0))
 
 

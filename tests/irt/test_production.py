@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_a_facet_of_one_level_is_left_out_and_said(table: Path, tmp_path: Path) -> None:
     said = fitted(Table(table).read(), Estimation(method="map"), tmp_path / "fit")
-    assert "Facet 'llm' has one level only and was left out: there is nothing to compare." in said.warnings
+    assert "Facet 'llm' has one level only and was left out: there is nothing to compare." in said.notes
     components = (tmp_path / "fit" / "components.csv").read_text()
     assert "retriever" in components
     assert "llm" not in components
@@ -41,7 +41,7 @@ def test_the_facets_of_a_fit_can_be_chosen(table: Path, tmp_path: Path) -> None:
     assert "best retriever:" not in said.lines
     said = fitted(Table(table, []).read(), Estimation(method="map"))
     assert said.record["facets"] == []
-    assert "Nothing was written: --out DIR keeps the result." in said.warnings
+    assert "Nothing was written: --out DIR keeps the result." in said.notes
 
 
 def test_interactions_are_fitted(table: Path) -> None:

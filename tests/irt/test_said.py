@@ -56,10 +56,10 @@ def test_broken_labels_are_refused(content: str, message: str, tmp_path: Path) -
         labels(path, "group", ["q1"])
 
 
-def fitted(students: tuple[str, ...], *warnings: str) -> irt.Fit:
+def fitted(students: tuple[str, ...], *notes: str) -> irt.Fit:
     fit = calibrated(ItemParameters(np.ones(2), np.zeros(2), np.zeros(2), np.ones(2)), students=len(students))
     data = replace(fit.data, students=students, items=("q1", "q2"))
-    return replace(fit, data=data, warnings=warnings)
+    return replace(fit, data=data, notes=notes)
 
 
 def test_chosen_options_are_text_by_student(tmp_path: Path) -> None:

@@ -1,0 +1,86 @@
+"""Who interrupts gets no half result: not from a sampler, not in a folder, not on the command line."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import irt
+from irt import storage
+
+HEEDING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.executable, sys.argv[1:])"
+"""Starts a command that heeds SIGINT, also where the tests run in the background of a shell, which ignores it."""
+WORDS = ["fit", "responses.csv", "--method", "nuts", "--out", "fit"]
+
+
+@pytest.mark.parametrize("program", ["irt", "ragexam"])
+def test_an_interrupted_fit_ends_with_one_line_and_130(program: str, tmp_path: Path) -> None:
+    irt.write_responses(irt.simulate(40, 60, seed=1).data, tmp_path / "responses.csv")
+    process = subprocess.Popen(
+        [sys.executable, "-c", HEEDING, sys.executable, "-m", program, *WORDS],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(irt.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "fit ...\n"
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate()
+    assert (process.returncode, printed, said) == (130, "", f"{program}: stopped\n")
+    assert not (tmp_path / "fit").exists()
+
+
+def test_an_interrupted_sampler_waits_for_no_chain_and_its_chains_end() -> None:
+    sent = []
+
+    def interrupt(done: int, _total: int) -> None:
+        if done and not sent and threading.current_thread() is not threading.main_thread():
+            sent.append(done)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        irt.fit(irt.simulate(12, 6, seed=0).data, "1pl", warmup=100_000, progress=interrupt)
+    for chain in set(threading.enumerate()) - before:
+        chain.join(60)
+        assert not chain.is_alive()
+
+
+@pytest.mark.parametrize("after", [50, 150, 250])
+def test_an_interrupted_run_of_pymc_is_no_fit(after: int) -> None:
+    told = []
+
+    def interrupt(done: int, total: int) -> None:
+        told.append(done)
+        if done == after:
+            assert total == 400
+            raise KeyboardInterrupt
+
+    data = irt.simulate(12, 6, seed=0).data
+    with pytest.raises(KeyboardInterrupt):
+        irt.fit(data, "1pl", backend="pymc", warmup=100, draws=100, progress=interrupt)
+    assert told[-1] == after
+
+
+def test_a_save_that_ends_early_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = irt.simulate(30, 6, seed=0).data
+    irt.fit(data, "1pl", "mml").save(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def interrupted(_fit: irt.Fit) -> None:
+        raise KeyboardInterrupt
+
+    again = irt.fit(data, "2pl", "mml")
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "record", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            again.save(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    again.save(tmp_path)
+    assert irt.load_fit(tmp_path).model == "2pl"
