@@ -79,7 +79,16 @@ class Arrival(NamedTuple, Generic[Value]):
 
 
 @runtime_checkable
-class Remote(Protocol):
+class Streaming(Protocol):
+    """A language model that is best asked for many likelihoods at once."""
+
+    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+        """The log-likelihoods of each prompt's continuations, in any order."""
+        ...
+
+
+@runtime_checkable
+class Remote(Streaming, Protocol):
     """A language model elsewhere: its answers come one by one, and none depends on what was asked beside it."""
 
     def replies(
@@ -95,8 +104,13 @@ class Remote(Protocol):
         """A reply to each prompt, in any order; with a schema, JSON of that shape where the server can do it."""
         ...
 
-    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
-        """The log-likelihoods of each prompt's continuations, in any order."""
+
+@runtime_checkable
+class Judging(Protocol):
+    """A language model that may turn out to give no likelihoods."""
+
+    def need_likelihoods(self) -> None:
+        """Raise ValueError in one line, naming the ways out, when it gives none."""
         ...
 
 
@@ -109,3 +123,17 @@ class Shaped(Protocol):
     ) -> list[str]:
         """One JSON text per prompt, as one batch."""
         ...
+
+
+def likelihoods_of(
+    model: LanguageModel, asked: Sequence[tuple[Prompt, tuple[str, ...]]]
+) -> Iterator[Arrival[Likelihoods]]:
+    """The log-likelihoods of each prompt's continuations, as the model streams them, else one prompt at a time."""
+    yield from model.likelihoods(asked) if isinstance(model, Streaming) else one_by_one(model, asked)
+
+
+def one_by_one(model: LanguageModel, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+    """The log-likelihoods of each prompt's continuations, one prompt at a time."""
+    for place, (prompt, continuations) in enumerate(asked):
+        value = model.log_likelihoods(prompt, continuations)
+        yield Arrival(place, value, value.prompt_tokens, 0)

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from exam_gen.files import write_text
 from exam_gen.records import Exam
 from rag.pipelines import FACETS, FACTORS, Pipeline
 
-VERSION = 1
+VERSION = 3
 
 SCHEMA = """
 CREATE TABLE exams (exam TEXT PRIMARY KEY, questions INTEGER NOT NULL) WITHOUT ROWID;
@@ -33,13 +33,20 @@ CREATE TABLE answers (
     chosen INTEGER NOT NULL, correct INTEGER NOT NULL, normalization TEXT NOT NULL,
     log_likelihoods TEXT NOT NULL, choice_tokens TEXT NOT NULL, unconditional TEXT NOT NULL,
     passages TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, seconds REAL NOT NULL,
+    reply TEXT NOT NULL DEFAULT '', cut INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (exam, pipeline, question)
 ) WITHOUT ROWID;
 """
 
+UPGRADES = (
+    "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '';",
+    "ALTER TABLE answers ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
+)
+"""What makes a store of version 1 one of version 2, of version 2 one of version 3."""
+
 COLUMNS = (
     *("exam", "pipeline", "question", "chosen", "correct", "normalization", "log_likelihoods", "choice_tokens"),
-    *("unconditional", "passages", "prompt_tokens", "seconds"),
+    *("unconditional", "passages", "prompt_tokens", "seconds", "reply", "cut"),
 )
 
 
@@ -48,7 +55,10 @@ class Answer:
     """What one pipeline answered to one question.
 
     `log_likelihoods` are sums over each choice's tokens, `unconditional` the sums after a prompt that asks nothing;
-    `passages` are chunk ids, best first; `seconds` is this answer's share of the time its prompt took.
+    both are empty for one who gives none, and so is `normalization`. `chosen` is -1 where no choice was chosen.
+    `passages` are the ids of the chunks that were read, best first; `cut` counts the characters of passages that were
+    left out because the prompt would have been too long. `seconds` is this answer's share of the time its prompt took;
+    `reply` is what was written, if anything was.
     """
 
     pipeline: str
@@ -62,6 +72,17 @@ class Answer:
     passages: tuple[str, ...]
     prompt_tokens: int
     seconds: float
+    reply: str = ""
+    cut: int = 0
+
+
+class Outcome(NamedTuple):
+    """Of one pipeline's answers: how many, how many right, chose no choice, were given to a shortened prompt."""
+
+    answered: int
+    right: int
+    unparsed: int
+    truncated: int
 
 
 class AnswerStore:
@@ -138,6 +159,14 @@ class AnswerStore:
             ).fetchall()
         return [_answer(row) for row in rows]
 
+    def outcomes(self) -> dict[str, Outcome]:
+        """What became of the questions of each pipeline that has answered any, by its id."""
+        with self._explained():
+            rows = self._db.execute(
+                "SELECT pipeline, count(*), sum(correct), sum(chosen < 0), sum(cut > 0) FROM answers GROUP BY pipeline"
+            ).fetchall()
+        return {str(name): Outcome(*counts) for name, *counts in rows}
+
     @property
     def exam(self) -> str:
         """The hash of the exam that the answers belong to; empty before the first `begin`."""
@@ -179,6 +208,10 @@ class AnswerStore:
                 f"{self.path}: answer store of version {version}; wanted at most {VERSION} (newer ragexam)"
             )
         if version == VERSION:
+            return
+        if version:
+            steps = " ".join(UPGRADES[version - 1 :])
+            self._db.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {VERSION}; COMMIT;")
             return
         if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise ValueError(f"{self.path}: another program's database; wanted an answer store")
@@ -287,11 +320,18 @@ def write_responses(
 def _row(answer: Answer) -> tuple[object, ...]:
     lists = (answer.log_likelihoods, answer.choice_tokens, answer.unconditional, answer.passages)
     head = (answer.pipeline, answer.question, answer.chosen, int(answer.correct), answer.normalization)
-    return (*head, *(json.dumps(one, ensure_ascii=False) for one in lists), answer.prompt_tokens, answer.seconds)
+    return (
+        *head,
+        *(json.dumps(one, ensure_ascii=False) for one in lists),
+        answer.prompt_tokens,
+        answer.seconds,
+        answer.reply,
+        answer.cut,
+    )
 
 
-def _answer(row: tuple[str, str, int, int, str, str, str, str, str, int, float]) -> Answer:
-    pipeline, question, chosen, correct, normalization, sums, counts, alone, passages, tokens, seconds = row
+def _answer(row: tuple[str, str, int, int, str, str, str, str, str, int, float, str, int]) -> Answer:
+    pipeline, question, chosen, correct, normalization, sums, counts, alone, passages, tokens, seconds, reply, cut = row
     return Answer(
         pipeline,
         question,
@@ -304,4 +344,6 @@ def _answer(row: tuple[str, str, int, int, str, str, str, str, str, int, float])
         tuple(json.loads(passages)),
         tokens,
         seconds,
+        reply,
+        cut,
     )

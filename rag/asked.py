@@ -9,7 +9,7 @@ from exam_gen.model import Prompt
 from exam_gen.records import Chunk, Exam, Question
 from rag import prompts
 from rag.answers import AnswerStore
-from rag.pipelines import Pipeline
+from rag.pipelines import OWN, Pipeline
 from rag.prompts import Shot, draw_shots, exam_prompt
 from rag.retrievers import ClosedBook, Oracle, Retriever
 from rag.sitting import chunks_digest, shots_digest
@@ -49,7 +49,7 @@ def asked_before(store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: 
     """
     if store.exam != exam.hash:
         raise ValueError(f"{store.path}: holds answers to exam {store.exam or '(none)'}; wanted exam {exam.hash}")
-    pipelines = store.pipelines()
+    pipelines = [one for one in store.pipelines() if one.retriever != OWN]
     settings = {one: store.settings(one.id) for one in pipelines}
     _check(store, settings, chunks)
     passages = _passages(store, exam, chunks, pipelines)
@@ -71,11 +71,13 @@ def _check(store: AnswerStore, settings: Mapping[Pipeline, Mapping[str, object]]
 def _passages(
     store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pipelines: Sequence[Pipeline]
 ) -> dict[str, dict[str, tuple[Chunk, ...]]]:
-    """By retriever and question; which model asked makes no difference to what was found."""
+    """By retriever and question; which model asked makes no difference to what was found, unless it had to be cut."""
     known = {chunk.id: chunk for chunk in chunks}
     reading_of = {one.id: one.reading for one in pipelines}
     found: dict[str, dict[str, tuple[Chunk, ...]]] = {one: {} for one in reading_of.values()}
     for answer in store.answers():
+        if answer.cut or answer.pipeline not in reading_of:
+            continue
         foreign = [one for one in answer.passages if one not in known]
         if foreign:
             raise ValueError(
@@ -87,7 +89,7 @@ def _passages(
         if len(ones) < len(exam):
             raise ValueError(
                 f"{store.path}: retriever {retriever} was asked {len(ones)} questions; wanted all {len(exam)} "
-                "(let the sitting end)"
+                "(let the sitting end), with passages that fit"
             )
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import io
 import os
 import re
@@ -17,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from exam_gen.model import LanguageModel
+from rag.imported import PYTHON, imported, is_whole
 from rag.scratch import scratch
 from rag.servers.options import ServerOptions, is_server
 from rag.weights import Progress, cache_folder, is_embedded, locate
 
 if TYPE_CHECKING:
     from rag.local_model import LocalModel
-
-PYTHON = "python:"
 
 
 class Source(NamedTuple):
@@ -62,11 +60,10 @@ def load_model(
 
 
 def _from_factory(name: str) -> LanguageModel:
-    module_name, _, attribute = name.removeprefix(PYTHON).partition(":")
-    if not module_name or not attribute:
+    if not is_whole(name):
         raise ValueError(f"model {name}: wanted python:package.module:factory")
     try:
-        factory = getattr(importlib.import_module(module_name), attribute)
+        factory = imported(name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"model {name}: {error}; wanted an importable factory") from error
     model = factory()
@@ -268,7 +265,18 @@ def _tokenizer(load: Any, source: Source) -> Any:
         raise ValueError(f"model {_shown(source)}: no tokenizer could be read: {first_line(error)}") from error
     if tokenizer is None or not tokenizer.get_vocab():
         raise ValueError(f"model {_shown(source)}: no tokenizer found; wanted tokenizer files beside the weights")
+    if tokenizer.chat_template:
+        _try_template(tokenizer, source)
     return tokenizer
+
+
+def _try_template(tokenizer: Any, source: Source) -> None:
+    turn = [{"role": "user", "content": "?"}]
+    try:
+        tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+    except Exception as error:  # as above: a template is a program of its own
+        reason = first_line(error)
+        raise ValueError(f"model {_shown(source)}: its chat template fails: {reason}; wanted one for a turn") from error
 
 
 def _explained(load: Any, source: Source) -> Any:

@@ -6,15 +6,17 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
-from exam_gen.model import Likelihoods, Prompt, Schema
+from exam_gen.model import Arrival, Likelihoods, Prompt, Schema
+from rag.batches import Batches, Joint
+from rag.blocks import BLOCK, Blocks
 from rag.decoding import Allowed, Only, Row, Writer
 from rag.json_shape import JsonShape
-from rag.prefix_cache import BLOCK, PrefixCache, common_prefix, fork, shareable, unwindowed
+from rag.prefix_cache import PrefixCache, common_prefix, fork, shareable, unwindowed
 
 MAX_LOGITS = 1 << 26
 """Logits held at once while continuations are scored (256 MB in float32)."""
@@ -23,20 +25,12 @@ NO_LIMIT = 1 << 24
 """Context lengths from here on are a tokenizer's way of saying that it knows none."""
 
 
-class Joint(NamedTuple):
-    """Continuations encoded together with their prompt: shared tokens, where the last paragraph begins in them, and
-    each continuation's own."""
-
-    prompt: tuple[int, ...]
-    cut: int
-    own: tuple[tuple[int, ...], ...]
-
-
 class LocalModel:
     """Writes batches and scores continuations, reading prompts through one cache of what they begin with.
 
     `settings` says what decides the numbers (source, dtype, device type, where prompts are cut into blocks) and is
-    stored with answers. `keep` bounds the bytes of keys and values kept (see `PrefixCache`).
+    stored with answers. `keep` bounds the bytes of keys and values kept (see `PrefixCache`); `size` is the tokens of a
+    pass over several prompts (see `Batches`).
     """
 
     def __init__(
@@ -48,6 +42,7 @@ class LocalModel:
         settings: Mapping[str, object] | None = None,
         block: int = BLOCK,
         keep: int | None = None,
+        size: int | None = None,
     ) -> None:
         self._model = model.eval()
         self.tokenizer = tokenizer
@@ -57,12 +52,18 @@ class LocalModel:
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
         self._prefixes = PrefixCache(model, block=block, keep=keep)
+        self._batches = Batches(model, self._prefixes.blocks, block=block, size=size)
         self.settings: Mapping[str, object] = {
             "model": name,
             **(settings or {}),
             "block": block,
             "cut": "last paragraph",
         }
+
+    @cached_property
+    def streaming(self) -> Mapping[str, object]:
+        """What decides the numbers of `likelihoods` besides: the tokens of a pass, 0 when each prompt is read alone."""
+        return {"pass": self._batches.size if self._packs else 0}
 
     @property
     def name(self) -> str:
@@ -141,21 +142,75 @@ class LocalModel:
         the encoding of the prompt alone, for every continuation at the same place. Raises ValueError for an empty
         continuation, a prompt longer than the context, or a model that returns NaN.
         """
-        text = self.render(prompt)
-        joint = self._joint(prompt, text, [self._quoted(one) for one in continuations])
-        longest = len(joint.prompt) + max(map(len, joint.own), default=0)
-        self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
+        joint = self._scorable(prompt, continuations)
         with torch.inference_mode():
             sums = self._score(joint)
         if any(value != value for value in sums):
             raise ValueError(f"model {self._name}: log-likelihood is NaN; wanted a number (try dtype float32)")
-        return Likelihoods(tuple(sums), tuple(map(len, joint.own)), len(joint.prompt))
+        return _measured(joint, sums)
+
+    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+        """The log-likelihoods of each prompt's continuations, each as soon as they are known, in any order.
+
+        Prompts share what they begin with and are read together; the numbers of each are the same to the last bit
+        whatever is asked beside it, and within 1e-3 in float32 those of `log_likelihoods`, which reads a prompt alone.
+        Raises as that does, but for NaN, which is returned: who asks knows the question. OSError when memory does not
+        even suffice for small passes.
+        """
+        joints: dict[int, Joint] = {}
+        alone: list[int] = []
+
+        def ready() -> Iterator[tuple[int, Joint]]:
+            for place, (prompt, continuations) in enumerate(asked):
+                joint = joints[place] = self._scorable(prompt, continuations)
+                if self._packs and self._batches.fits(joint):
+                    yield place, joint
+                else:
+                    alone.append(place)
+
+        for place, sums in self._batches.score(ready()):
+            yield self._arrival(place, joints.pop(place), sums)
+        for place in alone:
+            joint = joints.pop(place)
+            with torch.inference_mode():
+                sums = self._score(joint)
+            yield self._arrival(place, joint, sums)
+
+    def _scorable(self, prompt: Prompt, continuations: Sequence[str]) -> Joint:
+        joint = self._joint(prompt, self.render(prompt), [self._quoted(one) for one in continuations])
+        longest = len(joint.prompt) + max(map(len, joint.own), default=0)
+        self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
+        return joint
+
+    def _arrival(self, place: int, joint: Joint, sums: Sequence[float]) -> Arrival[Likelihoods]:
+        return Arrival(place, _measured(joint, sums), len(joint.prompt), 0)
+
+    @cached_property
+    def _packs(self) -> bool:
+        """Whether pieces of several prompts can be read in one pass: tried on a few tokens, against a plain reading."""
+        if not (getattr(self._model, "_supports_attention_backend", False) and self._takes_positions):
+            return False
+        some = [token % self._model.config.get_text_config().vocab_size for token in range(5, 37)]
+        joint = Joint(tuple(some[:24]), 12, (tuple(some[24:28]), tuple(some[27:30])))
+        trial = Batches(self._model, Blocks(0), block=8, size=32)
+        try:
+            with torch.inference_mode():
+                plain = [self._score_alone(joint.prompt, own) for own in joint.own]
+            ((_, packed),) = trial.score([(0, joint)])
+        except Exception:  # whatever a foreign architecture does not take, it is read prompt by prompt instead
+            return False
+        exact = self._model.dtype == torch.float32
+        near, share = (1e-3, 0.0) if exact else (0.1, 0.05)
+        return all(abs(a - b) <= near + share * abs(b) for a, b in zip(packed, plain, strict=True))
+
+    @property
+    def _takes_positions(self) -> bool:
+        return "position_ids" in inspect.signature(self._model.forward).parameters
 
     @cached_property
     def _joinable(self) -> bool:
         """Whether prompts read one by one can be written on as one batch: full attention, positions given by us."""
-        takes_positions = "position_ids" in inspect.signature(self._model.forward).parameters
-        return takes_positions and unwindowed(self._prefixes.encode(self._eos[:1] or (0,)).cache)
+        return self._takes_positions and unwindowed(self._prefixes.encode(self._eos[:1] or (0,)).cache)
 
     def _write_plainly(
         self,
@@ -286,6 +341,10 @@ class LocalModel:
         ends = [position for position, token in enumerate(ids) if token in self._eos]
         kept = ids[: ends[0]] if ends else ids
         return str(self.tokenizer.decode(kept, skip_special_tokens=True))
+
+
+def _measured(joint: Joint, sums: Sequence[float]) -> Likelihoods:
+    return Likelihoods(tuple(sums), tuple(map(len, joint.own)), len(joint.prompt))
 
 
 class _Stops(StoppingCriteria):  # type: ignore[misc]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
 import yaml
 
 from exam_gen.records import Chunk
+from rag.answering.specs import BlackBoxSpec, black_box_of
+from rag.fields import level, numbers, some, texts
+from rag.imported import PYTHON, short_place
 from rag.retrievers import (
     BOUNDS,
     KINDS,
@@ -27,12 +28,18 @@ from rag.retrievers import (
 from rag.servers.options import ServerOptions, address, is_server, options_of
 from rag.weights import PREFIX
 
+Spec = TypeVar("Spec")
+
 FACETS = ("llm", "retriever", "icl")
 """The facet columns of every table of responses, in order."""
 
 FACTORS = ("passages", "budget")
 """Further facet columns, of grids that cross the number of passages or their length."""
 _MARKS = {"passages": "k", "budget": "b"}
+OWN = "own"
+"""The retriever of black boxes in every table: each brings its own."""
+ANSWERS = ("likelihood", "letters")
+"""How a language model's answers come about: see `rag.examinees.Scorer` and `rag.answering.letters`."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +85,21 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class LlmSpec:
-    """A language model of the grid: the name it goes by, and what `rag.loading.load_model` takes."""
+    """A language model of the grid: the name it goes by, what `rag.loading.load_model` takes, and how it answers."""
 
     name: str
     model: str
     dtype: str = "auto"
     device: str = "auto"
+    answers: str = "likelihood"
     server: ServerOptions | None = None
 
     @property
     def identity(self) -> dict[str, str]:
         """What is stored with its answers: how a server is asked leaves them as they are."""
-        return {"name": self.name, "model": self.model, "dtype": self.dtype, "device": self.device}
+        usual = {"name": self.name, "model": self.model, "dtype": self.dtype, "device": self.device}
+        # Left out where it is as it was before it could be said, so that answers of an earlier release go on.
+        return usual if self.answers == "likelihood" else {**usual, "answers": self.answers}
 
 
 @dataclass(frozen=True)
@@ -145,22 +155,36 @@ class RetrieverSpec:
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations of language models, retrievers, numbers of shots, and of passages and budgets if crossed."""
+    """All combinations of language models, retrievers, numbers of shots, and of passages and budgets if crossed.
+
+    Black boxes stand beside them, each a pipeline of its own.
+    """
 
     llms: tuple[LlmSpec, ...]
     retrievers: tuple[RetrieverSpec, ...]
     shots: tuple[int, ...] = (0,)
     passages: tuple[int, ...] = ()
     budget: tuple[int, ...] = ()
+    black_boxes: tuple[BlackBoxSpec, ...] = ()
+
+    @property
+    def examinees(self) -> list[LlmSpec | BlackBoxSpec]:
+        """All who answer: language models, then black boxes."""
+        return [*self.llms, *self.black_boxes]
+
+    @property
+    def modes(self) -> dict[str, str]:
+        """How each examinee answers: by `likelihood`, by `letters`, or as an `endpoint` does."""
+        return {one.name: one.answers for one in self.llms} | {one.name: "endpoint" for one in self.black_boxes}
 
     @property
     def pipelines(self) -> tuple[Pipeline, ...]:
-        """Every pipeline, language models outermost, then retrievers, shots, passages, budgets.
+        """Every pipeline, language models outermost, then retrievers, shots, passages, budgets; black boxes last.
 
-        What closed book and oracle read does not depend on number and length of passages: they stand once, at the
-        first of each, lest they be counted as several examinees that always agree.
+        What closed book, oracle and black boxes read does not depend on number and length of passages: they stand once,
+        at the first of each, lest they be counted as several examinees that always agree.
         """
-        return tuple(
+        crossed = tuple(
             Pipeline(model.name, retriever.name, shots, passages, budget)
             for model in self.llms
             for retriever in self.retrievers
@@ -168,6 +192,13 @@ class Grid:
             for passages in _levels(self.passages, retriever)
             for budget in _levels(self.budget, retriever)
         )
+        first = [values[0] if values else None for values in (self.passages, self.budget)]
+        return (*crossed, *(Pipeline(one.name, OWN, 0, *first) for one in self.black_boxes))
+
+    @property
+    def measured(self) -> tuple[Pipeline, ...]:
+        """The pipelines whose components can be told apart: black boxes only where they stand alone."""
+        return tuple(one for one in self.pipelines if one.retriever != OWN) or self.pipelines
 
 
 def _levels(values: tuple[int, ...], retriever: RetrieverSpec) -> Sequence[int | None]:
@@ -187,61 +218,66 @@ def read_grid(path: Path) -> Grid:
 
 
 def grid_of(data: Any, source: str = "grid") -> Grid:
-    """A grid from `{llms: [...], retrievers: [...], shots: [...], passages: [...], budget: [...]}`.
+    """A grid from `{llms: [...], retrievers: [...], shots: [...], passages: [...], budget: [...], black_boxes: [...]}`.
 
-    A language model is a name for `load_model` or `{name, model, dtype, device, server}`; a retriever is a kind or
-    `{name, kind, encoder, query_encoder, reranker, depth, server}`; shots are whole numbers,
-    and so are passages and budget (characters), which may be left out. Raises ValueError naming `source` and the key.
+    A language model is a name for `load_model` or `{name, model, dtype, device, answers, server}`; a retriever is a
+    kind or `{name, kind, encoder, query_encoder, reranker, depth, server}`; shots are whole numbers, and so are
+    passages and budget (characters), which may be left out. A black box is an address, `python:package.module:name` or
+    `{name, system, choices, server}`; a grid of black boxes alone needs no llms and retrievers. Raises ValueError
+    naming `source` and the key.
     """
-    keys = ("llms", "retrievers", "shots", *FACTORS)
+    keys = ("llms", "retrievers", "shots", *FACTORS, "black_boxes")
     if not isinstance(data, Mapping):
         raise ValueError(f"{source}: {type(data).__name__}; wanted a mapping of {', '.join(keys)}")
     for key in data:
         if key not in keys:
             raise ValueError(f"{source}: unknown key {key!r}; wanted {', '.join(keys)}")
-    llms = tuple(_llm(entry, f"{source}: llms[{n}]") for n, entry in enumerate(_list(data, "llms", source)))
-    retrievers = tuple(
-        _retriever(entry, f"{source}: retrievers[{n}]") for n, entry in enumerate(_list(data, "retrievers", source))
-    )
-    shots = _numbers(data.get("shots", [0]), f"{source}: shots", least=0)
-    passages, budget = (_numbers(data[one], f"{source}: {one}") if data.get(one) else () for one in FACTORS)
-    for key, names in (("llms", [one.name for one in llms]), ("retrievers", [one.name for one in retrievers])):
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"{source}: {key}: name {name!r} stands twice; wanted distinct names")
-    return Grid(llms, retrievers, shots, passages, budget)
+    boxes = _each(data, "black_boxes", source, black_box_of) if data.get("black_boxes") else ()
+    alone = bool(boxes) and not data.get("llms") and not data.get("retrievers")
+    llms = () if alone else _each(data, "llms", source, _llm)
+    retrievers = () if alone else _each(data, "retrievers", source, _retriever)
+    shots = numbers(data.get("shots", [0]), f"{source}: shots", least=0)
+    passages, budget = (numbers(data[one], f"{source}: {one}") if data.get(one) else () for one in FACTORS)
+    _distinct([*(one.name for one in llms), *(one.name for one in boxes)], f"{source}: llms")
+    _distinct([*(one.name for one in retrievers), *([OWN] if boxes else [])], f"{source}: retrievers")
+    return Grid(llms, retrievers, shots, passages, budget, boxes)
+
+
+def _each(data: Mapping[str, Any], key: str, source: str, read: Callable[[Any, str], Spec]) -> tuple[Spec, ...]:
+    return tuple(read(entry, f"{source}: {key}[{n}]") for n, entry in enumerate(some(data, key, source)))
+
+
+def _distinct(names: Sequence[str], where: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{where}: name {name!r} stands twice; wanted distinct names")
 
 
 def short_name(model: str) -> str:
     """The name a model goes by when the grid gives none: without `embedded:`, organisation, folders and suffix."""
-    if model.startswith("python:"):
-        return model.rpartition(":")[2]
+    if model.startswith(PYTHON):
+        return short_place(model)
     if is_server(model):
         model = address(model, ServerOptions()).model
     return model.removeprefix(PREFIX).rstrip("/").rpartition("/")[2].removesuffix(".gguf")
 
 
-def _list(data: Mapping[str, Any], key: str, source: str) -> Sequence[Any]:
-    value = data.get(key)
-    if not isinstance(value, list) or not value:
-        raise ValueError(f"{source}: {key}: {value!r}; wanted a list with at least one entry")
-    return value
-
-
 def _llm(entry: Any, where: str) -> LlmSpec:
     given = entry.get("server") if isinstance(entry, Mapping) else None
     named = {key: value for key, value in entry.items() if key != "server"} if given is not None else entry
-    fields = _fields(named, "model", ("name", "model", "dtype", "device", "server"), where)
+    fields = texts(named, "model", ("name", "model", "dtype", "device", "answers", "server"), where)
     model = fields.pop("model")
+    if fields.get("answers", ANSWERS[0]) not in ANSWERS:
+        raise ValueError(f"{where}: answers: {fields['answers']!r}; wanted {' or '.join(ANSWERS)}")
     server = None if given is None else options_of(given, f"{where}: server")
-    return LlmSpec(_name(fields.pop("name", short_name(model)), where), model, **fields, server=server)
+    return LlmSpec(level(fields.pop("name", short_name(model)), where), model, **fields, server=server)
 
 
 def _retriever(entry: Any, where: str) -> RetrieverSpec:
     known = ("name", "kind", "encoder", "reranker", "query_encoder", "depth", "server")
     given = dict(entry) if isinstance(entry, Mapping) else {}
     server, depth = given.pop("server", None), given.pop("depth", 0)
-    fields = _fields(given if isinstance(entry, Mapping) else entry, "kind", known, where)
+    fields = texts(given if isinstance(entry, Mapping) else entry, "kind", known, where)
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
         raise ValueError(f"{where}: depth: {depth!r}; wanted a whole number from 1")
     kind = fields.pop("kind")
@@ -250,7 +286,7 @@ def _retriever(entry: Any, where: str) -> RetrieverSpec:
         raise ValueError(f"{where}: unknown retriever {kind!r}; wanted one of {wanted}")
     options = None if server is None else options_of(server, f"{where}: server")
     spec = RetrieverSpec(
-        _name(fields.pop("name", _retriever_name(kind)), where), kind, depth=depth, server=options, **fields
+        level(fields.pop("name", _retriever_name(kind)), where), kind, depth=depth, server=options, **fields
     )
     try:
         check_kind(kind, spec.parts, options)
@@ -263,34 +299,4 @@ def _retriever_name(kind: str) -> str:
     """The name a retriever goes by when the grid gives none: its kind, what is imported, or who answers."""
     if kind in KINDS:
         return kind
-    return kind.rpartition(":")[2] if kind.startswith("python:") else urlsplit(kind).netloc
-
-
-def _fields(entry: Any, main: str, known: Sequence[str], where: str) -> dict[str, str]:
-    fields = {main: entry} if isinstance(entry, str) else entry
-    if not isinstance(fields, Mapping):
-        raise ValueError(f"{where}: {entry!r}; wanted a name or a mapping of {', '.join(known)}")
-    for key, value in fields.items():
-        if key not in known:
-            raise ValueError(f"{where}: unknown key {key!r}; wanted {', '.join(known)}")
-        if not isinstance(value, str) or not value:
-            raise ValueError(f"{where}: {key}: {value!r}; wanted text")
-    if main not in fields:
-        raise ValueError(f"{where}: no {main!r}; wanted {', '.join(known)}")
-    return dict(fields)
-
-
-def _name(name: str, where: str) -> str:
-    # The plus sign joins the parts of a pipeline's id; commas and blanks would make its CSV hard to read.
-    if not re.fullmatch(r"[^\s+,\"']+", name):
-        raise ValueError(f"{where}: name {name!r}; wanted text without blanks, commas, quotes or '+'")
-    return name
-
-
-def _numbers(value: Any, where: str, least: int = 1) -> tuple[int, ...]:
-    values = value if isinstance(value, list) else [value]
-    if not values or any(isinstance(one, bool) or not isinstance(one, int) or one < least for one in values):
-        raise ValueError(f"{where}: {value!r}; wanted whole numbers from {least}")
-    if len(set(values)) < len(values):
-        raise ValueError(f"{where}: {value!r}; wanted distinct numbers")
-    return tuple(values)
+    return short_place(kind)

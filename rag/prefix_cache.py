@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import itertools
-import os
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -19,35 +16,7 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
-BLOCK = 128
-"""Tokens encoded at a time; only whole blocks are shared between prompts."""
-
-MOST_KEPT = 1 << 30
-"""Bytes of keys and values kept at most, where memory is ample (a sixteenth of it where it is not)."""
-
-
-Place = tuple[int, tuple[int, ...]]
-"""Where a block stands in the tree: the number of the block before it (0: none), and its own tokens."""
-
-
-class Block(NamedTuple):
-    """What one block adds to a cache: keys and values `[1, heads, tokens, width]` of each layer.
-
-    A sliding layer keeps no more than its window. `logits` `[vocabulary]` follow the last token, where they were asked
-    for. `number` names the block in the places of those behind it.
-    """
-
-    place: Place
-    number: int
-    keys: tuple[torch.Tensor, ...]
-    values: tuple[torch.Tensor, ...]
-    logits: torch.Tensor | None
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        logits = () if self.logits is None else (self.logits,)
-        return sum(one.numel() * one.element_size() for one in (*self.keys, *self.values, *logits))
+from rag.blocks import BLOCK, Block, Blocks, ample, pieces, place_after
 
 
 class Encoded(NamedTuple):
@@ -66,7 +35,7 @@ class Begun(NamedTuple):
 
 
 class PrefixCache:
-    """Encodes prompts with one model and keeps their blocks, up to `keep` bytes; the longest unused go first.
+    """Encodes prompts with one model and keeps their blocks, up to `keep` bytes.
 
     `cut` says where a prompt's own part begins (0: it has none): what stands before it ends a block, so that prompts
     that differ only in their own parts share all of it.
@@ -75,12 +44,8 @@ class PrefixCache:
     def __init__(self, model: Any, *, block: int = BLOCK, keep: int | None = None) -> None:
         self._model = model
         self._block = block
-        self._keep = _ample(model.device) if keep is None else keep
-        # A block counts as used whenever one behind it is, and just after it: the oldest has none behind it.
-        self._blocks: OrderedDict[Place, Block] = OrderedDict()
-        self._numbers = itertools.count(1)
+        self.blocks = Blocks(ample(model.device) if keep is None else keep)
         self._template: Any = None
-        self._size = 0
         parameters = inspect.signature(model.forward).parameters
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
         """What asks the model for no logits but those after the last token."""
@@ -88,53 +53,47 @@ class PrefixCache:
     @property
     def size(self) -> int:
         """Bytes kept."""
-        return self._size
+        return self.blocks.size
 
     def encode(self, ids: Sequence[int], cut: int = 0) -> Encoded:
         """Encode a prompt of at least one token, from the longest known run of blocks."""
         if not ids:
             raise ValueError("prompt: no tokens; wanted at least one")
-        cache, logits = self._read(self._pieces(ids, cut), ending=True)
+        cache, logits = self._read(pieces(ids, cut, self._block), ending=True)
         return Encoded(tuple(ids), cache, logits.float())
 
     def begin(self, ids: Sequence[int], cut: int = 0) -> Begun:
         """Encode the blocks that other prompts may share and leave the rest, at least one token."""
-        *shared, left = self._pieces(ids, cut)
+        *shared, left = pieces(ids, cut, self._block)
         return Begun(self._read(shared, ending=False)[0] if shared else None, left)
 
     def left(self, ids: Sequence[int], cut: int = 0) -> int:
         """How many tokens `begin` leaves."""
-        return len(self._pieces(ids, cut)[-1])
+        return len(pieces(ids, cut, self._block)[-1])
 
     def clear(self) -> None:
         """Forget the prompts and free their memory."""
-        self._blocks.clear()
-        self._size = 0
+        self.blocks.clear()
 
-    def _pieces(self, ids: Sequence[int], cut: int) -> list[tuple[int, ...]]:
-        """The tokens block by block."""
-        parts = (ids[:cut], ids[cut:])
-        return [tuple(part[at : at + self._block]) for part in parts for at in range(0, len(part), self._block)]
-
-    def _read(self, pieces: Sequence[tuple[int, ...]], *, ending: bool) -> tuple[Any, Any]:
-        """The cache after the pieces; with `ending`, the logits after the last token, too."""
-        path = self._known(pieces, ending)
+    def _read(self, parts: Sequence[tuple[int, ...]], *, ending: bool) -> tuple[Any, Any]:
+        """The cache after the parts; with `ending`, the logits after the last token, too."""
+        path = self._known(parts, ending)
         cache: Any = self._join(path) if path else None
         logits = path[-1].logits if path else None
-        for index in range(len(path), len(pieces)):
-            cache, logits = self._forward(pieces[index], cache, ending and index == len(pieces) - 1)
+        for index in range(len(path), len(parts)):
+            cache, logits = self._forward(parts[index], cache, ending and index == len(parts) - 1)
             if shareable(cache):
                 self._template = self._template or _emptied(cache)
-                path.append(self._new(pieces[index], path, cache, logits))
-        self._remember(path)
+                path.append(self._new(parts[index], path, cache, logits))
+        self.blocks.remember(path)
         return cache, logits
 
-    def _known(self, pieces: Sequence[tuple[int, ...]], ending: bool) -> list[Block]:
+    def _known(self, parts: Sequence[tuple[int, ...]], ending: bool) -> list[Block]:
         """The leading blocks that are kept; the last piece counts only with its logits where they are wanted."""
         path: list[Block] = []
-        for index, piece in enumerate(pieces):
-            block = self._blocks.get(_place(path, piece))
-            if block is None or (ending and index == len(pieces) - 1 and block.logits is None):
+        for index, piece in enumerate(parts):
+            block = self.blocks.get(place_after(path, piece))
+            if block is None or (ending and index == len(parts) - 1 and block.logits is None):
                 break
             path.append(block)
         return path
@@ -148,11 +107,10 @@ class PrefixCache:
 
     def _new(self, piece: tuple[int, ...], path: Sequence[Block], cache: Any, logits: Any) -> Block:
         """The block that a forward pass has just appended to the cache, copied out of it."""
-        place = _place(path, piece)
-        known = self._blocks.get(place)
+        place = place_after(path, piece)
         keys = tuple(layer.keys[..., -len(piece) :, :].clone() for layer in cache.layers)
         values = tuple(layer.values[..., -len(piece) :, :].clone() for layer in cache.layers)
-        return Block(place, known.number if known else next(self._numbers), keys, values, logits)
+        return Block(place, self.blocks.number(place), keys, values, logits)
 
     def _join(self, path: Sequence[Block]) -> DynamicCache:
         """A new cache over the blocks, the same to the last bit as the one that they were cut from."""
@@ -166,19 +124,6 @@ class PrefixCache:
                 layer.values = layer.values[..., -layer.sliding_window + 1 :, :]
         return cache
 
-    def _remember(self, path: Sequence[Block]) -> None:
-        for block in reversed(path):
-            old = self._blocks.pop(block.place, None)
-            self._size += block.size - (old.size if old else 0)
-            self._blocks[block.place] = block
-        while self._size > self._keep:
-            _, block = self._blocks.popitem(last=False)
-            self._size -= block.size
-
-
-def _place(path: Sequence[Block], piece: tuple[int, ...]) -> Place:
-    return (path[-1].number if path else 0, piece)
-
 
 def _emptied(cache: DynamicCache) -> DynamicCache:
     """The cache's layers without their keys and values."""
@@ -186,16 +131,6 @@ def _emptied(cache: DynamicCache) -> DynamicCache:
     for layer in empty.layers:
         layer.keys = layer.values = None
     return empty
-
-
-def _ample(device: torch.device) -> int:
-    """Bytes to keep on a device: a sixteenth of its memory, at most MOST_KEPT."""
-    if device.type == "cuda":
-        memory = int(torch.cuda.get_device_properties(device).total_memory)
-    else:
-        known = "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})  # not on Windows
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if known else 16 * MOST_KEPT
-    return min(MOST_KEPT, memory // 16)
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:

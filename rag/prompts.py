@@ -24,21 +24,28 @@ NEUTRAL = Prompt(user="Give an answer in a few words.", reply=REPLY)
 
 @dataclass(frozen=True)
 class Shot:
-    """A solved question shown before the exam question; without a passage when `passage` is empty."""
+    """A solved question shown before the exam question; without a passage when `passage` is empty.
+
+    Its choices are shown only to those who answer by letters.
+    """
 
     stem: str
     answer: str
     passage: str = ""
+    choices: tuple[str, ...] = ()
 
 
 def exam_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[Shot] = ()) -> Prompt:
     """The prompt of one exam question."""
-    parts = [
-        _shown(shot.passage and f"Text:\n{shot.passage}", shot.stem) + f"\n{REPLY} {shot.answer}" for shot in shots
-    ]
+    parts = [f"{passage_and_stem(shot)}\n{REPLY} {shot.answer}" for shot in shots]
     parts.append(passages_and_stem(question, passages))
     lead = "Read the text and answer" if passages else "Answer"
     return Prompt(user="\n\n".join([f"{lead} the question in a few words.", *parts]), reply=REPLY)
+
+
+def passage_and_stem(shot: Shot) -> str:
+    """A solved question as far as it is shown before its answer."""
+    return _shown(shot.passage and f"Text:\n{shot.passage}", shot.stem)
 
 
 def passages_and_stem(question: Question, passages: Sequence[Chunk]) -> str:
@@ -66,7 +73,7 @@ def draw_shots(
     if count > len(pool):
         raise ValueError(f"shots: the pool holds {len(pool)} questions; wanted at least {count}")
     drawn = random.Random(seed).sample(sorted(pool, key=lambda question: question.id), count)
-    return tuple(Shot(one.stem, one.answer, one.context if with_passages else "") for one in drawn)
+    return tuple(Shot(one.stem, one.answer, one.context if with_passages else "", one.choices) for one in drawn)
 
 
 def _shown(above: str, stem: str) -> str:

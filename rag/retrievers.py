@@ -12,7 +12,7 @@ from pathlib import Path
 
 from exam_gen.records import Chunk
 from rag.encoders import DEFAULT_ENCODER
-from rag.loading import PYTHON
+from rag.imported import HTTP, PYTHON
 from rag.retrieval.bounds import ClosedBook, Oracle
 from rag.retrieval.dense import Dense
 from rag.retrieval.fusion import DEPTH, RRF, CrossEncoder, Hybrid, Reranked, Reranker
@@ -54,7 +54,6 @@ LFQA_QUESTIONS = "vblagoje/dpr-question_encoder-single-lfqa-base"
 LFQA_PASSAGES = "vblagoje/dpr-ctx_encoder-single-lfqa-base"
 
 BOUNDS = ("closed-book", "oracle")
-HTTP = ("http://", "https://")
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import accumulate
 
-from exam_gen.model import LanguageModel, Likelihoods, Prompt
 from exam_gen.records import Chunk, Exam, Question
 from rag import prompts
 from rag.answers import Answer, AnswerStore
+from rag.examinees import Build, Engine, Examinee, Lost, Said, here
 from rag.pipelines import Pipeline
-from rag.prompts import NEUTRAL, Shot, continuation, draw_shots, exam_prompt
-from rag.retrievers import Retriever, searched
-from rag.scoring import NORMALIZATIONS, Evidence, choose
+from rag.prompts import Shot, draw_shots
+from rag.retrievers import Retriever
+from rag.scoring import NORMALIZATIONS
+from rag.tasks import Passages, Reading, Task, reading_of, tasks_of
 
 Progress = Callable[[int, int], None]
 """Called with answers stored and answers wanted."""
@@ -37,6 +37,11 @@ class Settings:
     seed: int = 0
     budget: int | None = None
 
+    @property
+    def reading(self) -> Reading:
+        """How much pipelines read that do not say it themselves."""
+        return Reading(self.k, self.budget)
+
     def __post_init__(self) -> None:
         if self.k < 1:
             raise ValueError(f"sitting: k {self.k}; wanted at least 1 passage")
@@ -47,35 +52,27 @@ class Settings:
             raise ValueError(f"sitting: normalization {self.normalization!r}: unknown; wanted one of {wanted}")
 
 
-@dataclass(frozen=True)
-class Task:
-    """One distinct prompt: the question, its passages, and the pipelines that all ask exactly this."""
-
-    question: Question
-    prompt: Prompt
-    passages: tuple[str, ...]
-    pipelines: tuple[Pipeline, ...]
-
-
 def sit(
     exam: Exam,
     pipelines: Sequence[Pipeline],
     chunks: Sequence[Chunk],
     store: AnswerStore,
-    models: Mapping[str, Callable[[], LanguageModel]],
+    models: Mapping[str, Build],
     retrievers: Mapping[str, Retriever],
     pool: Sequence[Question] = (),
     settings: Settings | None = None,
     progress: Progress | None = None,
     identities: Mapping[str, object] | None = None,
+    engine: Engine = here,
 ) -> int:
     """Answer what is pending and return how many answers were added.
 
-    `models` and `retrievers` go by the names in the pipelines; a model is loaded only when it has something to answer,
-    one at a time. `chunks` are what the retrievers search; `pool` holds the questions shots are drawn from.
-    `identities` says more of what stands behind a name (a model's path, a retriever's encoder) and is stored as part
-    of the settings. Every answer is stored as it comes: stop at any moment and call again, the result is the same.
-    Raises ValueError before the first answer for a store, a pool or a prompt that does not fit.
+    `models` and `retrievers` go by the names in the pipelines; a model is built only when it has something to answer,
+    one at a time: a language model, whose log-likelihoods choose, or any other `Examinee`. `engine` says where.
+    `chunks` are what the retrievers search; `pool` holds the questions shots are drawn from. `identities` says more of
+    what stands behind a name (a model's path, a retriever's encoder) and is stored as part of the settings. Every
+    answer is stored as it comes: stop at any moment and call again, the result is the same. Raises ValueError before
+    the first answer for a store, a pool or a prompt that does not fit, OSError at the end when prompts got no answer.
     """
     chosen = settings or Settings()
     _check_names(pipelines, models, retrievers)
@@ -91,119 +88,69 @@ def sit(
     pending = store.pending(exam, pipelines)
     total = len(exam) * len(pipelines)
     desk = _Desk(store, chosen, progress, total - len(pending), total)
-    passages = _Passages(retrievers, chosen)
+    passages = Passages(retrievers, chosen.reading)
     for llm in dict.fromkeys(pipeline.llm for pipeline, _ in pending):
         mine = [(pipeline, question) for pipeline, question in pending if pipeline.llm == llm]
-        tasks = _tasks(exam, mine, passages, shots)
-        model = models[llm]()
-        store.settle({one: {"model": dict(getattr(model, "settings", {}))} for one, _ in mine})
-        _check_lengths(model, tasks)
-        desk.answer(model, tasks)
-        del model
+        tasks = tasks_of(exam, mine, passages, shots)
+        with engine(models[llm], chosen.normalization) as examinee:
+            store.settle({one: {"model": dict(examinee.settings)} for one, _ in mine})
+            examinee.check(tasks)
+            desk.answer(examinee, tasks)
+        del examinee
         gc.collect()
+    _all_answered(desk.lost)
     return len(pending)
 
 
-class _Passages:
-    """What each retriever finds for each question, looked up once."""
-
-    def __init__(self, retrievers: Mapping[str, Retriever], settings: Settings) -> None:
-        self._retrievers, self._settings = retrievers, settings
-        self._found: dict[tuple[str, str], tuple[Chunk, ...]] = {}
-
-    def of(self, pipeline: Pipeline, question: Question) -> tuple[Chunk, ...]:
-        key = (pipeline.reading, question.id)
-        if key not in self._found:
-            k, budget = _reading(pipeline, self._settings)
-            found = self._retrievers[pipeline.retriever].retrieve(question, k)
-            self._found[key] = within(found, budget)
-        return self._found[key]
-
-
-def within(passages: Sequence[Chunk], budget: int | None) -> tuple[Chunk, ...]:
-    """The first passages whose texts have at most `budget` characters together; always the first, never part of one."""
-    if budget is None:
-        return tuple(passages)
-    lengths = accumulate(len(searched(one)) for one in passages)
-    return tuple(
-        one for place, (one, length) in enumerate(zip(passages, lengths, strict=True)) if length <= budget or not place
-    )
-
-
-def _reading(pipeline: Pipeline, settings: Settings) -> tuple[int, int | None]:
-    """How many passages a pipeline reads, and their characters at most."""
-    return (
-        settings.k if pipeline.passages is None else pipeline.passages,
-        settings.budget if pipeline.budget is None else pipeline.budget,
-    )
+def _all_answered(lost: Sequence[Lost]) -> None:
+    if lost:
+        reasons = Counter(one.reason for one in lost).most_common(3)
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons)
+        raise OSError(f"{len(lost)} prompts got no answer ({why}); what was answered is kept, the same command goes on")
 
 
 class _Desk:
-    """Takes tasks to a model and answers to the store."""
+    """Takes what examinees say to the store, and tells how far they are."""
 
     def __init__(
         self, store: AnswerStore, settings: Settings, progress: Progress | None, done: int, total: int
     ) -> None:
         self._store, self._settings, self._progress = store, settings, progress
         self._done, self._total = done, total
+        self.lost: list[Lost] = []
 
-    def answer(self, model: LanguageModel, tasks: Iterable[Task]) -> None:
-        alone: dict[str, tuple[float, ...]] = {}
-        for task in tasks:
-            if self._progress is not None:
-                self._progress(self._done, self._total)
-            choices = [continuation(choice) for choice in task.question.choices]
-            if task.question.id not in alone:
-                alone[task.question.id] = model.log_likelihoods(NEUTRAL, choices).sums
-            began = time.perf_counter()
-            likelihoods = model.log_likelihoods(task.prompt, choices)
-            seconds = (time.perf_counter() - began) / len(task.pipelines)
-            self._store.add(*self._answers(task, likelihoods, alone[task.question.id], seconds))
+    def answer(self, examinee: Examinee, tasks: Sequence[Task]) -> None:
+        self._tell()
+        for said in examinee.answer(tasks):
+            if isinstance(said, Lost):
+                self.lost.append(said)
+                continue
+            task = tasks[said.place]
+            self._store.add(*self._answers(task, said))
             self._done += len(task.pipelines)
+            self._tell()
+
+    def _tell(self) -> None:
         if self._progress is not None:
             self._progress(self._done, self._total)
 
-    def _answers(
-        self, task: Task, likelihoods: Likelihoods, alone: tuple[float, ...], seconds: float
-    ) -> Iterable[Answer]:
-        evidence = Evidence(task.question.choices, likelihoods.sums, likelihoods.tokens, alone)
-        normalization = self._settings.normalization
-        try:
-            chosen = choose(evidence, normalization)
-        except ValueError as error:
-            raise ValueError(f"question {task.question.id!r}: {error}") from error
+    def _answers(self, task: Task, said: Said) -> Iterable[Answer]:
         for pipeline in task.pipelines:
             yield Answer(
                 pipeline=pipeline.id,
                 question=task.question.id,
-                chosen=chosen,
-                correct=chosen == task.question.key,
-                normalization=normalization,
-                log_likelihoods=likelihoods.sums,
-                choice_tokens=likelihoods.tokens,
-                unconditional=alone,
-                passages=task.passages,
-                prompt_tokens=likelihoods.prompt_tokens,
-                seconds=seconds,
+                chosen=said.chosen,
+                correct=said.chosen == task.question.key,
+                normalization=self._settings.normalization if said.likelihoods.sums else "",
+                log_likelihoods=said.likelihoods.sums,
+                choice_tokens=said.likelihoods.tokens,
+                unconditional=said.unconditional,
+                passages=task.passages[: said.read],
+                prompt_tokens=said.likelihoods.prompt_tokens,
+                seconds=said.seconds / len(task.pipelines),
+                reply=said.reply,
+                cut=said.cut,
             )
-
-
-def _tasks(
-    exam: Exam, pending: Sequence[tuple[Pipeline, str]], passages: _Passages, shots: Sequence[Shot]
-) -> list[Task]:
-    """The distinct prompts behind the pending answers.
-
-    Ordered by number of shots, then by question: neighbours begin with the same shots, and a question's retrievers
-    follow each other.
-    """
-    questions = {question.id: question for question in exam.questions}
-    places = {one: place for place, one in enumerate(exam.ids)}
-    asked: dict[tuple[str, Prompt, tuple[str, ...]], list[Pipeline]] = {}
-    for pipeline, name in sorted(pending, key=lambda pair: (pair[0].shots, places[pair[1]])):
-        found = passages.of(pipeline, questions[name])
-        prompt = exam_prompt(questions[name], found, shots[: pipeline.shots])
-        asked.setdefault((name, prompt, tuple(chunk.id for chunk in found)), []).append(pipeline)
-    return [Task(questions[name], prompt, ids, tuple(who)) for (name, prompt, ids), who in asked.items()]
 
 
 def _check_names(pipelines: Sequence[Pipeline], models: Mapping[str, object], retrievers: Mapping[str, object]) -> None:
@@ -215,19 +162,6 @@ def _check_names(pipelines: Sequence[Pipeline], models: Mapping[str, object], re
             raise ValueError(f"pipeline {pipeline.id}: no retriever {pipeline.retriever!r}; wanted one of {known}")
 
 
-def _check_lengths(model: LanguageModel, tasks: Iterable[Task]) -> None:
-    """Refuse a prompt that cannot fit before the first answer costs time; the model itself checks to the token."""
-    for task in tasks:
-        prompt = task.prompt
-        tokens = model.count_tokens(f"{prompt.system}{prompt.user}{prompt.reply}")
-        tokens += max(model.count_tokens(continuation(choice)) for choice in task.question.choices)
-        if tokens > model.context_tokens:
-            raise ValueError(
-                f"question {task.question.id!r}: its prompt of {tokens} tokens exceeds what {model.name} reads; "
-                f"wanted at most {model.context_tokens} (fewer passages, fewer shots or shorter chunks)"
-            )
-
-
 def _settings(
     pipeline: Pipeline,
     chosen: Settings,
@@ -236,8 +170,16 @@ def _settings(
     identities: Mapping[str, object],
 ) -> dict[str, object]:
     behind = {name: identities[name] for name in (pipeline.llm, pipeline.retriever) if name in identities}
-    k, budget = _reading(pipeline, chosen)
-    return {**common, "k": k, "budget": budget, "shots": shots_digest(shots[: pipeline.shots]), "behind": behind}
+    reading = reading_of(pipeline, chosen.reading)
+    return {
+        **common,
+        "k": reading.k,
+        "budget": reading.budget,
+        "shots": shots_digest(shots[: pipeline.shots]),
+        # Of its own, so that answers from before it was kept go on.
+        **({"shot_choices": _digest([one.choices for one in shots[: pipeline.shots]])} if pipeline.shots else {}),
+        "behind": behind,
+    }
 
 
 def chunks_digest(chunks: Sequence[Chunk]) -> str:
@@ -247,7 +189,7 @@ def chunks_digest(chunks: Sequence[Chunk]) -> str:
 
 def shots_digest(shots: Sequence[Shot]) -> str:
     """What is stored with answers of the solved questions that were shown."""
-    return _digest([asdict(shot) for shot in shots])
+    return _digest([{"stem": one.stem, "answer": one.answer, "passage": one.passage} for one in shots])
 
 
 def _digest(value: object) -> str:

@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 from rag.scratch import scratch
 
 PREFIX = "embedded:"
@@ -160,7 +162,13 @@ def locate(name: str, progress: Progress | None = None) -> Path:
 
     Raises OSError with one line when the download fails, ValueError for an unknown name or wrong content.
     """
-    return find(name) or _download(name.removeprefix(PREFIX), progress)
+    found = find(name)
+    if found is not None:
+        return found
+    waiting = cache_folder() / "parts" / f"{name.removeprefix(PREFIX)}.lock"
+    waiting.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(waiting):  # of two runs that want the same weights the second waits and finds them
+        return find(name) or _download(name.removeprefix(PREFIX), progress)
 
 
 def sha256(path: Path) -> str:

@@ -29,6 +29,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON o
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
+EngineName = Annotated[str, typer.Option("--engine", help="Where pipelines answer: local or ray.")]
+Workers = Annotated[int | None, typer.Option(help="How many answer at once; local without it: this process.")]
+Address = Annotated[str | None, typer.Option(help="The Ray cluster: auto or HOST:PORT; without it one is begun here.")]
+WorkerGpus = Annotated[float | None, typer.Option(help="GPUs a Ray worker takes; 1 where there are any.")]
 
 
 def show_version(wanted: bool) -> None:
@@ -94,18 +98,24 @@ def init(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new fo
 @app.command(epilog="Example: ragexam run experiments/quickstart/config.yaml --set exam.questions=80")
 def run(
     config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml")],
+    engine: EngineName = "local",
+    workers: Workers = None,
+    address: Address = None,
+    worker_gpus: WorkerGpus = None,
     overrides: Overrides = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Write, sit, measure, prune and report; stops and resumes anywhere."""
+    from rag.engines.options import EngineOptions
     from ragexam.config import Config
     from ragexam.run import run_all
     from ragexam.settings import read
     from ragexam.summary import in_words
 
     settings = read(config, Config, overrides or ())
-    summary = run_all(settings, Progress(quiet=quiet))
+    options = EngineOptions(engine, workers, address, worker_gpus)
+    summary = run_all(settings, Progress(quiet=quiet), options)
     show(summary, as_json=as_json, lines=in_words(summary, settings.run))
 
 
@@ -174,19 +184,24 @@ def sit(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
     pipelines: Annotated[Path, typer.Option("--pipelines", metavar="GRID.yaml", help="llms, retrievers, shots.")],
     out: Out,
-    engine: Annotated[str, typer.Option(help="Where pipelines run: local.")] = "local",
+    engine: EngineName = "local",
+    workers: Workers = None,
+    address: Address = None,
+    worker_gpus: WorkerGpus = None,
     seed: Seed = 0,
     overrides: Overrides = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
+    from rag.engines.options import EngineOptions
     from ragexam.config import GridSettings
     from ragexam.run import run_sitting
     from ragexam.settings import read
 
     grid = read(pipelines, GridSettings, overrides or ())
-    result = run_sitting(exam, grid, out, engine, seed, Progress(quiet=quiet))
+    options = EngineOptions(engine, workers, address, worker_gpus)
+    result = run_sitting(exam, grid, out, options, seed, Progress(quiet=quiet))
     rows = "\n".join(f"{accuracy:.3f}  {name}" for name, accuracy in result["accuracy"].items())
     show(result, as_json=as_json, lines=f"{rows}\n{out}/responses.csv")
 
@@ -208,9 +223,14 @@ MEASUREMENT = {
 
 def measurement(context: typer.Context) -> None:
     """Hand the words on to the measurement package, which is loaded only now."""
+    from irt.commands.cli import end_stopped
     from irt.commands.cli import run as run_measurement
 
-    raise typer.Exit(run_measurement([str(context.info_name), *context.args], "ragexam", Progress().step))
+    try:
+        status = run_measurement([str(context.info_name), *context.args], "ragexam", Progress().step)
+    except KeyboardInterrupt:
+        end_stopped("ragexam")
+    raise typer.Exit(status)
 
 
 for _name, _purpose in MEASUREMENT.items():

@@ -66,8 +66,9 @@ class WriterSettings(ModelSettings):
 class GridSettings(Group):
     """The pipelines that sit the exam, and how they sit it; several `passages` or budgets (characters) are crossed."""
 
-    llms: list[Any]
-    retrievers: list[Any]
+    llms: list[Any] = []
+    retrievers: list[Any] = []
+    black_boxes: list[Any] = []
     shots: list[int] = [0]
     passages: int | list[int] = 1
     budget: int | list[int] | None = None
@@ -83,7 +84,8 @@ class GridSettings(Group):
     def grid(self) -> Grid:
         """All combinations."""
         crossed = {name: values for name in FACTORS if len(values := self._values(name)) > 1}
-        return grid_of({"llms": self.llms, "retrievers": self.retrievers, "shots": self.shots, **crossed})
+        named = {"llms": self.llms, "retrievers": self.retrievers, "black_boxes": self.black_boxes}
+        return grid_of({**named, "shots": self.shots, **crossed})
 
     @property
     def models(self) -> list[str]:
@@ -104,7 +106,8 @@ class GridSettings(Group):
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the answers; a setting of a later release is left out where it says nothing."""
-        return self.model_dump(exclude=None if self.budget is not None else {"budget"})
+        later = {"budget": self.budget is not None, "black_boxes": bool(self.black_boxes)}
+        return self.model_dump(exclude={name for name, said in later.items() if not said})
 
     def _values(self, name: str) -> list[int]:
         value = getattr(self, name)

@@ -17,6 +17,7 @@ from exam_gen.model import Prompt
 from exam_gen.prompts import closed_prompt, open_prompt, question_prompt, wrong_answers_prompt
 from exam_gen.records import Chunk, Question
 from rag import weights
+from rag.answering.specs import BlackBoxSpec
 from rag.pipelines import LlmSpec
 from rag.prompts import Shot, exam_prompt
 from rag.servers.options import ServerOptions, is_server
@@ -71,6 +72,7 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
         machine = measure()
     writing, verifying = write_work(config, chunks, machine)
     sitting = [sit_work(spec, config, chunks, machine) for spec in config.grid.grid.llms]
+    sitting += [ask_work(spec, config) for spec in config.grid.grid.black_boxes]
     works = [writing, verifying, *sitting]
     fitting = NUTS_SECONDS if config.fit.method == "nuts" else 1.0
     embedded = [name for name in (*config.author_names, *config.grid.models) if weights.is_embedded(name)]
@@ -136,12 +138,22 @@ def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Ma
     tokens = []
     grid = config.grid.grid
     searching = {one.name: one.kind != "closed-book" for one in grid.retrievers}
-    for one in grid.pipelines[: len(grid.pipelines) // len(grid.llms)]:
+    for one in (pipeline for pipeline in grid.pipelines if pipeline.llm == spec.name):
         passages = (one.passages or config.grid.sitting(0).k) if searching[one.retriever] else 0
         prompts = [exam_prompt(example, [chunk] * passages, [shot] * one.shots) for chunk in sample]
         tokens.append(_mean([_tokens(prompt) for prompt in prompts]))
-    load = _choosing(spec, config.exam.questions * len(tokens), _mean(tokens), 4)
+    by_letters = spec.answers == "letters"
+    load = _choosing(spec, config.exam.questions * len(tokens), _mean(tokens), 4, by_letters=by_letters)
     return _work(spec, load, _reading(parameters(spec.model), load.read, machine))
+
+
+def ask_work(spec: BlackBoxSpec, config: Config) -> Work:
+    """What a black box is asked; nobody here knows what it reads and what it costs."""
+    server = spec.server or ServerOptions()
+    seconds = config.exam.questions * max(
+        SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf)
+    )
+    return Work(spec.name, config.exam.questions, 0, 0, round(seconds, 1), config.exam.questions)
 
 
 class Load(NamedTuple):

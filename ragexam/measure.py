@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import irt
 from exam_gen.files import read_exam, write_exam
 from irt.commands.production import varying
 from irt.selecting.selection import prune
-from rag.pipelines import FACETS, FACTORS
+from rag.pipelines import FACETS, FACTORS, OWN
 from ragexam.config import Config, FitSettings
 from ragexam.folder import RunFolder
 from ragexam.progress import Report
@@ -64,7 +65,17 @@ def run_data(folder: RunFolder) -> irt.ResponseMatrix:
     with folder.responses.open(encoding="utf-8") as file:
         columns = file.readline().strip().split(",")
     facets = [*FACETS, *(one for one in FACTORS if one in columns)]
-    return varying(irt.read_responses(folder.responses, facets=facets))
+    return varying(_crossed(irt.read_responses(folder.responses, facets=facets)))
+
+
+def _crossed(data: irt.ResponseMatrix) -> irt.ResponseMatrix:
+    """The table without black boxes, unless there is nothing else: they share no component with a grid."""
+    assert data.facets is not None
+    kept = [one for one, retriever in zip(data.students, data.facets["retriever"], strict=True) if retriever != OWN]
+    if not kept or len(kept) == len(data.students):
+        return data
+    note = f"Black boxes (retriever '{OWN}') were left out: they share no component with the other pipelines."
+    return replace(data.select_students(kept), notes=(*data.notes, note))
 
 
 def n_choices(exam: Path) -> dict[str, int]:

@@ -13,8 +13,9 @@ from typing import Any
 
 from exam_gen.files import read_chunks, read_exam, write_text
 from exam_gen.records import Chunk, Exam
+from rag.pipelines import OWN
 from rag.retrieval.measures import CUTOFFS, Found, find_sources
-from rag.retrievers import BOUNDS, Retriever
+from rag.retrievers import BOUNDS, ClosedBook, Retriever
 from ragexam.config import GridSettings
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.progress import Progress, Report
@@ -42,8 +43,9 @@ class Library:
 
     @cached_property
     def retrievers(self) -> Mapping[str, Retriever]:
-        """The retrievers by name."""
-        return {one.name: one.build(self.chunks) for one in self.grid.grid.retrievers}
+        """The retrievers by name; that of black boxes finds nothing, as they are given no passages."""
+        built = {one.name: one.build(self.chunks) for one in self.grid.grid.retrievers}
+        return built | ({OWN: ClosedBook(OWN)} if self.grid.grid.black_boxes else {})
 
 
 def retrieval_step(steps: Steps, library: Library, seed: int) -> None:

@@ -29,35 +29,44 @@ from exam_gen.records import Exam, Question
 from exam_gen.replies import ReplyStore
 from exam_gen.screening import write_screened
 from irt.selecting.selection import FEWEST
+from rag.answering.black_box import check as check_black_box
+from rag.answering.specs import BlackBoxSpec
 from rag.answers import AnswerStore
 from rag.encoders import embed
+from rag.engines import EngineOptions, opened
+from rag.examinees import Engine
 from rag.loading import check, load_model
 from rag.pipelines import LlmSpec
+from rag.servers.options import is_server
 from rag.sitting import sit
 from rag.weights import download_bytes, find, is_embedded, locate
 from ragexam.config import Config, ExamConfig, GridSettings, ModelSettings
 from ragexam.contents import inventory, statistics
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
+from ragexam.outcomes import Heard, builds, left_out, mixture, outcome
 from ragexam.progress import Progress, Report
 from ragexam.retrieval import Library, retrieval_step
 from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
 from ragexam.usage import need_likelihoods, used
 
+HERE = EngineOptions()
+"""Exams are sat in this process where nothing else is said."""
 
-def run_all(config: Config, progress: Progress) -> dict[str, Any]:
-    """Do what is left to do of a run and return the summary that `run.json` keeps."""
+
+def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> dict[str, Any]:
+    """Do what is left to do of a run and return the summary that `run.json` keeps; `engine` says where it is sat."""
     folder = RunFolder(config.run)
     with folder.held():
         steps = Steps.of(folder, config, progress)
         if steps.record.fingerprint("exam") is None:
             prepare(config.author_names, config.authors, progress)
         if steps.record.fingerprint("answers") is None:
-            prepare(config.grid.models, config.grid.grid.llms, progress)
+            prepare(config.grid.models, config.grid.grid.examinees, progress)
         exam = write_steps(steps, config)
         library = Library(folder, exam, config.grid)
-        sit_step(steps, library, config.seed)
+        sit_step(steps, library, config.seed, engine)
         retrieval_step(steps, library, config.seed)
         measure_steps(steps, config)
         return report_step(steps)
@@ -84,11 +93,9 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
 
 
 def run_sitting(
-    exam_path: Path, grid: GridSettings, out: Path, engine: str, seed: int, progress: Progress
+    exam_path: Path, grid: GridSettings, out: Path, engine: EngineOptions, seed: int, progress: Progress
 ) -> dict[str, Any]:
     """Let a grid sit an exam found in a file or folder; returns the accuracy of each pipeline."""
-    if engine != "local":
-        raise ValueError(f"--engine {engine}: unknown; wanted local")
     source = RunFolder(exam_path if exam_path.is_dir() else exam_path.parent)
     if exam_path.is_dir() and source.reviewed.exists():
         progress.say(f"{source.exam} is sat, not {source.reviewed.name}; to sit that one, name it and another --out")
@@ -96,16 +103,17 @@ def run_sitting(
     folder = RunFolder(out)
     with folder.held():
         _place_exam(source, exam, folder)
-        prepare(grid.models, grid.grid.llms, progress)
+        prepare(grid.models, grid.grid.examinees, progress)
         record = Record.open(folder)
         record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
         steps = Steps(folder, record, progress)
         library = Library(folder, exam, grid)
-        sit_step(steps, library, seed)
+        sit_step(steps, library, seed, engine)
         retrieval_step(steps, library, seed)
         with AnswerStore(folder.answers) as store:
-            right = Counter(answer.pipeline for answer in store.answers() if answer.correct)
-        return {"accuracy": {one.id: right[one.id] / len(exam) for one in grid.grid.pipelines}}
+            found = store.outcomes()
+        accuracy = {one.id: found[one.id].right / len(exam) for one in grid.grid.pipelines}
+        return {"accuracy": accuracy, **record.content.get("sitting", {})}
 
 
 def loaded(one: ModelSettings | LlmSpec) -> LanguageModel:
@@ -113,15 +121,20 @@ def loaded(one: ModelSettings | LlmSpec) -> LanguageModel:
     return load_model(one.model, one.dtype, one.device, server=one.server)
 
 
-def prepare(names: Iterable[str], language_models: Iterable[ModelSettings | LlmSpec], progress: Progress) -> None:
-    """Download the embedded weights that are not here, and refuse models that cannot be loaded, before work begins."""
+def prepare(names: Iterable[str], asked: Iterable[ModelSettings | LlmSpec | BlackBoxSpec], progress: Progress) -> None:
+    """Download the embedded weights that are not here, and refuse who cannot be asked, before work begins."""
     for name in dict.fromkeys(names):
         if is_embedded(name) and find(name) is None:
             with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
                 locate(name, in_megabytes(report))
-    for one in language_models:
+    for one in asked:
+        if isinstance(one, BlackBoxSpec):
+            check_black_box(one)
+            continue
         for remark in check(one.model, one.server):
             progress.say(f"note: {remark}")
+        if isinstance(one, LlmSpec) and is_server(one.model) and one.answers == "likelihood":
+            need_likelihoods(loaded(one))
 
 
 def in_megabytes(report: Report) -> Report:
@@ -168,15 +181,23 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     return read_exam(folder.exam)
 
 
-def sit_step(steps: Steps, library: Library, seed: int) -> None:
+def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = HERE) -> None:
     """Every pipeline answers every question; then the responses are written."""
     folder, exam, grid = steps.folder, library.exam, library.grid
 
     def answer(report: Report) -> None:
         pool = read_exam(folder.shots).questions if folder.shots.exists() else ()
-        with AnswerStore(folder.answers) as store:
-            _sit(store, library, pool, seed, report)
+        warned = mixture(grid.grid.modes)
+        for warning in warned:
+            steps.progress.say(f"warning: {warning}")
+        heard: Heard = {}
+        with AnswerStore(folder.answers) as store, opened(engine, steps.progress.say) as at_work:
+            _sit(store, library, pool, seed, report, heard, at_work)
             store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
+            steps.record.content["sitting"] = told = outcome(grid.grid, store, heard)
+        for note in told["notes"]:
+            if note not in warned:
+                steps.progress.say(f"note: {note}")
 
     made_from = {"exam": exam.hash, "grid": grid.identity, "seed": seed}
     steps.do("answers", made_from, [folder.answers, folder.responses], answer)
@@ -184,7 +205,9 @@ def sit_step(steps: Steps, library: Library, seed: int) -> None:
 
 def measure_steps(steps: Steps, config: Config) -> None:
     """Fit and prune, as far as the number of pipelines allows."""
-    folder, pipelines = steps.folder, len(config.grid.grid.pipelines)
+    folder, pipelines = steps.folder, len(config.grid.grid.measured)
+    for note in left_out(config.grid.grid):
+        steps.progress.say(f"note: {note}")
     responses = file_hash(folder.responses)
     fitting = {"responses": responses, "settings": config.fit.model_dump(), "seed": config.seed}
     if pipelines < 2:
@@ -268,20 +291,28 @@ def _labelled(questions: Sequence[Question]) -> list[Question]:
     return [replace(one, labels={**one.labels, **labels(one.stem)}) for one in questions]
 
 
-def _sit(store: AnswerStore, library: Library, pool: Sequence[Question], seed: int, report: Report) -> None:
+def _sit(
+    store: AnswerStore,
+    library: Library,
+    pool: Sequence[Question],
+    seed: int,
+    report: Report,
+    heard: Heard,
+    engine: Engine,
+) -> None:
     grid = library.grid
-    llms, retrievers = grid.grid.llms, grid.grid.retrievers
     sit(
         library.exam,
         grid.grid.pipelines,
         library.chunks,
         store,
-        {one.name: lambda one=one: loaded(one) for one in llms},  # type: ignore[misc]
+        builds(grid.grid, heard),
         library.retrievers,
         pool,
         grid.sitting(seed),
         report,
-        {one.name: one.identity for one in llms} | {one.name: one.identity for one in retrievers},
+        {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)},
+        engine,
     )
 
 

@@ -16,6 +16,7 @@ def in_words(summary: Mapping[str, Any], run: Path) -> str:
         _baseline("best fixed answer", summary["fixed_answer_baseline"], lucky["fixed"]),
         _baseline("longest answer", summary["longest_answer_baseline"], lucky["longest"]),
         *(found["note"] for found in summary["best"].values()),
+        *(f"note: {note}" for note in summary["notes"]),
     ]
     if summary["converged"] is False:
         lines.append("warning: the fit has not converged; see the report")

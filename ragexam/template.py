@@ -42,8 +42,9 @@ pool: 4                    # further questions, shown as examples and never aske
 #   catch-all: off
 
 grid:                      # every combination sits the exam
-  llms: [embedded:smollm2-135m]        # or {{name: mine, model: org/model, dtype: bfloat16}}
+  llms: [embedded:smollm2-135m]        # or {{name: mine, model: org/model, dtype: bfloat16, answers: letters}}
   retrievers: [closed-book, bm25, dense, hybrid, oracle]
+  # black_boxes: [http://localhost:9000/ask]  # systems with their own retrieval
   shots: [0, 1, 2]
   passages: 1              # passages a pipeline reads; [1, 3] lets the grid compare
   normalization: character # sum, token, character or pmi

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from exam_gen.model import LanguageModel
+from exam_gen.model import Judging, LanguageModel
 from exam_gen.replies import Usage
 
 
 def need_likelihoods(model: LanguageModel) -> None:
     """Raise in one line, before anything is paid for, when a model's server gives no log-probabilities."""
-    from rag.servers.model import ServerModel
-
-    if isinstance(model, ServerModel):
+    if isinstance(model, Judging):
         model.need_likelihoods()
 
 

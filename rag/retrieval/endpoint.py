@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from exam_gen.model import NoReply
 from exam_gen.records import Chunk, Question
 from rag.retrieval.foreign import Shelf
-from rag.servers.options import Address, ServerOptions, key_of
-from rag.servers.traffic import Traffic
-from rag.servers.transport import Job, RefusedError, Transport, UnusableError
+from rag.servers.options import ServerOptions
+from rag.servers.service import connect
+from rag.servers.transport import Job, RefusedError, UnusableError
 
 
 class Endpoint:
@@ -22,14 +22,8 @@ class Endpoint:
     """
 
     def __init__(self, chunks: Sequence[Chunk], url: str, options: ServerOptions | None = None, name: str = "") -> None:
-        options = options or ServerOptions()
-        parts = urlsplit(url)
-        folder, _, self._path = parts.path.rpartition("/")
-        self.name = name or parts.netloc
-        place = Address(self.name, f"{parts.scheme}://{parts.netloc}{folder}")
-        # A key that belongs to a language model's server is nobody else's business.
-        key = key_of(place, options) if options.api_key_env else None
-        self._transport = Transport(place, key, options, Traffic())
+        self.name = name or urlsplit(url).netloc
+        self._transport, self._path = connect(self.name, url, options)
         self._shelf = Shelf(chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:

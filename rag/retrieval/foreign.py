@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from exam_gen.records import Chunk, Question
-from rag.loading import PYTHON, first_line
+from rag.imported import imported, is_whole, takes
+from rag.loading import first_line
 
 Search = Callable[[str, int], Sequence[Any]]
 """From a question's text and k to passages: see `Shelf.chunks`."""
@@ -83,16 +82,15 @@ def load_search(place: str, chunks: Sequence[Chunk]) -> Search:
     The name stands for a function of question and k; an object of LangChain's (`invoke`) or LlamaIndex's (`retrieve`)
     kind; or a function of nothing, or of the chunks, that returns either. Raises ValueError in one line.
     """
-    module, _, name = place.removeprefix(PYTHON).partition(":")
-    if not module or not name:
+    if not is_whole(place):
         raise ValueError(f"retriever {place}: wanted python:package.module:name")
     try:
-        thing = getattr(importlib.import_module(module), name)
+        thing = imported(place)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"retriever {place}: {first_line(error)}; wanted something to import") from error
-    if _method(thing) is None and callable(thing) and _takes(thing) < 2:
+    if _method(thing) is None and callable(thing) and takes(thing) < 2:
         try:
-            thing = thing(chunks) if _takes(thing) else thing()
+            thing = thing(chunks) if takes(thing) else thing()
         except Exception as error:  # as above
             reason = f"{type(error).__name__}: {first_line(error)}"
             raise ValueError(f"retriever {place}: making it failed: {reason}") from error
@@ -107,7 +105,7 @@ def as_search(thing: Any, place: str) -> Search:
     method = _method(thing)
     if method is not None:
         return lambda text, _: method(text)
-    if callable(thing) and _takes(thing) >= 2:
+    if callable(thing) and takes(thing) >= 2:
         return lambda text, k: thing(text, k)
     raise ValueError(
         f"retriever {place}: {type(thing).__name__}; wanted a function of question and k, or an object with 'invoke' "
@@ -121,17 +119,6 @@ def _method(thing: Any) -> Any:
         return None
     found = getattr(thing, "invoke", None) or getattr(thing, "retrieve", None)
     return found if callable(found) else None
-
-
-def _takes(thing: Callable[..., Any]) -> int:
-    """How many arguments it takes by position, at least those it needs; two where Python cannot tell."""
-    try:
-        parameters = inspect.signature(thing).parameters.values()
-    except (TypeError, ValueError):
-        return 2
-    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        return 2
-    return sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
 
 
 def _hit(item: Any, where: str) -> Hit:

@@ -94,6 +94,19 @@ class ServerModel:
             return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
         return math.ceil(len(text.encode("utf-8", "replace")) / CHARACTERS_PER_TOKEN)
 
+    def render(self, prompt: Prompt) -> str:
+        """The text of a prompt that is sent as plain text: through the tokenizer's chat template when there is one."""
+        above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
+        if self._tokenizer is None or not self._tokenizer.chat_template:
+            return f"{above}\n{prompt.reply}"
+        messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        messages.append({"role": "user", "content": prompt.user})
+        text = self._tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+        # The server opens every text with this token by itself.
+        return str(text).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
+
     def generate(
         self,
         prompts: Sequence[Prompt],
@@ -142,7 +155,7 @@ class ServerModel:
             if not all(continuations):
                 raise ValueError(f"model {self.name}: a continuation has no tokens; wanted some text")
             if not continuations:
-                yield Arrival(place, Likelihoods((), (), self.count_tokens(self._render(prompt))), 0, 0)
+                yield Arrival(place, Likelihoods((), (), self.count_tokens(self.render(prompt))), 0, 0)
         texts_of = [self._texts(one) for one in asked]
         wanted = [(place, text) for place, texts in enumerate(texts_of) for text in dict.fromkeys(texts)]
         if not wanted:
@@ -178,8 +191,9 @@ class ServerModel:
                 return form
         raise NoLikelihoodsError(
             f"server {self._place.host}: model {self._place.model} gives no log-probabilities of a given text "
-            f"({'; '.join(reasons)}); wanted a server that does (vLLM); questions can be verified by letters "
-            "(exam.verification=letters) or by another model (verifier.model)"
+            f"({'; '.join(reasons)}); wanted a server that does (vLLM); without, an llm of a grid answers by letters "
+            "(answers: letters), and questions are verified by letters (exam.verification=letters) or by another model "
+            "(verifier.model)"
         )
 
     def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> Job[Replied]:
@@ -197,7 +211,7 @@ class ServerModel:
         if self._options.chat:
             body["messages"] = _messages(prompt)
         else:
-            body["prompt"] = self._render(prompt)
+            body["prompt"] = self.render(prompt)
         if schema is not None and self._shape:
             body["response_format"] = _response_format(self._shape[0], schema)
         return body
@@ -216,7 +230,7 @@ class ServerModel:
         if self._options.chat:
             text = after_opening(text, prompt.reply)
         text = _cut(text[: LONGEST_TOKEN * int(options["max_tokens"])], options["stop"])
-        read, written = self._billed(reply, self._render(prompt), text)
+        read, written = self._billed(reply, self.render(prompt), text)
         return Replied(text, read, written)
 
     def _adapt(self, refusal: str, sent: Mapping[str, Any]) -> None:
@@ -251,7 +265,7 @@ class ServerModel:
     def _texts(self, asked: tuple[Prompt, tuple[str, ...]]) -> list[str]:
         """What the server must encode: the prompt alone, then with each continuation."""
         prompt, continuations = asked
-        rendered = self._render(prompt)
+        rendered = self.render(prompt)
         return [rendered, *(rendered + one for one in continuations)] if continuations else []
 
     def _compared(self, place: int, parts: Sequence[Scored | NoReply]) -> Arrival[Likelihoods]:
@@ -267,19 +281,6 @@ class ServerModel:
         except UnusableError as error:
             value = NoReply(str(error))
         return Arrival(place, value, read, written)
-
-    def _render(self, prompt: Prompt) -> str:
-        """The text of a prompt that is sent as plain text: through the tokenizer's chat template when there is one."""
-        above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
-        if self._tokenizer is None or not self._tokenizer.chat_template:
-            return f"{above}\n{prompt.reply}"
-        messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        messages.append({"role": "user", "content": prompt.user})
-        text = self._tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
-        # The server opens every text with this token by itself.
-        return str(text).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
 
     @cached_property
     def _tokenizer(self) -> Any:

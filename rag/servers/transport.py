@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -28,6 +28,10 @@ MOST_BYTES = 10 * 1024 * 1024
 """A longer reply is cut off and counts as failed."""
 LONGEST_WAIT = 120.0
 """Seconds: no server makes us wait longer before the next attempt."""
+GRACE = 0.5
+"""Seconds for requests under way to end when given up: one cut off while it connects would leave its socket open."""
+CLOSING = 5.0
+"""Seconds for connections to close when what is under way is given up."""
 GONE_AFTER = 20
 """So many prompts lost in a row mean that the server is gone, not that the prompts are bad."""
 _TOO_LONG = re.compile(
@@ -79,7 +83,7 @@ class Transport:
     """A connection to one server, on a thread of its own, so that it works inside a notebook and ends with Ctrl-C."""
 
     def __init__(self, place: Address, key: str | None, options: ServerOptions, traffic: Traffic) -> None:
-        self._place, self._key, self._options, self.traffic = place, key, options, traffic
+        self.place, self._key, self._options, self.traffic = place, key, options, traffic
         self._pace = 60 / options.requests_per_minute if options.requests_per_minute else 0.0
         self._next = 0.0
         self._lost_in_a_row = 0
@@ -92,15 +96,17 @@ class Transport:
         when the iterator is left is given up.
         """
         arrived: queue.SimpleQueue[tuple[int, Answer | NoReply] | None] = queue.SimpleQueue()
-        task = self._start(self._all(jobs, arrived))
-        task.add_done_callback(lambda _: arrived.put(None))
+        stop = asyncio.Event()
+        work = self._start(self._ask(jobs, arrived, stop))
+        work.add_done_callback(lambda _: arrived.put(None))
         try:
             while (item := arrived.get()) is not None:
                 self._count_lost(item[1])
                 yield item
-            task.result()
+            work.result()
         finally:
-            task.cancel()
+            self._running().call_soon_threadsafe(stop.set)
+            wait([work], CLOSING)
 
     def models(self) -> list[Mapping[str, Any]]:
         """What the server says of its models, empty when it says nothing of use.
@@ -118,30 +124,38 @@ class Transport:
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= GONE_AFTER:
             raise OSError(
-                f"server {self._place.host}: no usable reply to {GONE_AFTER} prompts in a row ({answer.reason}); "
+                f"server {self.place.host}: no usable reply to {GONE_AFTER} prompts in a row ({answer.reason}); "
                 "replies received so far are kept"
             )
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(work, self._running())
+
+    def _running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name=f"server {self._place.host}", daemon=True).start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+            threading.Thread(target=self._loop.run_forever, name=f"server {self.place.host}", daemon=True).start()
+        return self._loop
 
-    async def _all(self, jobs: Sequence[Job[Answer]], arrived: queue.SimpleQueue[Any]) -> None:
+    async def _ask(self, jobs: Sequence[Job[Answer]], arrived: queue.SimpleQueue[Any], stop: asyncio.Event) -> None:
         slots = asyncio.Semaphore(self._options.concurrency)
 
         async def one(place: int, job: Job[Answer], client: httpx.AsyncClient) -> None:
             async with slots:
-                arrived.put((place, await self._answer(job, client)))
+                if not stop.is_set():
+                    try:
+                        arrived.put((place, await self._answer(job, client)))
+                    except Exception:
+                        stop.set()
+                        raise
 
         async with self._client() as client:
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for place, job in enumerate(jobs):
-                        group.create_task(one(place, job, client))
-            except BaseExceptionGroup as errors:
-                raise errors.exceptions[0] from None
+            tasks = [asyncio.create_task(one(place, job, client)) for place, job in enumerate(jobs)]
+            together = asyncio.gather(*tasks)
+            together.add_done_callback(lambda _: stop.set())
+            await stop.wait()
+            await _give_up(tasks)
+            await together
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[httpx.AsyncClient]:
@@ -149,7 +163,7 @@ class Transport:
         limits = httpx.Limits(max_connections=self._options.concurrency)
         # A proxy stands between this machine and others, not between it and itself.
         async with httpx.AsyncClient(
-            headers=headers, limits=limits, timeout=self._options.timeout, trust_env=not self._place.is_local
+            headers=headers, limits=limits, timeout=self._options.timeout, trust_env=not self.place.is_local
         ) as client:
             yield client
 
@@ -204,7 +218,7 @@ class Transport:
         try:
             async with (
                 asyncio.timeout(self._options.timeout),
-                client.stream(method, f"{self._place.base_url}/{path}", json=body) as response,
+                client.stream(method, f"{self.place.base_url}/{path}", json=body) as response,
             ):
                 return response, await _bounded(response)
         except (TimeoutError, httpx.TimeoutException):
@@ -220,7 +234,7 @@ class Transport:
         if self._key:
             message = message.replace(self._key, "***")
         hint = "; wanted a key it accepts (api_key_env)" if status in (401, 403) else ""
-        place = f"server {self._place.host}: model {self._place.model}"
+        place = f"server {self.place.host}: model {self.place.model}"
         return RefusedError(f"{place}: status {status}: {message or 'no reason given'}{hint}", status, message)
 
     async def _models(self) -> list[Mapping[str, Any]]:
@@ -229,8 +243,8 @@ class Transport:
                 response, content = await self._exchange(client, "GET", "models")
             except _FailedError as error:
                 raise OSError(
-                    f"server {self._place.host}: cannot be reached ({error}); wanted an OpenAI-compatible server at "
-                    f"{self._place.base_url}"
+                    f"server {self.place.host}: cannot be reached ({error}); wanted an OpenAI-compatible server at "
+                    f"{self.place.base_url}"
                 ) from None
         if response.status_code in (401, 403):
             raise self._fault(response, content)
@@ -239,6 +253,15 @@ class Transport:
         except _FailedError:
             return []
         return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+async def _give_up(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Return when all have ended: by themselves within `GRACE`, or cancelled."""
+    if tasks:
+        await asyncio.wait(tasks, timeout=GRACE)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _bounded(response: httpx.Response) -> bytes:

@@ -112,6 +112,7 @@ def diagnostics_view(evidence: Evidence) -> View:
         lines.append(
             f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
         )
+    lines += measured.fit.notes
     facts = [
         (_DIAGNOSTICS.get(name, name.replace("_", " ")), _shown(value))
         for name, value in flattened(measured.diagnostics)

@@ -34,6 +34,12 @@ class Evidence:
     missing: tuple[str, ...]
 
     @property
+    def sitting(self) -> Mapping[str, Any]:
+        """What `run.json` says of how the answers came about."""
+        found = self.record.get("sitting")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
     def seconds(self) -> Mapping[str, float]:
         """Seconds per step of the run."""
         steps = self.record.get("steps")

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rag.pipelines import OWN
+
 FLOOR = "closed book"
 CEILING = "oracle"
 _BOUNDS: Mapping[str, str] = {"closedbook": FLOOR, "closedb": FLOOR, "oracle": CEILING}
@@ -60,6 +62,14 @@ def read_scores(path: Path) -> pd.DataFrame:
 def facets_of(scores: pd.DataFrame) -> tuple[str, ...]:
     """The facet columns of a response table, in its order."""
     return tuple(str(name) for name in scores.columns if name not in _NOT_FACETS)
+
+
+def without_black_boxes(scores: pd.DataFrame) -> pd.DataFrame:
+    """The rows of pipelines with components to compare: all but black boxes, if others took part."""
+    if "retriever" not in scores.columns:
+        return scores
+    crossed = scores[scores["retriever"] != OWN]
+    return scores if crossed.empty else crossed
 
 
 def bound_of(level: str) -> str | None:

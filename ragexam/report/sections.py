@@ -13,7 +13,7 @@ from exam_gen.statistics import Baseline, ExamStatistics
 from ragexam.report.background import model_roles
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
-from ragexam.report.scores import Interval, bound_of, facets_of, levels_of
+from ragexam.report.scores import Interval, bound_of, facets_of, levels_of, without_black_boxes
 from ragexam.report.summary import Findings
 from ragexam.report.verdict import FacetVerdict, describe, sentences
 from ragexam.report.words import (
@@ -66,6 +66,12 @@ def verdict_warnings(evidence: Evidence, found: Findings) -> list[str]:
         )
     elif found.from_accuracy:
         lines.append("The measurement model was fitted without components: the verdict rests on accuracy alone.")
+    lines += [f"{note[:1].upper()}{note[1:]}." for note in evidence.sitting.get("notes", [])]
+    if len(without_black_boxes(evidence.scores)) < len(evidence.scores):
+        lines.append(
+            "Black boxes bring their own retrieval and share no component with the grid: they stand in the table of "
+            "pipelines and in no comparison of components."
+        )
     lines += _role_warnings(evidence)
     if math.isfinite(found.value_of_passages.estimate) and not found.value_of_passages.low > 0:
         lines.append(

@@ -21,6 +21,7 @@ from ragexam.report.scores import (
     facets_of,
     levels_of,
     paired_difference,
+    without_black_boxes,
 )
 from ragexam.report.verdict import FacetVerdict, accuracy_draws, can_judge, describe, judge_all, sentences
 
@@ -39,15 +40,16 @@ class Findings:
 def find(evidence: Evidence) -> Findings:
     """Compute what the page and the summary both say; without a fit the verdict comes from accuracies alone."""
     scores, measured = evidence.scores, evidence.measured
+    crossed = without_black_boxes(scores)
     draws = () if measured is None else measured.draws
-    from_accuracy = not draws or not can_judge(scores, draws)
+    from_accuracy = not draws or not can_judge(crossed, draws)
     if from_accuracy:
-        draws = accuracy_draws(scores)
+        draws = accuracy_draws(crossed)
     return Findings(
         accuracy=pipeline_accuracy(scores),
         value_of_passages=value_of_passages(scores),
         exam=exam_statistics(evidence.questions, evidence.dropped),
-        verdicts=judge_all(scores, draws),
+        verdicts=judge_all(crossed, draws),
         from_accuracy=from_accuracy,
     )
 
@@ -60,6 +62,7 @@ def summarize(run: Path) -> dict[str, object]:
 
 def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
     """The summary of what was already gathered and found."""
+    sitting = evidence.sitting
     return {
         "n_questions": len(evidence.questions),
         "n_pipelines": len(found.accuracy),
@@ -74,6 +77,8 @@ def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
         "best": {verdict.facet: _best(verdict, found.from_accuracy) for verdict in found.verdicts},
         "verdict": sentences(found.verdicts),
         "converged": None if evidence.measured is None else evidence.measured.converged,
+        **{name: sitting.get(name, {}) for name in ("unparsed", "truncated")},
+        "notes": list(sitting.get("notes", [])),
         "seconds": dict(evidence.seconds),
     }
 

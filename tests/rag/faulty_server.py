@@ -134,6 +134,13 @@ def tokens(text: str) -> list[str]:
     return re.findall(r"\s*\S+", text)
 
 
+def listed_or_echoed(path: str, body: Body) -> Say | None:
+    """What a server with log-probabilities says where it is not asked to write: its model, or a text with its logs."""
+    if path == "models":
+        return Say({"data": [{"id": "scripted", "max_model_len": 8192}]})
+    return Say(echo(body["prompt"])) if path == "completions" else None
+
+
 def echo(text: str, model: str = "scripted") -> dict[str, Any]:
     """The JSON of an echoed prompt with log-probabilities, and one written token."""
     cut = tokens(text)

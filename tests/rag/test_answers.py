@@ -1,5 +1,6 @@
 """The answer store: exactly once, one writer, one exam, one setting, and earlier answers survive every fault."""
 
+import contextlib
 import csv
 import os
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from exam_gen.records import Exam
-from rag.answers import VERSION, Answer, AnswerStore
+from rag.answers import VERSION, Answer, AnswerStore, Outcome
 from rag.pipelines import Pipeline
 
 GRID = (Pipeline("m", "bm25", 0), Pipeline("m", "oracle", 1))
@@ -91,6 +92,35 @@ def test_responses_follow_grid_and_exam_order_and_leave_unasked_empty(exam: Exam
     assert [row[2] for row in rows] == ["", "0", "", "", "", "", "1", ""]
     assert rows[-1][3:] == ["m", "oracle", "1"]
     assert [path.name for path in tmp_path.iterdir() if "responses" in path.name] == ["responses.csv"]
+
+
+def test_a_store_of_version_1_is_read_and_written_on(exam: Exam, tmp_path: Path) -> None:
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        store.begin(exam, SETTINGS)
+        store.add(answer(GRID[0], exam.ids[0]))
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.sqlite")) as old:
+        old.executescript("ALTER TABLE answers DROP COLUMN reply; ALTER TABLE answers DROP COLUMN cut;")
+        old.execute("PRAGMA user_version = 1")
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        assert store.answers() == [answer(GRID[0], exam.ids[0])]
+        store.begin(exam, SETTINGS)
+        written = replace(answer(GRID[0], exam.ids[1]), reply="B, I think", cut=7)
+        store.add(written)
+        assert written in store.answers()
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.sqlite")) as old:
+        old.executescript("ALTER TABLE answers DROP COLUMN cut; PRAGMA user_version = 2;")
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        assert replace(written, cut=0) in store.answers()
+
+
+def test_outcomes_count_what_became_of_each_pipelines_questions(exam: Exam, tmp_path: Path) -> None:
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        assert store.outcomes() == {}
+        store.begin(exam, SETTINGS)
+        store.add(answer(GRID[0], exam.ids[0]), replace(answer(GRID[0], exam.ids[1]), chosen=-1, correct=False))
+        store.add(replace(answer(GRID[1], exam.ids[0]), correct=True, cut=12))
+        first = answer(GRID[0], exam.ids[0]).correct
+        assert store.outcomes() == {GRID[0].id: Outcome(2, int(first), 1, 0), GRID[1].id: Outcome(1, 1, 0, 1)}
 
 
 def test_newer_store_and_foreign_files_are_refused(tmp_path: Path) -> None:

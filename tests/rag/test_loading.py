@@ -55,6 +55,24 @@ def test_folder_without_tokenizer_is_refused(tiny_folder: Callable[..., Path], t
         load_model(str(bare))
 
 
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{% for m in messages %}{{ m['content'] | shuffled }}{% endfor %}", "No filter named 'shuffled'"),
+        ("{{ raise_exception('Only a system turn may come first') }}", "Only a system turn may come first"),
+        ("{% for m in messages %}", "Unexpected end of template"),
+    ],
+)
+def test_chat_template_that_cannot_be_used_is_refused_in_one_line(
+    tiny_folder: Callable[..., Path], tmp_path: Path, template: str, message: str
+) -> None:
+    shutil.copytree(tiny_folder("llama"), tmp_path / "odd")
+    (tmp_path / "odd" / "chat_template.jinja").write_text(template)
+    with pytest.raises(ValueError, match=rf"odd: its chat template fails: .*{message}.*; wanted one for") as error:
+        load_model(str(tmp_path / "odd"))
+    assert "\n" not in str(error.value)
+
+
 def test_damaged_weights_are_refused_in_one_line(tiny_folder: Callable[..., Path], tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     shutil.copytree(tiny_folder("llama"), broken)

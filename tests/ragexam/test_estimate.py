@@ -39,7 +39,8 @@ def test_the_work_of_an_examinee_grows_with_the_questions() -> None:
 
     chunks = chunk(read_corpus("python-docs", sample=10))
     machine = Machine(1e12, 1e10)
-    few, many = (sit_work(LlmSpec("tiny", "org/tiny-135m"), config(questions=n), chunks, machine) for n in (10, 20))
+    spec = LlmSpec("tiny-135m", "org/tiny-135m")
+    few, many = (sit_work(spec, config(questions=n), chunks, machine) for n in (10, 20))
     assert (few.prompts, many.prompts) == (40, 80)
     assert many.read_tokens == pytest.approx(2 * few.read_tokens, rel=0.01)
     assert many.seconds == pytest.approx(2 * few.seconds, rel=0.05)

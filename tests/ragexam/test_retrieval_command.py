@@ -15,7 +15,7 @@ from exam_gen.records import Chunk, Exam, Question
 from ragexam.config import GridSettings
 from ragexam.exam_commands import retrieval
 from ragexam.progress import Progress
-from ragexam.run import run_sitting
+from ragexam.run import HERE, run_sitting
 
 TEXTS = (
     ("river", "The river Oder rises in the Moravian hills.", "Where does the river rise?"),
@@ -37,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     questions = [Question(f"q-{name}", stem, ("sand", "yeast"), 0, name, name) for name, _, stem in TEXTS]
     write_chunks(folder / "exam" / "chunks.jsonl", chunks)
     write_exam(folder / "exam" / "exam.jsonl", Exam(tuple(questions)))
-    run_sitting(folder / "exam", GRID, folder / "run", "local", 0, Progress(quiet=True))
+    run_sitting(folder / "exam", GRID, folder / "run", HERE, 0, Progress(quiet=True))
     return folder / "run"
 
 

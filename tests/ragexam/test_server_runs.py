@@ -22,7 +22,7 @@ from ragexam.config import Config, GridSettings, of_generate
 from ragexam.estimate import Machine, foresee, write_work
 from ragexam.estimate import in_words as estimate_in_words
 from ragexam.progress import Progress
-from ragexam.run import run_exam, run_sitting
+from ragexam.run import HERE, run_exam, run_sitting
 from ragexam.usage import in_words
 from tests.rag.faulty_server import Body, Say, Server, chat, scripted, serving
 
@@ -270,7 +270,7 @@ def test_a_server_sits_an_exam(tmp_path: Path) -> None:
     with serving(scripted) as server:
         llm = {"name": "far", "model": f"openai:scripted@{server.url}", "server": {"concurrency": 2}}
         grid = GridSettings(llms=[llm], retrievers=["oracle"])
-        found = run_sitting(tmp_path / "exam.jsonl", grid, tmp_path / "out", "local", 0, Progress(quiet=True))
+        found = run_sitting(tmp_path / "exam.jsonl", grid, tmp_path / "out", HERE, 0, Progress(quiet=True))
     assert found["accuracy"] == {"far+oracle+icl0": 1.0}
 
 

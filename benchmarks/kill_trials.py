@@ -1,0 +1,215 @@
+"""Kills drivers and workers at random moments, and compares what is stored with an undisturbed sitting.
+
+`python benchmarks/kill_trials.py --engine ray --drivers 20 --workers 20` prints what came through each kill and ends
+with status 1 when an answer is lost, given twice or another one, or when a worker outlives its driver. The examinee
+takes its time and answers by the hash of what it reads. With Ray the drivers join a cluster that this script begins.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from exam_gen.model import Likelihoods, Prompt
+from exam_gen.records import Chunk, Exam, Question
+from rag.answers import Answer, AnswerStore
+from rag.engines import EngineOptions, opened
+from rag.pipelines import grid_of
+from rag.retrievers import build_retriever
+from rag.sitting import sit
+
+ROOT = Path(__file__).parent.parent
+QUESTIONS = 40
+SECONDS = 0.02
+"""What one prompt takes."""
+EARLY = 0.25
+"""The share of drivers that are killed while they begin."""
+PATIENCE = 30.0
+"""Seconds until a worker has to be gone after its driver."""
+
+
+class Slow:
+    """An examinee that answers by lot, always alike."""
+
+    name, context_tokens = "slow", 4096
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def generate(self, prompts: Sequence[Prompt], **_: object) -> list[str]:
+        return ["" for _ in prompts]
+
+    def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
+        time.sleep(self._seconds)
+        lots = [hashlib.sha256(f"{prompt}|{one}".encode()).digest()[:4] for one in continuations]
+        return Likelihoods(tuple(-int.from_bytes(one) / 2**28 for one in lots), (1,) * len(lots), 1)
+
+
+def answer(path: Path, options: EngineOptions, seconds: float = SECONDS) -> list[Answer]:
+    """One sitting, from where it stands to its end."""
+    chunks = [Chunk(f"c{n}", "d", f"Number {n} is followed by {n + 1}.", 0, 9) for n in range(QUESTIONS + 4)]
+    asked = [
+        Question(f"q{n}", f"What follows number {n}?", (str(n + 1), str(n), str(n + 2)), 0, "d", f"c{n}")
+        for n in range(QUESTIONS + 4)
+    ]
+    kinds = ("closed-book", "oracle", "bm25")
+    grid = grid_of({"llms": ["slow"], "retrievers": list(kinds), "shots": [0, 1, 2]}).pipelines
+    exam, pool = Exam(tuple(asked[:QUESTIONS])), asked[QUESTIONS:]
+    retrievers = {kind: build_retriever(kind, chunks) for kind in kinds}
+    with AnswerStore(path) as store, opened(options) as engine:
+        sit(exam, grid, chunks, store, {"slow": lambda: Slow(seconds)}, retrievers, pool, engine=engine)
+        return [replace(one, seconds=0.0) for one in store.answers()]
+
+
+def stored(path: Path) -> int:
+    """How many answers are committed."""
+    if not path.exists():
+        return 0
+    with closing(sqlite3.connect(path, timeout=10)) as db:
+        try:
+            return int(db.execute("SELECT count(*) FROM answers").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
+
+
+def start(path: Path, options: EngineOptions) -> subprocess.Popen[bytes]:
+    words = [sys.executable, __file__, "--engine", options.name, "--sit", str(path)]
+    words += ["--address", options.address] if options.address else []
+    return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True)
+
+
+def workers_of(driver: int, options: EngineOptions) -> list[psutil.Process]:
+    """The processes at work for a driver; with Ray they belong to the cluster, which is of this process."""
+    name = "ray::Replica" if options.name == "ray" else "rag.engines.worker"
+    try:
+        family = psutil.Process(None if options.name == "ray" else driver).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    return [one for one in family if name in command_of(one)]
+
+
+def command_of(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+def await_more(path: Path, before: int, process: subprocess.Popen[bytes]) -> bool:
+    """Wait for a further answer; False when the driver ended first."""
+    while stored(path) <= before:
+        if process.poll() is not None:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def kill_drivers(folder: Path, options: EngineOptions, kills: int, lottery: random.Random) -> Iterator[Path]:
+    """Kill drivers while they begin or soon after their first answer; each sitting that is whole is yielded."""
+    done, number = 0, 0
+    while done < kills:
+        path = folder / f"driver-{number}.sqlite"
+        process = start(path, options)
+        if lottery.random() < EARLY:
+            time.sleep(lottery.uniform(0, 2))
+        elif await_more(path, stored(path), process):
+            time.sleep(lottery.uniform(0, 0.4))
+        else:
+            assert process.wait() == 0, "the driver failed"
+            yield path
+            number += 1
+            continue
+        workers = workers_of(process.pid, options)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        done += 1
+        began = time.monotonic()
+        _, alive = psutil.wait_procs(workers, timeout=PATIENCE)
+        assert not alive, f"workers outlived their driver: {alive}"
+        print(f"driver {done}: {stored(path)} stored, workers gone in {time.monotonic() - began:.1f} s", flush=True)
+    yield from finished(path, options)
+
+
+def kill_workers(folder: Path, options: EngineOptions, kills: int, lottery: random.Random) -> Iterator[Path]:
+    """Kill one worker after the other, each some time after a further answer came."""
+    done, number = 0, 0
+    while done < kills:
+        path = folder / f"worker-{number}.sqlite"
+        process = start(path, options)
+        while done < kills and await_more(path, stored(path), process):
+            time.sleep(lottery.uniform(0, 0.4))
+            workers = workers_of(process.pid, options)
+            if workers:
+                victim = lottery.choice(workers)
+                victim.kill()
+                done += 1
+                print(f"worker {done}: {stored(path)} stored", flush=True)
+        assert process.wait() == 0, "the driver failed"
+        yield path
+        number += 1
+
+
+def finished(path: Path, options: EngineOptions) -> Iterator[Path]:
+    """The sitting, taken to its end."""
+    assert start(path, options).wait() == 0, "the driver failed"
+    yield path
+
+
+@contextmanager
+def cluster(name: str) -> Iterator[EngineOptions]:
+    """What drivers are told: with Ray, the address of a cluster of their own."""
+    if name == "local":
+        yield EngineOptions("local", workers=2)
+        return
+    import ray
+
+    from rag.engines.cluster import joined
+
+    with joined(None, 2, None):
+        yield EngineOptions("ray", workers=2, address=ray.get_runtime_context().gcs_address)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", default="local", choices=["local", "ray"])
+    parser.add_argument("--drivers", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sit", type=Path)
+    parser.add_argument("--address")
+    words = parser.parse_args()
+    if words.sit:
+        answer(words.sit, EngineOptions(words.engine, workers=2, address=words.address))
+        return
+    lottery = random.Random(words.seed)
+    with tempfile.TemporaryDirectory() as name, cluster(words.engine) as options:
+        folder = Path(name)
+        whole = answer(folder / "whole.sqlite", EngineOptions(), seconds=0.0)
+        paths = []
+        for kill, kills in ((kill_drivers, words.drivers), (kill_workers, words.workers)):
+            paths += list(kill(folder, options, kills, lottery)) if kills else []
+        for path in paths:
+            assert answer(path, EngineOptions()) == whole, f"{path.name}: other answers"
+    kinds = f"{words.drivers} drivers and {words.workers} workers killed"
+    print(f"{words.engine}: {kinds} in {len(paths)} sittings of {len(whole)} answers; all as undisturbed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Black boxes at work: the question goes out, a choice or a text comes back.
+
+Over HTTP, `{"question": ..., "choices": [...]}` is answered with `{"choice": index or letter}` or `{"answer": text}`.
+In Python, a function of question and choices (or of the question alone) returns the same, or the index or text itself.
+Indexes count from 0. A text names a choice as `rag.answering.reading` says; no language model judges it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+from exam_gen.model import Likelihoods, NoReply
+from exam_gen.records import Question
+from rag.answering import reading
+from rag.answering.letters import require_letters
+from rag.answering.reading import LONGEST, read_choice
+from rag.answering.specs import BlackBoxSpec
+from rag.examinees import NO_CHOICE, Lost, Said
+from rag.imported import PYTHON, imported, takes
+from rag.loading import first_line
+from rag.servers.service import connect
+from rag.servers.traffic import Traffic
+from rag.servers.transport import Job, RefusedError, UnusableError
+from rag.tasks import Task
+
+
+class Chosen(NamedTuple):
+    """The choice a reply names (`NO_CHOICE` for none), and what was written."""
+
+    place: int
+    written: str
+
+
+class Reached:
+    """A system behind an address, asked many questions at once; what fails is repeated as the options say."""
+
+    def __init__(self, spec: BlackBoxSpec) -> None:
+        self._spec = spec
+        self._transport, self._path = connect(spec.name, spec.system, spec.server)
+        self.settings: Mapping[str, object] = _settings(shown=spec.choices)
+
+    @property
+    def traffic(self) -> Traffic:
+        """Counts of what was sent and failed."""
+        return self._transport.traffic
+
+    def check(self, tasks: Sequence[Task]) -> None:
+        """Refuse a question with more choices than letters."""
+        require_letters(tasks)
+
+    def answer(self, tasks: Sequence[Task]) -> Iterator[Said | Lost]:
+        """What the system makes of each question; ValueError when it refuses for good, OSError when it is gone."""
+        before = time.perf_counter()
+        try:
+            for place, found in self._transport.stream([self._job(task.question) for task in tasks]):
+                now = time.perf_counter()
+                if isinstance(found, NoReply):
+                    yield Lost(place, found.reason)
+                else:
+                    yield _said(place, found, now - before)
+                before = time.perf_counter()
+        except RefusedError as error:
+            raise ValueError(
+                f"black box {self._spec.name}: status {error.status}: {error.said or 'no reason given'}"
+            ) from None
+
+    def _job(self, question: Question) -> Job[Chosen]:
+        body = {"question": question.stem, **({"choices": list(question.choices)} if self._spec.choices else {})}
+
+        def read(reply: Mapping[str, Any]) -> Chosen:
+            try:
+                return chosen(reply, question.choices, letters=self._spec.choices)
+            except ValueError as error:
+                raise UnusableError(str(error)) from None
+
+        return Job(self._path, lambda: body, read)
+
+
+class Called:
+    """A function as a system, called for one question after the other."""
+
+    def __init__(self, spec: BlackBoxSpec) -> None:
+        self._name = spec.name
+        self._function, takes_choices = load_system(spec.system)
+        self._shown = spec.choices and takes_choices
+        self.settings: Mapping[str, object] = _settings(shown=self._shown)
+
+    def check(self, tasks: Sequence[Task]) -> None:
+        """Refuse a question with more choices than letters."""
+        require_letters(tasks)
+
+    def answer(self, tasks: Sequence[Task]) -> Iterator[Said | Lost]:
+        """What the function returns for each question; ValueError naming system and question when it fails."""
+        for place, task in enumerate(tasks):
+            question, began = task.question, time.perf_counter()
+            try:
+                found = self._function(question.stem, *([question.choices] if self._shown else []))
+            except Exception as error:  # whatever another's code raises, the user reads one line
+                raise self._failed(question, f"{type(error).__name__}: {first_line(error)}") from error
+            try:
+                made = chosen(found, question.choices, letters=self._shown)
+            except ValueError as error:
+                raise self._failed(question, str(error)) from None
+            yield _said(place, made, time.perf_counter() - began)
+
+    def _failed(self, question: Question, reason: str) -> ValueError:
+        return ValueError(f"black box {self._name}: question {question.id!r}: {reason}")
+
+
+def chosen(reply: object, choices: Sequence[str], *, letters: bool = True) -> Chosen:
+    """The choice that a reply names: `{"choice": ...}`, `{"answer": ...}`, or either of them by itself.
+
+    A number is an index from 0, and one outside the choices names none, as null does. Raises ValueError for a reply
+    that is nothing of all this.
+    """
+    if isinstance(reply, Mapping):
+        named, text = reply.get("choice"), reply.get("answer")
+        if "choice" not in reply and not isinstance(text, str):
+            raise ValueError("a reply with neither 'choice' nor 'answer'")
+        if "choice" in reply and (named is not None or not isinstance(text, str)):
+            index, written = chosen(named, choices)
+            return Chosen(index, text[:LONGEST] if isinstance(text, str) else written)
+        reply = text
+    if reply is None:
+        return Chosen(NO_CHOICE, "")
+    if isinstance(reply, Integral) and not isinstance(reply, bool):
+        index = int(reply)
+        return Chosen(index if 0 <= index < len(choices) else NO_CHOICE, str(index))
+    if isinstance(reply, str):
+        return Chosen(read_choice(reply, choices, letters=letters), reply[:LONGEST])
+    raise ValueError(f"a reply of {type(reply).__name__}; wanted an index, a letter or a text")
+
+
+def load_system(place: str) -> tuple[Callable[..., Any], bool]:
+    """The function behind `python:package.module:name`, and whether it takes the choices beside the question.
+
+    A function without arguments, or a class, is called to make it. Raises ValueError in one line.
+    """
+    try:
+        thing = imported(place)
+        if isinstance(thing, type) or (callable(thing) and not takes(thing)):
+            thing = thing()
+    except Exception as error:  # as above
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise ValueError(f"black box {place}: {reason}; wanted a function of question and choices") from error
+    if not callable(thing):
+        raise ValueError(f"black box {place}: {type(thing).__name__}; wanted a function of question and choices")
+    return thing, takes(thing) >= 2
+
+
+def check(spec: BlackBoxSpec) -> None:
+    """Raise in one line for a function that cannot be imported and for an address where nothing answers."""
+    if spec.system.startswith(PYTHON):
+        load_system(spec.system)
+        return
+    import httpx
+
+    transport, _ = connect(spec.name, spec.system, spec.server)
+    try:
+        httpx.head(spec.system, timeout=10, trust_env=not transport.place.is_local)
+    except httpx.TimeoutException:
+        return  # somebody is there; how long an answer may take, the options say
+    except httpx.TransportError as error:
+        raise OSError(f"black box {spec.name}: cannot be reached ({error}); wanted a service at its address") from None
+
+
+def _settings(*, shown: bool) -> dict[str, object]:
+    return {"answers": "endpoint", "choices": shown, "reading": reading.VERSION}
+
+
+def _said(place: int, found: Chosen, seconds: float) -> Said:
+    return Said(place, found.place, Likelihoods((), (), 0), (), seconds, found.written)

@@ -1,0 +1,40 @@
+"""What is another's: things named `python:package.module:name`, and the addresses of services."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+PYTHON = "python:"
+HTTP = ("http://", "https://")
+
+
+def imported(place: str) -> Any:
+    """What `python:package.module:name` names; ImportError or AttributeError, or what the module raises."""
+    module, _, name = place.removeprefix(PYTHON).partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def is_whole(place: str) -> bool:
+    """Whether `python:package.module:name` has both its module and its name."""
+    module, _, name = place.removeprefix(PYTHON).partition(":")
+    return bool(module and name)
+
+
+def short_place(place: str) -> str:
+    """What a thing or service is called when nothing else is said: what is imported, or who answers."""
+    return place.rpartition(":")[2] if place.startswith(PYTHON) else urlsplit(place).netloc
+
+
+def takes(thing: Callable[..., Any]) -> int:
+    """How many arguments it takes by position, at least those it needs; two where Python cannot tell."""
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return 2
+    return sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)

@@ -1,0 +1,303 @@
+"""Whole systems of somebody else's: what they are sent, what they may reply, and every way they can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_gen.records import Chunk, Exam, Question
+from rag.answering.black_box import check, chosen
+from rag.answering.specs import BlackBoxSpec, black_box_of
+from rag.answers import Answer, AnswerStore
+from rag.examinees import NO_CHOICE
+from rag.pipelines import OWN, Pipeline, grid_of
+from rag.retrievers import ClosedBook
+from rag.sitting import sit
+from tests.rag.faulty_server import Body, Say, Server, serving
+
+QUICK = {"timeout": 0.5, "retries": 1, "backoff": 0.01}
+CHOICES = ("the Moravian hills", "at noon", "yeast")
+
+
+@pytest.fixture
+def sat(chunks: list[Chunk], tmp_path: Path) -> Callable[..., list[Answer]]:
+    """The answers of a black box to an exam."""
+
+    def go(spec: BlackBoxSpec, exam: Exam, name: str = "a.sqlite") -> list[Answer]:
+        with AnswerStore(tmp_path / name) as store:
+            sit(exam, [Pipeline(spec.name, OWN)], chunks, store, {spec.name: spec.build}, {OWN: ClosedBook(OWN)})
+            return store.answers()
+
+    return go
+
+
+def at(server: Server, **options: Any) -> BlackBoxSpec:
+    choices = options.pop("choices", True)
+    entry = {"name": "box", "system": f"{server.url}/ask", "choices": choices, "server": {**QUICK, **options}}
+    return black_box_of(entry, "black_boxes[0]")
+
+
+def right(exam: Exam) -> Callable[[Server, str, Body], Say]:
+    """A system that knows every answer, and says it by index."""
+    keys = {question.stem: question.key for question in exam.questions}
+    return lambda server, path, body: Say({"choice": keys[body["question"]]})
+
+
+def test_question_and_choices_go_out_and_nothing_else(sat: Any, exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with serving(right(exam)) as server:
+        answers = sat(at(server), exam)
+        assert {path for path, _ in server.asked} == {"ask"}
+        assert sorted(map(str, (body for _, body in server.asked))) == sorted(
+            str({"question": one.stem, "choices": list(one.choices)}) for one in exam.questions
+        )
+        assert all("Authorization" not in headers for headers in server.headers)
+        sat(at(server, choices=False), exam, "alone.sqlite")
+        assert all(list(body) == ["question"] for _, body in server.asked[len(exam) :])
+    assert all(one.correct and one.passages == () and one.log_likelihoods == () for one in answers)
+    assert [one.reply for one in answers] == [str(one.chosen) for one in answers]
+
+
+def test_the_key_that_is_named_is_sent(sat: Any, exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOX_KEY", "box-secret")
+    with serving(right(exam)) as server:
+        sat(at(server, api_key_env="BOX_KEY"), exam)
+        assert {headers["Authorization"] for headers in server.headers} == {"Bearer box-secret"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "place", "written"),
+    [
+        ({"choice": 1}, 1, "1"),
+        ({"choice": "B"}, 1, "B"),
+        ({"choice": "b)"}, 1, "b)"),
+        ({"choice": "at noon"}, 1, "at noon"),
+        ({"answer": "It arrives at noon."}, 1, "It arrives at noon."),
+        ({"answer": "B"}, 1, "B"),
+        ({"choice": 1, "answer": "Because of the timetable."}, 1, "Because of the timetable."),
+        ({"choice": None, "answer": "at noon"}, 1, "at noon"),
+        ({"choice": None}, NO_CHOICE, ""),
+        ({"choice": 3}, NO_CHOICE, "3"),
+        ({"choice": -1}, NO_CHOICE, "-1"),
+        ({"choice": "D"}, NO_CHOICE, "D"),
+        ({"answer": "I do not know"}, NO_CHOICE, "I do not know"),
+        ({"answer": "yeast, or at noon"}, NO_CHOICE, "yeast, or at noon"),
+        ({"answer": ""}, NO_CHOICE, ""),
+        (1, 1, "1"),
+        ("B", 1, "B"),
+        (None, NO_CHOICE, ""),
+    ],
+)
+def test_a_reply_is_an_index_a_letter_or_a_text(reply: object, place: int, written: str) -> None:
+    assert chosen(reply, CHOICES) == (place, written)
+
+
+@pytest.mark.parametrize(
+    "reply", [{}, {"answer": 3}, {"answer": None}, {"choice": True}, {"choice": 1.0}, [1], {"a": 1}]
+)
+def test_a_reply_that_is_nothing_of_this_is_unusable(reply: object) -> None:
+    with pytest.raises(ValueError, match="a reply"):
+        chosen(reply, CHOICES)
+
+
+def test_letters_mean_nothing_to_a_system_that_was_shown_none() -> None:
+    assert chosen({"answer": "B"}, CHOICES, letters=False).place == NO_CHOICE
+    assert chosen({"answer": "at noon"}, CHOICES, letters=False).place == 1
+
+
+FAULTS = {
+    "no answer within 0.5 s": Say({}, silence=1.5),
+    "status 500": Say(b"oops", 500),
+    "broken JSON": Say(b'{"choice": '),
+    "a reply with neither 'choice' nor 'answer'": Say({"passages": []}),
+    "a reply of bool": Say({"choice": True}),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_costs_one_question_and_the_same_command_goes_on(sat: Any, exam: Exam, kind: str) -> None:
+    bad = exam.questions[1].stem
+
+    def script(server: Server, path: str, body: Body) -> Say:
+        return FAULTS[kind] if body["question"] == bad else right(exam)(server, path, body)
+
+    with serving(script) as server:
+        message = rf"1 prompts got no answer \(1 {kind}.*, 2 attempts\); what was answered is kept"
+        with pytest.raises(OSError, match=message):
+            sat(at(server), exam)
+        assert sum(body["question"] == bad for _, body in server.asked) == 2
+        server.script, before = right(exam), len(server.asked)
+        assert len(sat(at(server), exam)) == len(exam)
+        assert [body["question"] for _, body in server.asked[before:]] == [bad]
+
+
+def test_what_fails_once_is_asked_again(sat: Any, exam: Exam) -> None:
+    def script(server: Server, path: str, body: Body) -> Say:
+        return Say({}, 503) if len(server.asked) == 1 else right(exam)(server, path, body)
+
+    with serving(script) as server:
+        assert len(sat(at(server, concurrency=1), exam)) == len(exam)
+        assert len(server.asked) == len(exam) + 1
+
+
+def test_a_refusal_is_one_line(sat: Any, exam: Exam) -> None:
+    with (
+        serving(lambda *_: Say({"error": "no such\nroute"}, 404)) as server,
+        pytest.raises(ValueError, match=r"^black box box: status 404: no such route$"),
+    ):
+        sat(at(server), exam)
+
+
+def test_several_questions_are_under_way_at_once(sat: Any, questions: list[Question]) -> None:
+    exam = Exam(tuple(replace(one, id=f"{one.id}-{n}") for n in range(4) for one in questions))
+    for wanted in (1, 3):
+        with serving(right(exam), pause=0.05) as server:
+            sat(at(server, concurrency=wanted, timeout=5), exam, f"{wanted}.sqlite")
+            assert server.most_under_way == wanted
+
+
+def test_a_system_that_is_gone_stops_the_sitting_and_what_came_is_kept(sat: Any, questions: list[Question]) -> None:
+    exam = Exam(tuple(replace(one, id=f"{one.id}-{n}") for n in range(8) for one in questions))
+
+    def dying(server: Server, path: str, body: Body) -> Say:
+        return right(exam)(server, path, body) if len(server.asked) <= 10 else Say(b"", 502)
+
+    with serving(dying) as server:
+        spec = at(server, concurrency=2, retries=0)
+        with pytest.raises(OSError, match="no usable reply to 20 prompts in a row"):
+            sat(spec, exam)
+        server.script, before = right(exam), len(server.asked)
+        assert len(sat(spec, exam)) == len(exam)
+        assert len(server.asked) - before == len(exam) - 10
+
+
+def knows(question: str, choices: Sequence[str]) -> object:
+    return choices.index("at noon") if "at noon" in choices else None
+
+
+def reads(question: str) -> str:
+    return "I would say: at noon."
+
+
+class Wise:
+    def __call__(self, question: str, choices: Sequence[str]) -> dict[str, object]:
+        return {"choice": knows(question, choices)}
+
+
+def made() -> Wise:
+    return Wise()
+
+
+def broken(question: str, choices: Sequence[str]) -> object:
+    raise RuntimeError("no index\nloaded")
+
+
+def odd(question: str, choices: Sequence[str]) -> object:
+    return 1.5
+
+
+def never() -> object:
+    raise OSError("no weights")
+
+
+NUMBER = 3
+
+
+def called(name: str, **more: Any) -> BlackBoxSpec:
+    return black_box_of({"system": f"python:{__name__}:{name}", **more}, "black_boxes[0]")
+
+
+@pytest.mark.parametrize("name", ["knows", "reads", "Wise", "made"])
+def test_a_function_is_asked_with_what_it_takes(sat: Any, exam: Exam, name: str) -> None:
+    answers = sat(called(name), exam)
+    noon = {one.id: one.choices.index("at noon") if "at noon" in one.choices else NO_CHOICE for one in exam.questions}
+    assert {one.question: one.chosen for one in answers} == noon
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("broken", "^black box broken: question 'q-oder': RuntimeError: no index$"),
+        ("odd", "^black box odd: question 'q-oder': a reply of float; wanted an index, a letter or a text$"),
+        ("never", "^black box python:.*:never: OSError: no weights; wanted a function of question and choices$"),
+        ("absent", "^black box python:.*:absent: AttributeError: module .* has no attribute 'absent'; wanted a"),
+        ("NUMBER", "^black box python:.*:NUMBER: int; wanted a function of question and choices$"),
+    ],
+)
+def test_a_function_that_fails_is_one_line(sat: Any, exam: Exam, name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sat(called(name), exam)
+
+
+def test_settings_say_what_was_shown_and_how_it_was_read(exam: Exam, chunks: list[Chunk], tmp_path: Path) -> None:
+    for name, shown in (("knows", True), ("reads", False)):
+        spec = called(name)
+        with AnswerStore(tmp_path / f"{name}.sqlite") as store:
+            sit(exam, [Pipeline(name, OWN)], chunks, store, {name: spec.build}, {OWN: ClosedBook(OWN)})
+            found = store.settings(f"{name}+own+icl0")["model"]
+            assert found == {"answers": "endpoint", "choices": shown, "reading": "choice-1"}
+
+
+def test_an_address_where_nothing_answers_is_found_out_before_anything_is_asked(exam: Exam) -> None:
+    with serving(right(exam)) as server:
+        spec = at(server)
+        server.script = lambda *_: Say(b"", 405)
+        check(spec)
+    with pytest.raises(OSError, match=r"black box box: cannot be reached \(.*\); wanted a service at its address"):
+        check(spec)
+    check(called("knows"))
+    with pytest.raises(ValueError, match="has no attribute 'absent'"):
+        check(called("absent"))
+
+
+def test_black_boxes_stand_beside_the_grid() -> None:
+    grid = {"llms": ["org/a", {"model": "org/b", "answers": "letters"}], "retrievers": ["bm25"], "shots": [0, 1]}
+    boxes = ["http://localhost:9000/ask", {"name": "mine", "system": "python:package.module:ask", "choices": False}]
+    found = grid_of({**grid, "black_boxes": boxes})
+    assert [one.id for one in found.pipelines] == [
+        *("a+bm25+icl0", "a+bm25+icl1", "b+bm25+icl0", "b+bm25+icl1"),
+        *("localhost:9000+own+icl0", "mine+own+icl0"),
+    ]
+    assert found.modes == {"a": "likelihood", "b": "letters", "localhost:9000": "endpoint", "mine": "endpoint"}
+    assert found.measured == found.pipelines[:4]
+    alone = grid_of({"black_boxes": boxes})
+    assert alone.measured == alone.pipelines == found.pipelines[4:]
+    crossed = grid_of({**grid, "passages": [1, 3], "black_boxes": boxes}).pipelines
+    assert [one.id for one in crossed][-2:] == ["localhost:9000+own+icl0+k1", "mine+own+icl0+k1"]
+    assert {**found.llms[1].identity} == {**found.llms[1].identity, "answers": "letters"}
+    assert "answers" not in found.llms[0].identity
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("ftp://host/ask", r"black_boxes\[0\]: 'ftp://host/ask'; wanted an http address or python:package.module:name"),
+        ("python:module", r"python:module; wanted python:package\.module:name"),
+        ({"name": "x"}, r"black_boxes\[0\]: no 'system'; wanted name, system, choices, server"),
+        ({"system": "http://h/a", "model": "m"}, "unknown key 'model'"),
+        ({"system": "http://h/a", "choices": "no"}, "choices: 'no'; wanted true or false"),
+        ({"system": "http://h/a", "server": {"timeout": 0}}, r"server: timeout is 0.*; wanted a number above 0"),
+        ({"system": "python:a:b", "server": {"timeout": 1}}, "python:a:b is on no server"),
+        ("http://user:secret@host/ask", r"the address holds more than http://host:port/path; wanted the key in the"),
+        ({"name": "bm25+x", "system": "http://h/a"}, "wanted text without blanks"),
+        ({"name": "a", "system": "http://h/a"}, "llms: name 'a' stands twice"),
+    ],
+)
+def test_mistakes_in_a_grid_are_placed_and_no_password_is_repeated(entry: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        grid_of({"llms": ["org/a"], "retrievers": ["bm25"], "black_boxes": [entry]})
+    assert "secret" not in str(error.value)
+
+
+def test_the_retriever_of_black_boxes_is_nobody_elses_name() -> None:
+    retriever = {"name": OWN, "kind": "bm25"}
+    with pytest.raises(ValueError, match="retrievers: name 'own' stands twice"):
+        grid_of({"llms": ["a"], "retrievers": [retriever], "black_boxes": ["http://h/a"]})
+    with pytest.raises(ValueError, match=r"llms: None; wanted a list"):
+        grid_of({"retrievers": ["bm25"], "black_boxes": ["http://h/a"]})
+    with pytest.raises(ValueError, match="answers: 'words'; wanted likelihood or letters"):
+        grid_of({"llms": [{"model": "a", "answers": "words"}], "retrievers": ["bm25"]})
