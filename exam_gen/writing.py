@@ -74,7 +74,8 @@ class WritingSettings:
 class Written:
     """The surviving questions, everything lost on the way, what it cost, and why writing stopped.
 
-    `verifying` is the cost of a verifier that is not the writer.
+    `stopped` is empty where the wanted number was reached, else what was used up. `verifying` is the cost of a verifier
+    that is not the writer.
     """
 
     questions: list[Question]
@@ -142,7 +143,7 @@ def write_questions(
         kept, dropped = write_free(
             order, cached, settings.questions, settings.batch, seed, report, settings.mode, filters
         )
-        return Written(kept, dropped, cached.usage, _stopped(len(kept), settings.questions, len(order), "chunks"))
+        return Written(kept, dropped, cached.usage, _stopped(len(kept), settings, len(order), "chunks"))
     found = material or find_material(chunks, settings, seed=seed, embed=embed)
     second = CachedModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
@@ -153,7 +154,7 @@ def write_questions(
         report(min(len(writer.passed), settings.questions), settings.questions)
         if len(writer.passed) >= settings.questions:
             break
-    stopped = _stopped(len(writer.passed), settings.questions, len(found.facts), "facts")
+    stopped = _stopped(len(writer.passed), settings, len(found.facts), "facts")
     verifying = Usage() if second is cached else second.usage
     return Written(writer.finished(), writer.dropped, cached.usage, stopped, verifying)
 
@@ -167,8 +168,8 @@ def _silent(_done: int, _wanted: int) -> None:
     """Report to nobody."""
 
 
-def _stopped(done: int, wanted: int, total: int, what: str) -> str:
-    return f"{wanted} questions written" if done >= wanted else f"all {total} {what} used, {done} of {wanted} questions"
+def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:
+    return "" if done >= settings.questions else f"all {total} {what} of the corpus were used"
 
 
 def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:

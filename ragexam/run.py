@@ -268,6 +268,8 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     # What was paid is told even when nothing has come of it.
     works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
     steps.record.content["usage"] = spent = used(works)
+    if written.stopped:
+        spent["notes"].append(_short(len(written.questions), settings.questions, config.pool, written.stopped))
     for note in spent["notes"]:
         steps.progress.say(f"note: {note}")
     if 0 < len(written.questions) <= config.pool:
@@ -283,6 +285,11 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)
     write_exam(folder.exam, exam)
+
+
+def _short(found: int, wanted: int, pool: int, why: str) -> str:
+    also = f" and {pool} for the pool" if pool else ""
+    return f"the exam is shorter than wanted: {found} questions passed, {wanted - pool}{also} were asked for; {why}"
 
 
 def _labelled(questions: Sequence[Question]) -> list[Question]:

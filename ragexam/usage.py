@@ -17,7 +17,7 @@ def need_likelihoods(model: LanguageModel) -> None:
 
 
 def used(works: Sequence[tuple[str, LanguageModel, Usage]]) -> dict[str, Any]:
-    """For each work its model, calls, tokens, seconds and cost; all `cost` together; `notes` about servers.
+    """For each work its model, calls, tokens, seconds and cost; all `cost` together; `notes` to be told.
 
     Tokens, seconds and cost are those of the whole exam, whichever run paid for them; `server` counts the requests of
     this one.
@@ -36,7 +36,7 @@ def used(works: Sequence[tuple[str, LanguageModel, Usage]]) -> dict[str, Any]:
 
 
 def in_words(content: Mapping[str, Any]) -> list[str]:
-    """One line for each work: what went in and out, how long it took, what it cost, which requests failed."""
+    """One line for each work: what went in and out, how long it took, what it cost, which requests failed; notes."""
     lines = []
     for name in ("writing", "verifying"):
         if name not in content:
@@ -48,4 +48,4 @@ def in_words(content: Mapping[str, Any]) -> list[str]:
         if failed := one.get("server", {}).get("failed"):
             line += "; failed requests: " + ", ".join(f"{count} {kind}" for kind, count in failed.items())
         lines.append(line)
-    return lines
+    return [*lines, *(f"note: {note}" for note in content.get("notes", []))]

@@ -34,18 +34,24 @@ class Evidence:
     missing: tuple[str, ...]
 
     @property
+    def notes(self) -> list[str]:
+        """What a reader must be told of how the exam was written and sat."""
+        return [*self._part("usage").get("notes", []), *self.sitting.get("notes", [])]
+
+    @property
     def sitting(self) -> Mapping[str, Any]:
         """What `run.json` says of how the answers came about."""
-        found = self.record.get("sitting")
-        return found if isinstance(found, Mapping) else {}
+        return self._part("sitting")
 
     @property
     def seconds(self) -> Mapping[str, float]:
         """Seconds per step of the run."""
-        steps = self.record.get("steps")
-        if not isinstance(steps, Mapping):
-            return {}
+        steps = self._part("steps")
         return {str(name): float(step.get("seconds", 0.0)) for name, step in steps.items() if isinstance(step, Mapping)}
+
+    def _part(self, name: str) -> Mapping[str, Any]:
+        found = self.record.get(name)
+        return found if isinstance(found, Mapping) else {}
 
 
 def gather(run: Path) -> Evidence:

@@ -66,7 +66,7 @@ def verdict_warnings(evidence: Evidence, found: Findings) -> list[str]:
         )
     elif found.from_accuracy:
         lines.append("The measurement model was fitted without components: the verdict rests on accuracy alone.")
-    lines += [f"{note[:1].upper()}{note[1:]}." for note in evidence.sitting.get("notes", [])]
+    lines += [f"{note[:1].upper()}{note[1:]}." for note in evidence.notes]
     if len(without_black_boxes(evidence.scores)) < len(evidence.scores):
         lines.append(
             "Black boxes bring their own retrieval and share no component with the grid: they stand in the table of "

@@ -78,7 +78,7 @@ def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
         "verdict": sentences(found.verdicts),
         "converged": None if evidence.measured is None else evidence.measured.converged,
         **{name: sitting.get(name, {}) for name in ("unparsed", "truncated")},
-        "notes": list(sitting.get("notes", [])),
+        "notes": evidence.notes,
         "seconds": dict(evidence.seconds),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -80,6 +81,17 @@ def test_an_exam_is_written_and_verified_by_a_servers_likelihoods(tmp_path: Path
     assert used["cost"] > 0
     assert json.loads((tmp_path / "run" / "run.json").read_text())["usage"] == result["usage"]
     assert f"cost {used['cost']:.4f}" in in_words(result["usage"])[0]
+
+
+def test_an_exam_that_falls_short_says_why(tmp_path: Path) -> None:
+    with serving(scripted) as server:
+        result, told = written(server, tmp_path / "run", "corpus.sample=6", questions=400)
+    count = result["n_questions"] + result["pool"]
+    (note,) = result["usage"]["notes"]
+    pattern = rf"the exam is shorter than wanted: {count} questions passed, 400 and 2 for the pool were asked for; all "
+    assert re.fullmatch(pattern + r"\d+ facts of the corpus were used", note)
+    assert f"note: {note}\n" in told
+    assert in_words(result["usage"])[-1] == f"note: {note}"
 
 
 @pytest.mark.parametrize(("mode", "version"), [("paper", PAPER_VERSION), ("json", JSON_VERSION)])
