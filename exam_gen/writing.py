@@ -138,6 +138,7 @@ def write_questions(
     """
     cached = CachedModel(model, replies)
     report = progress or _silent
+    report(0, settings.questions)
     if settings.mode != "answer-first":
         order = random.Random(seed).sample(list(chunks), len(chunks))
         kept, dropped = write_free(

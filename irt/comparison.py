@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import binomtest, permutation_test
 
 from irt.design import SEPARATOR
 from irt.kernels import probability
@@ -15,14 +15,20 @@ from irt.responses import Floats, ResponseMatrix
 from irt.result import Estimate, Fit, require_fit
 
 DRAWS = 1000
+PERMUTATIONS = 9999
+"""Exchanges of signs that are tried at random where there are more than so many."""
 
 
-class SignTest(NamedTuple):
-    """Items on which one did better than the other, and the exact two-sided p-value of that split.
+class PairedTest(NamedTuple):
+    """Units (`"questions"` or `"pairs"`) in which one did better than the other, and a two-sided p-value.
 
-    For two students with one answer per item it is McNemar's (1947) exact test. It is 1 when nothing differs.
+    Two students are compared over questions, by the exact sign test: with one answer to each it is McNemar's (1947). It
+    speaks of these two. Levels of a facet are compared over the pairs of students that differ in it alone, by
+    exchanging the two at random within pairs (exactly where there are few): questions are no independent witnesses of a
+    level, for the same students answer them all. It is 1 when nothing differs.
     """
 
+    unit: str
     a_better: int
     b_better: int
     same: int
@@ -33,8 +39,9 @@ class SignTest(NamedTuple):
 class Comparison:
     """`a` minus `b`: ability, expected share right on the exam's items, and the model-free check beside them.
 
-    `ability.probability` is P(a is better). `observed` is the difference of the shares right on the items both were
-    asked, for a facet over the pairs of students that differ in it alone; `pairs` is their number.
+    `ability.probability` is P(a is better). `observed_a` and `observed_b` are the shares right on the items both were
+    asked, for a facet over the pairs of students that differ in it alone; `pairs` is their number, `observed` the
+    difference.
     """
 
     a: str
@@ -44,10 +51,16 @@ class Comparison:
     accuracy: Estimate
     accuracy_a: Estimate
     accuracy_b: Estimate
-    observed: float
-    test: SignTest
+    observed_a: float
+    observed_b: float
+    test: PairedTest
     pairs: int
     interval: float
+
+    @property
+    def observed(self) -> float:
+        """Difference of the observed shares right."""
+        return self.observed_a - self.observed_b
 
 
 def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
@@ -78,8 +91,8 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
     centre = [float(np.mean(probability(point[column], *fit.parameters))) for column in columns]
     accuracy = fit.summary(shares[0] - shares[1], centre[0] - centre[1])
     each = [fit.summary(share, value) for share, value in zip(shares, centre, strict=True)]
-    observed, test = paired_test(fit.data, rows, a, b)
-    return Comparison(a, b, facet, ability, accuracy, each[0], each[1], observed, test, len(rows), fit.interval)
+    share_a, share_b, test = paired_test(fit.data, rows, a, b, of_levels=facet is not None)
+    return Comparison(a, b, facet, ability, accuracy, each[0], each[1], share_a, share_b, test, len(rows), fit.interval)
 
 
 def matched_pairs(data: ResponseMatrix, facets: Sequence[str], a: str, b: str) -> list[tuple[int, int]]:
@@ -104,27 +117,44 @@ def matched_pairs(data: ResponseMatrix, facets: Sequence[str], a: str, b: str) -
     return pairs
 
 
-def paired_test(data: ResponseMatrix, rows: list[tuple[int, int]], a: str, b: str) -> tuple[float, SignTest]:
-    """Observed difference of shares right over items, and the exact sign test on each item's sum over pairs.
-
-    Items are the unit, because several pairs answering one item are not independent.
-    """
-    share = np.nan_to_num(data.proportions)
+def paired_test(
+    data: ResponseMatrix, rows: Sequence[tuple[int, int]], a: str, b: str, *, of_levels: bool
+) -> tuple[float, float, PairedTest]:
+    """Shares right of either side on the items both of a pair were asked, and their test: over items, or over pairs."""
     first, second = (np.array([row[side] for row in rows]) for side in (0, 1))
     both = data.asked[first] & data.asked[second]
-    asked = both.any(axis=0)
-    if not asked.any():
+    if not both.any():
         raise ValueError(f"no item was asked of both '{a}' and '{b}'; they cannot be paired")
-    gaps = np.where(both, share[first] - share[second], 0.0).sum(axis=0)[asked]
-    gaps = np.where(np.abs(gaps) < 1e-9, 0.0, gaps)
-    return float(gaps.sum() / both.sum()), sign_test(gaps)
+    share = np.nan_to_num(data.proportions)
+    gaps = np.where(both, share[first] - share[second], 0.0)
+    units = gaps[both.any(axis=1)].sum(axis=1) if of_levels else gaps.sum(axis=0)[both.any(axis=0)]
+    units = np.where(np.abs(units) < 1e-9, 0.0, units)
+    test = exchange_test(units) if of_levels else sign_test(units)
+    return float(share[first][both].mean()), float(share[second][both].mean()), test
 
 
-def sign_test(gaps: Floats) -> SignTest:
-    """Exact two-sided sign test of differences `[N]`; zeros are left out."""
+def sign_test(gaps: Floats) -> PairedTest:
+    """Exact two-sided sign test of differences over questions `[N]`; zeros are left out."""
     up, down = int(np.sum(gaps > 0)), int(np.sum(gaps < 0))
     p_value = float(binomtest(up, up + down, 0.5).pvalue) if up + down else 1.0
-    return SignTest(up, down, int(np.sum(gaps == 0)), p_value)
+    return PairedTest("questions", up, down, int(np.sum(gaps == 0)), p_value)
+
+
+def exchange_test(gaps: Floats) -> PairedTest:
+    """Two-sided test of differences over pairs `[N]`, by all changes of their signs or `PERMUTATIONS` of them."""
+    differing = gaps[gaps != 0]
+    p_value = 1.0
+    if len(differing) > 1:  # one pair exchanged is as far from 0 as it was
+        found = permutation_test(
+            (differing,),
+            np.sum,
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=PERMUTATIONS,
+            random_state=np.random.default_rng(0),
+        )
+        p_value = float(min(found.pvalue, 1.0))
+    return PairedTest("pairs", int(np.sum(gaps > 0)), int(np.sum(gaps < 0)), int(np.sum(gaps == 0)), p_value)
 
 
 def _expected_share(thin: dict[str, Floats], theta: Floats) -> Floats:

@@ -113,16 +113,19 @@ def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:
     found = compare(fit, a, b, facet)
     parts = {name: getattr(found, name)._asdict() for name in ("ability", "accuracy", "accuracy_a", "accuracy_b")}
     record = {"a": a, "b": b, "facet": found.facet, **parts, "observed": found.observed, "pairs": found.pairs}
+    record |= {"observed_a": found.observed_a, "observed_b": found.observed_b}
     record |= {"test": found.test._asdict(), "interval": found.interval}
     test = found.test
-    rest = "" if found.facet is None else ", all else at its average,"
-    asked = test.a_better + test.b_better + test.same
+    rest, units, kind = ", all else at its average,", "pairs that differ in nothing else", "permutation test over pairs"
+    if found.facet is None:
+        rest, units, kind = "", "questions", "exact paired test"
+    count = test.a_better + test.b_better + test.same
     lines = [
         f"{a} minus {b}: ability {interval(found.ability)}, P({a} is better) = {found.ability.probability:.3f}",
         f"expected share right{rest} {found.accuracy_a.estimate:.1%} and {found.accuracy_b.estimate:.1%}: "
         f"{interval(found.accuracy, 100, ' points')}",
-        f"without a model: {a} is better on {test.a_better} of {asked} questions, {b} on {test.b_better}; exact paired "
-        f"test p = {test.p_value:.3g}",
+        f"without a model: {found.observed_a:.1%} and {found.observed_b:.1%} right; {a} is better in {test.a_better} "
+        f"of {count} {units}, {b} in {test.b_better}; {kind} p = {test.p_value:.3g}",
     ]
     return Said(finite(record), "\n".join(lines), doubts(fit))
 

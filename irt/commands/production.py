@@ -140,6 +140,11 @@ def _fit_lines(result: Fit, out: Path | None) -> str:
         top = result.probability_best(term.name).iloc[0]
         combined = "combination " if len(term.facets) > 1 else ""
         lines.append(f"best {combined}{term.name}: {top['level']} (probability {top['probability']:.2f})")
+    if residual := result.residual_scale:
+        lines.append(
+            f"left over by the components: sd {residual.estimate:.2f} [{residual.low:.2f}, {residual.high:.2f}] of "
+            "abilities"
+        )
     kind = "marginal" if result.method == "mml" else "joint"
     lines[0] += f"; {kind} log-likelihood {result.log_likelihood:.3f}"
     if "bic" in result.diagnostics:

@@ -16,6 +16,7 @@ from scipy.interpolate import PchipInterpolator
 
 from irt.fitting.coordinates import signed_draws
 from irt.fitting.penalty import SMALLEST
+from irt.fitting.strata import normals
 from irt.kernels import RUNAWAY
 from irt.responses import Floats
 
@@ -69,7 +70,7 @@ class Path(NamedTuple):
 
     def drawn_roots(self, rng: np.random.Generator, count: int) -> Floats:
         """Signed roots `[count]` from the normal distribution, those beyond the bound put at it."""
-        return np.clip(rng.standard_normal(count), self.roots[0], self.roots[-1])
+        return np.asarray(np.clip(normals(rng, 1, count)[0], self.roots[0], self.roots[-1]))
 
     def at(self, values: Floats, roots: Floats) -> Floats:
         """What `values` `[M, ...]` are at signed `roots` `[D]`."""

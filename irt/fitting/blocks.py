@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from irt.fitting.strata import normals
 from irt.responses import Floats
 
 
@@ -42,10 +43,10 @@ class Blocks:
         items, width, _ = self.information.shape
         chol = np.linalg.cholesky(self._own_covariance)
         draws = np.empty((count, width, items))
-        draws[:, own] = np.einsum("ikl,dil->dki", chol, rng.standard_normal((count, items, len(own))), optimize=True)
+        noise = normals(rng, items * len(own), count).reshape(items, len(own), count)
+        draws[:, own] = np.einsum("ikl,ild->dki", chol, noise, optimize=True)
         if common:
-            noise = rng.standard_normal((count, len(common)))
-            shift = noise @ np.linalg.cholesky(self._common_covariance).T
+            shift = normals(rng, len(common), count).T @ np.linalg.cholesky(self._common_covariance).T
             draws[:, common] = shift[..., None]
             draws[:, own] -= np.einsum("icl,dc->dli", self._coupling, shift)
         return draws

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from irt.fitting.coordinates import signed_draws
 from irt.fitting.graded_maximum import Maximum, maximum, own, parameters
 from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.strata import normals, uniforms
 from irt.graded import mean_threshold
 from irt.quadrature import Posterior
 from irt.responses import Floats
@@ -45,7 +46,7 @@ def _draws(best: Maximum, seed: int) -> dict[str, Floats]:
     rng = np.random.default_rng([seed, 5])
     students, (items, width) = len(best.answers.scores), best.x.shape
     count = int(np.clip(CELLS // (items * (width + 1) + students), 200, DRAWS))
-    normal = rng.standard_normal((count, int(own(best.answers.real).sum())))
+    normal = normals(rng, int(own(best.answers.real).sum()), count).T
     a, thresholds, top = parameters(_item_draws(best, normal), best.answers.top)
     theta = _ability_draws(best.expected.posterior, count, rng)
     if best.root is not None:
@@ -94,7 +95,7 @@ def _ability_draws(posterior: Posterior, count: int, rng: np.random.Generator) -
     step = float(posterior.nodes[1] - posterior.nodes[0])
     draws = np.empty((count, len(posterior.weights)))
     for student, weights in enumerate(posterior.weights):
-        place = np.searchsorted(np.cumsum(weights), rng.random(count))
+        place = np.searchsorted(np.cumsum(weights), uniforms(rng, 1, count)[0])
         draws[:, student] = posterior.nodes[np.minimum(place, len(weights) - 1)]
     draws += step * (rng.random(draws.shape) - 0.5)
     mean, variance = posterior.mean, posterior.sd**2

@@ -2,16 +2,17 @@
 
 Slopes and intercepts are estimated by maximum likelihood with errors from the observed information, as long as the
 answers hold all items. A prior comes in where they cannot: on items that all or none solved, on items whose estimates
-run off to infinity, and on all items when such run off again and again. It is weak:
+run off to infinity, and on all items when such run off again and again. It is weak as long as such items are few:
 
     single items    log |slope| ~ Normal(log median, 2 spread_a), intercept ~ Normal(0, hypot(centre_b, spread_b))
     slope of 1pl    log slope ~ Normal(0, 2 common_a)
     asymptotes      c and delta ~ Beta as in `irt.model`
 
-When priors are asked for by name, or asymptotes are to be estimated from few students, all items are a population whose
-means and spreads are estimated along (`irt.fitting.spreads`, empirical Bayes). The estimates are then the items' means
-a posteriori, of log slopes and of difficulties; asymptotes, abilities and the log-likelihood are those at the mode.
-Slopes are positive there unless the answers clearly say otherwise.
+When priors are asked for by name, when those of single items would move all abilities (`MOST_PULL`), or asymptotes are
+to be estimated from few students, all items are a population whose means and spreads are estimated along
+(`irt.fitting.spreads`, empirical Bayes). The estimates are then the items' means a posteriori, of log slopes and of
+difficulties; asymptotes, abilities and the log-likelihood are those at the mode. Slopes are positive there unless the
+answers clearly say otherwise.
 
 An asymptote whose maximum lies at 0 (or 1) stays there, and the standard errors of the rest are given that. Asymptotes
 without priors are drawn along their profile likelihoods, up to their bounds, and the rest with them
@@ -40,6 +41,9 @@ from irt.responses import Floats
 
 FEW_STUDENTS = 500
 """With fewer, models with asymptotes take priors: maximum likelihood would send them anywhere."""
+MOST_PULL = 0.25
+"""Standard errors of the population's mean that priors of single items may move all abilities by: with more, the scale
+would not be the population's."""
 NAMED = 3
 
 Mask = NDArray[np.bool_]
@@ -52,6 +56,9 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS
     whole = settings.given_priors or few
     found = estimate_population(table, problem, progress) if whole else estimate(table, problem, progress)
+    loose, pull = found.rescued & ~constant(problem), 0.0 if whole else _pull(problem, found)
+    if pull > MOST_PULL:
+        found = estimate_population(table, problem, progress)
     state, fixed = found.climb.state, found.fixed
     covariance, means = _freed(found.curvature, fixed), _means(found)
     given, paths = _given_asymptotes(table, problem, found, covariance)
@@ -74,10 +81,19 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
         log_likelihood=state.log_likelihood,
         converged=found.converged,
         diagnostics=_diagnostics(problem, found),
-        warnings=tuple(_warnings(problem, found, few and not settings.given_priors)),
+        warnings=tuple(_warnings(problem, found, loose, pull, few and not settings.given_priors)),
         notes=(*_notes(problem, settings, found), *_endless(problem, paths, draws)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
+
+
+def _pull(problem: Problem, found: Estimate) -> float:
+    """How far single items' priors move all abilities, in standard errors of the population's mean.
+
+    Where intercepts are free of priors the abilities' means sum to 0; a prior moves the sum by its own gradient.
+    """
+    x = found.climb.state.x
+    return abs(float(found.penalty.gradient(x)[1] @ x[0])) / float(np.sqrt(len(problem.attempts)))
 
 
 def _means(found: Estimate) -> Floats | None:
@@ -122,20 +138,24 @@ def _given_asymptotes(table: Table, problem: Problem, found: Estimate, covarianc
     return given, profiles(fitted, given, np.sqrt(np.einsum("ikk->ki", covariance)))
 
 
-def _warnings(problem: Problem, found: Estimate, few: bool) -> list[str]:
+def _warnings(problem: Problem, found: Estimate, loose: Mask, pull: float, few: bool) -> list[str]:
     said = []
     if few:
         said.append(
             f"{len(problem.attempts)} students are too few for maximum likelihood of {problem.model}: these are "
             "marginal a posteriori estimates, with priors on all items."
         )
-    rescued = np.flatnonzero(found.rescued & ~constant(problem))
-    if len(rescued):
+    if np.any(loose):
         said.append(
-            f"Maximum likelihood has no finite or no stable estimates for {_listed(problem, rescued)}: a weak prior "
-            "holds them."
+            "Maximum likelihood has no finite or no stable estimates for "
+            f"{_listed(problem, np.flatnonzero(loose))}: a weak prior holds them."
         )
-    if found.population is not None or len(rescued):
+    if pull > MOST_PULL:
+        said.append(
+            f"Priors of single items would move all abilities by {pull:.1f} standard errors of their mean: instead, "
+            "these are marginal a posteriori estimates, with a population's prior on all items."
+        )
+    if found.population is not None or np.any(loose):
         said.append(
             "The log-likelihood of estimates held by priors lies below its maximum, AIC and BIC above their minimum: a "
             "comparison by them that this fit loses settles nothing."

@@ -23,6 +23,7 @@ from irt.fitting.blocks import Blocks
 from irt.fitting.coordinates import ROWS, curvature, curves, score_weights
 from irt.fitting.em import Table, chunks, expect
 from irt.fitting.penalty import Prior
+from irt.fitting.strata import normals
 from irt.quadrature import weigh
 from irt.responses import Floats
 
@@ -152,7 +153,7 @@ class _Dense:
         return np.asarray(cho_solve((self.chol, True), total)[self.place])
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        noise = rng.standard_normal((len(self.chol), count))
+        noise = normals(rng, len(self.chol), count)
         drawn = solve_triangular(self.chol, noise, lower=True, trans="T")
         return np.asarray(drawn.T[:, self.place])
 
@@ -182,7 +183,7 @@ class Widened:
         """Draws `[count, K, I]` from Normal(0, inverse)."""
         flat = self.rows.reshape(len(self.rows), -1)
         draws = self.inner.draw(rng, count)
-        draws += (rng.standard_normal((count, len(flat))) @ flat).reshape(draws.shape)
+        draws += (normals(rng, len(flat), count).T @ flat).reshape(draws.shape)
         return draws
 
 

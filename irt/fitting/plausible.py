@@ -13,6 +13,7 @@ from irt.fitting.asymptote_paths import Path, followed
 from irt.fitting.asymptote_profiles import Fitted
 from irt.fitting.coordinates import normal_draws, signed_draws, to_items
 from irt.fitting.em import Table, chunks
+from irt.fitting.strata import uniforms
 from irt.quadrature import posterior
 from irt.responses import Floats
 
@@ -70,6 +71,6 @@ def _plausible(table: Table, x: Floats, nodes: Floats, moved: Floats, rng: np.ra
         shrink = sd / np.sqrt(sd**2 + step**2 / 12)
         for student in np.flatnonzero((table.row_of >= part.start) & (table.row_of < part.stop)):
             row = table.row_of[student] - part.start
-            drawn = np.interp(rng.random(moved.shape[1]), rises[row], edges)
+            drawn = np.interp(uniforms(rng, 1, moved.shape[1])[0], rises[row], edges)
             draws[student] = mean[row] + (drawn - mean[row]) * shrink[row] + moved[row + part.start]
     return draws

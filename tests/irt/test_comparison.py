@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import irt
 from irt import kernels
-from irt.comparison import compare, matched_pairs, sign_test
+from irt.comparison import compare, exchange_test, matched_pairs, paired_test, sign_test
 from irt.kernels import ItemParameters
 from tests.irt.calibrated_fit import calibrated
 
@@ -62,6 +62,29 @@ def test_under_no_difference_the_paired_test_keeps_its_level() -> None:
     values = np.array([sign_test(one[0] - one[1]).p_value for one in draws.astype(float)])
     assert np.mean(values <= 0.05) <= 0.06
     assert np.mean(values <= 0.05) > 0.01
+
+
+def test_levels_are_tested_over_the_pairs_that_differ_in_them_alone() -> None:
+    exact = exchange_test(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0]))
+    assert exact == ("pairs", 6, 0, 1, 2 / 2**6)
+    assert exchange_test(np.array([3.0])).p_value == exchange_test(np.zeros(4)).p_value == 1
+    assert exchange_test(np.random.default_rng(2).normal(1.0, 1.0, 40)).p_value < 0.01
+
+
+def test_students_that_differ_by_themselves_are_no_evidence_for_a_level() -> None:
+    rejected = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        b, theta = rng.normal(0, 1, 150), rng.normal(0, 1, 16)[:, None] + rng.normal(0, 0.5, (16, 2))
+        scores = rng.binomial(1, kernels.sigmoid(theta.T.reshape(-1, 1) - b))  # two levels that are worth the same
+        names = tuple(f"{level} {one}" for level in "ab" for one in range(16))
+        data = irt.ResponseMatrix(scores.astype(float), names, tuple(f"q{one}" for one in range(150)))
+        rows = [(one, 16 + one) for one in range(16)]
+        of_levels, of_items = (paired_test(data, rows, "a", "b", of_levels=kind)[2].p_value for kind in (True, False))
+        rejected.append((of_levels <= 0.05, of_items <= 0.05))
+    share = np.mean(rejected, axis=0)
+    assert share[0] <= 0.12
+    assert share[1] > 0.2, "over questions, chance differences of students would pass for one of levels"
 
 
 def test_intervals_of_the_difference_cover_the_truth() -> None:

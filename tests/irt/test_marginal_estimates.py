@@ -231,6 +231,27 @@ def test_constant_and_duplicated_items_stay_finite_and_are_named(model: str) -> 
         assert any("no finite or no stable estimates for items 'q2', 'q3'" in said for said in fit.warnings)
 
 
+def test_priors_of_single_items_do_not_move_the_population() -> None:
+    said = "with a population's prior on all items"
+    steep = mml(irt.simulate(40, 60, mean_a=3.0, seed=1).data)
+    assert any(said in each for each in steep.warnings)
+    assert abs(steep.point["theta"].mean()) < 0.25 / np.sqrt(40)
+    scores = irt.simulate(300, 20, seed=1).data.scores.copy()
+    scores[:, 0] = 1.0
+    held = mml(table(scores))
+    assert not any(said in each for each in held.warnings)
+    assert abs(held.point["theta"].mean()) < 0.25 / np.sqrt(300)
+
+
+def test_students_with_the_same_answers_have_nearly_the_same_interval() -> None:
+    fit = mml(lsat7())
+    answers = [tuple(row) for row in fit.data.scores]
+    ends = fit.abilities["theta_low"].groupby(pd.Index(answers, tupleize_cols=False)).agg(np.ptp)
+    assert ends.max() < 0.1
+    wide = np.log(fit.items["a_high"] / fit.items["a_low"]) / (2 * 1.645 * fit.items["a_sd"] / fit.items["a"])
+    np.testing.assert_allclose(wide, 1.0, atol=0.06)
+
+
 def test_few_students_of_a_3pl_are_fitted_a_posteriori_and_it_is_said() -> None:
     sim = irt.simulate(60, 30, "3pl", seed=2)
     fit, given = mml(sim.data, "3pl"), mml(sim.data, "3pl", Priors())
