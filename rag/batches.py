@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from rag.blocks import BLOCK, Block, Blocks, Place, pieces, place_after
+from rag.blocks import Block, Blocks, Place, pieces, place_after
 from rag.passes import Piece, Target, log_probabilities, read
 
 TOKENS = {"cpu": 512}
@@ -19,6 +19,9 @@ TOKENS = {"cpu": 512}
 USUAL_TOKENS = 4096
 FEWEST_TOKENS = 32
 """Passes are not made smaller than this."""
+
+SHARED = 32
+"""Tokens of a block at most: passes are full however short blocks are, and the shorter, the more prompts share."""
 
 WINDOW = 64
 """Prompts that are made ready and sorted at a time."""
@@ -89,8 +92,8 @@ class _Pass:
 class Batches:
     """Scores prompts with one model in passes of `size` tokens, keeping what they begin with in `blocks`."""
 
-    def __init__(self, model: Any, blocks: Blocks, *, block: int = BLOCK, size: int | None = None) -> None:
-        self._model, self._blocks, self._block = model, blocks, block
+    def __init__(self, model: Any, blocks: Blocks, *, block: int = SHARED, size: int | None = None) -> None:
+        self._model, self._blocks, self.block = model, blocks, block
         self.size = size or TOKENS.get(model.device.type, USUAL_TOKENS)
 
     def score(self, asked: Iterable[tuple[int, Joint]]) -> Iterator[tuple[int, list[float]]]:
@@ -127,7 +130,7 @@ class Batches:
 
     def _job(self, place: int, joint: Joint) -> _Job:
         cut = min(joint.cut, len(joint.prompt) - 1)
-        parts = pieces(joint.prompt[:-1], cut, min(self._block, self.size))
+        parts = pieces(joint.prompt[:-1], cut, min(self.block, self.size))
         own = tuple(dict.fromkeys(joint.own))
         return _Job(place, joint, own, parts, _groups(own, self.size))
 

@@ -12,7 +12,7 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from exam_gen.model import Arrival, Likelihoods, Prompt, Schema
-from rag.batches import Batches, Joint
+from rag.batches import SHARED, Batches, Joint
 from rag.blocks import BLOCK, Blocks
 from rag.decoding import Allowed, Only, Row, Writer
 from rag.json_shape import JsonShape
@@ -52,7 +52,7 @@ class LocalModel:
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
         self._prefixes = PrefixCache(model, block=block, keep=keep)
-        self._batches = Batches(model, self._prefixes.blocks, block=block, size=size)
+        self._batches = Batches(model, self._prefixes.blocks, block=min(block, SHARED), size=size)
         self.settings: Mapping[str, object] = {
             "model": name,
             **(settings or {}),
@@ -62,8 +62,9 @@ class LocalModel:
 
     @cached_property
     def streaming(self) -> Mapping[str, object]:
-        """What decides the numbers of `likelihoods` besides: the tokens of a pass, 0 when each prompt is read alone."""
-        return {"pass": self._batches.size if self._packs else 0}
+        """What decides the numbers of `likelihoods` besides: the tokens of a pass (0: each prompt is read alone) and of
+        its blocks."""
+        return {"pass": self._batches.size, "block": self._batches.block} if self._packs else {"pass": 0}
 
     @property
     def name(self) -> str:
