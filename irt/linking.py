@@ -120,7 +120,7 @@ def _shared_students(fit_a: Fit, fit_b: Fit, names: Sequence[str]) -> tuple[str,
         return ()
     return (
         f"{same} students have the same answers to the common items in both fits, which are taken as independent: "
-        "the intervals of the line are not right (one fit of one table, with a student's answers to both exams, is).",
+        "the intervals of the line are not right; one fit of one table that holds each student once needs no line.",
     )
 
 
