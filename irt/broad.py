@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -18,19 +19,31 @@ LONG = ("item", "score")
 """Columns that make a table long."""
 
 
-def read_text(path: Path) -> pd.DataFrame:
+def read_text(path: Path, needed: Sequence[str] = ()) -> pd.DataFrame:
     """The table as text, its index the line (less 2) each row ends on; empty cells and lines are empty strings.
 
-    Raises a one-line ValueError for a file that is no CSV in UTF-8, columns without names of their own, and rows of
-    another length than the header.
+    Raises a one-line ValueError for a file that is no CSV in UTF-8 or lacks a `needed` column, columns without names of
+    their own, and rows of another length than the header.
     """
     try:
         header = _header(path)
+        for name in needed if any(header) else ():
+            if name not in header:
+                wanted = ",".join(needed)
+                raise ValueError(
+                    f"{path}:1: no column '{name}'; a table {wanted} was wanted, with that header and a line per item"
+                )
         require_columns(header, path)
         return _read_long(path) if set(LONG) <= set(header) else _read_wide(path)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: byte {error.start} is not UTF-8; a UTF-8 CSV was wanted") from error
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error, EOFError, OSError, zlib.error) as error:
+    except pd.errors.ParserError as error:
+        found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+        if found is None:
+            raise ValueError(f"{path}: not a readable CSV ({one_line(error)})") from error
+        wanted, line, cells = found.groups()
+        raise ValueError(f"{path}:{line}: {cells} cells; {wanted}, as in the header, were wanted") from error
+    except (pd.errors.EmptyDataError, csv.Error, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"{path}: not a readable CSV ({one_line(error)})") from error
 
 

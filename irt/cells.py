@@ -13,7 +13,9 @@ from irt.responses import LARGEST_TOP, MOST_TRIALS, Floats
 
 BLANK = ("", "NA")
 """Scores of items that were not asked, as spreadsheets and R write them; `nan` more often is a program's fault."""
-FACET = " (no cell of this column is a number; a facet is named by facets=, --facets)"
+FACET = " (no cell of this column is a number: name it as a facet by facets=, --facets, or remove the column)"
+MISSING = ("nan", "na", "n/a", "null", "none", ".", "-")
+"""How other programs write what is not there, in small letters."""
 Top = int | Mapping[str, int]
 """Highest score of a rating: one number, or one per item."""
 
@@ -107,6 +109,8 @@ def parse_scores(
         if columns:
             column = f"column '{columns[row % len(columns)]}': "
             advice = FACET if np.isnan(values[row % len(columns) :: len(columns)]).all() else ""
+        if not advice and stripped[row].lower() in MISSING:
+            advice = " (not asked is an empty cell or NA)"
         raise ValueError(f"{source.at(rows[row])}: {column}score '{text[row]}' is not {wanted}{advice}")
     values[blank] = np.nan
     return values

@@ -122,13 +122,17 @@ def student_scores(fit: Fit) -> pd.DataFrame:
 
 
 def score_distribution(fit: Fit, bins: int = 12, seed: int | None = None) -> pd.DataFrame:
-    """`start, end, observed, expected, low, high`: students by share right, against replicated tables."""
+    """`start, end, observed, expected, low, high`: students by share right, against replicated tables.
+
+    At most `bins` bins, which hold equal numbers of possible scores (of the number of answers most students have), at
+    the ends of the scale fewer where they do not divide.
+    """
     fit.require_right_or_wrong("the distribution of scores")
     total = np.maximum(fit.data.attempts.sum(axis=1), 1)
     made = tables.replicas(fit.data, fit.thinned(BAND_DRAWS), fit.seed if seed is None else seed)
     replicas = np.array([table.sum(axis=1) / total for table in made])
     observed = fit.data.successes.sum(axis=1) / total
-    edges = np.linspace(*_span(observed, replicas), bins + 1)
+    edges = _score_edges(total, min(observed.min(), replicas.min()), max(observed.max(), replicas.max()), bins)
     counts = np.stack([np.histogram(row, edges)[0] for row in replicas])
     low, high = np.quantile(counts, _tails(fit), axis=0)
     return pd.DataFrame(
@@ -176,9 +180,17 @@ def _located(table: pd.DataFrame, name: str) -> dict[str, pd.Series]:
     return {"location": table[name], "low": table[f"{name}_low"], "high": table[f"{name}_high"]}
 
 
-def _span(observed: Floats, replicas: Floats) -> tuple[float, float]:
-    low, high = min(observed.min(), replicas.min()), max(observed.max(), replicas.max())
-    return (float(low), float(high)) if high > low else (float(low) - 0.5, float(high) + 0.5)
+def _score_edges(total: Floats, least: float, most: float, bins: int) -> Floats:
+    """Edges half-way between possible scores, as shares, around all from `least` to `most`."""
+    values, students = np.unique(total, return_counts=True)
+    answers = float(values[np.argmax(students)])
+    first, last = np.floor(np.array([least, most]) * answers + 0.5)
+    width = np.ceil((last - first + 1) / bins)
+    count = np.ceil((last - first + 1) / width)
+    spare = count * width - (last - first + 1)
+    start = max(min(first - spare // 2, answers + 1 - count * width), 0.0)
+    edges = start - 0.5 + width * np.arange(count + 1)
+    return np.asarray(np.minimum(edges, answers + 0.5) / answers)
 
 
 def _tails(fit: Fit) -> tuple[float, float]:

@@ -40,7 +40,8 @@ class Link:
     error the kept anchors' difficulties miss the line: above 1 the intervals of the line are wider by it.
     `undetermined` are the common items whose difficulty has, in
     either fit, an interval wider than the one that holds as large a share of the population's abilities: the moment
-    methods leave them out. `items` and `abilities` are those of B on A's scale.
+    methods leave them out. `items` and `abilities` are those of B on A's scale. `warnings` name students whose same
+    answers are in both fits.
     """
 
     method: str
@@ -54,6 +55,7 @@ class Link:
     items: pd.DataFrame
     abilities: pd.DataFrame
     interval: float
+    warnings: tuple[str, ...] = ()
 
     @property
     def constants(self) -> Constants:
@@ -98,7 +100,28 @@ def link(
     dropped = tuple(names[place] for place in usable if names[place] not in kept)
     unsure = tuple(name for name, sure in zip(names, pair.determined, strict=True) if not sure)
     items, abilities = _moved(fit_b, point, lines, pair.order_b)
-    return Link(method, slope, intercept, scatter, kept, dropped, unsure, drift, items, abilities, fit_a.interval)
+    said = _shared_students(fit_a, fit_b, names)
+    return Link(method, slope, intercept, scatter, kept, dropped, unsure, drift, items, abilities, fit_a.interval, said)
+
+
+def _shared_students(fit_a: Fit, fit_b: Fit, names: Sequence[str]) -> tuple[str, ...]:
+    """A warning when most students of the same id have the same answers to the common items: the fits then depend.
+
+    Ids alone say nothing (rows may be numbered), nor do answers of a few that happen to agree.
+    """
+    both = [student for student in fit_b.data.students if student in set(fit_a.data.students)]
+    if not both:
+        return ()
+    answers = [fit.data.select_students(both).select(names) for fit in (fit_a, fit_b)]
+    pairs = [(each.successes, each.attempts) for each in answers]
+    alike = [np.asarray(one == other).all(axis=1) for one, other in zip(*pairs, strict=True)]
+    same = int((alike[0] & alike[1] & answers[0].asked.any(axis=1)).sum())
+    if 2 * same <= len(both):
+        return ()
+    return (
+        f"{same} students have the same answers to the common items in both fits, which are taken as independent: "
+        "the intervals of the line are not right; one fit of one table that holds each student once needs no line.",
+    )
 
 
 @dataclass(frozen=True)

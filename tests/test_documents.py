@@ -95,6 +95,7 @@ def test_the_commands_of_the_manual_run_in_their_order(tmp_path: Path) -> None:
     assert len({line.split()[3] for line in shown}) >= 8
     data = irt.simulate(36, 20, facets={"llm": 3, "retriever": 4}, seed=1).data
     irt.write_responses(data, tmp_path / "responses.csv")
+    irt.write_responses(irt.simulate_graded(80, 6, top=3, seed=1).data, tmp_path / "ratings.csv")
     topics = "".join(f"{item},topic {number % 3}\n" for number, item in enumerate(data.items))
     (tmp_path / "topics.csv").write_text(f"item,group\n{topics}")
     for line in shown:

@@ -51,13 +51,19 @@ FLAGS = {
     "all wrong": ("Nothing in this table tells how hard it is.", "Nothing in this table tells how hard they are."),
 }
 """What a flag of the item table means, of one item and of several."""
-OPEN = {
-    UNSURE: "these answers do not show whether stronger students do better or worse; intervals of discrimination and "
-    "difficulty take the sign of the estimate as known.",
-    ENDLESS: "the answers tell the discrimination from 0, but not from that of a step: the upper end of its interval "
-    "means nothing more.",
-}
-"""What flags say that bound a claim, and ask for nothing."""
+SIGN_OPEN = (
+    "these answers do not show whether stronger students do better or worse; intervals of discrimination and "
+    "difficulty take the sign of the estimate as known."
+)
+TOP_OPEN = (
+    "the answers tell the discrimination from 0, but not from that of a step: the upper end of its interval means "
+    "nothing more."
+)
+BOTH_OPEN = (
+    "the answers do not tell the discrimination from that of a step either: the upper end of its interval means "
+    "nothing more."
+)
+"""Of an endless slope that another flag already says is not told from 0."""
 
 
 @dataclass(frozen=True)
@@ -186,13 +192,18 @@ def _assumed(items: pd.DataFrame) -> str:
 
 def _open(items: pd.DataFrame) -> list[str]:
     """What the intervals of some slopes do not say."""
-    said = []
-    for flag, meaning in OPEN.items():
-        found = _having(items, flag)
-        if found:
-            noun = "1 item" if len(found) == 1 else f"{len(found)} items"
-            said.append(f"Of {noun} ({listed(found)}) {meaning}")
-    return said
+    unsure, endless = _having(items, UNSURE), _having(items, ENDLESS)
+    doubted = {*unsure, *_having(items, HARDLY)}
+    found = (
+        (unsure, SIGN_OPEN),
+        ([item for item in endless if item not in doubted], TOP_OPEN),
+        ([item for item in endless if item in doubted], BOTH_OPEN),
+    )
+    return [
+        f"Of {'1 item' if len(names) == 1 else f'{len(names)} items'} ({listed(names)}) {meaning}"
+        for names, meaning in found
+        if names
+    ]
 
 
 def _having(items: pd.DataFrame, flag: str) -> list[str]:

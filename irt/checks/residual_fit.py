@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
 from irt.checks.replicas import replicas
-from irt.checks.tails import benjamini_hochberg, normal_tail
+from irt.checks.tails import REACH, benjamini_hochberg, normal_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
 from irt.residuals import MeanSquares, item_mean_squares, mean_squares, residuals
@@ -64,7 +64,7 @@ def item_table(data: ResponseMatrix, found: MeanSquares) -> pd.DataFrame:
     flag = known & (corrected < ALPHA)
     said = [
         _item_sentence(item, *row) if bad else ""
-        for item, bad, *row in zip(data.items, flag, found.infit, found.outfit, signed, strict=True)
+        for item, bad, *row in zip(data.items, flag, found.infit, found.outfit, signed, found.infit_z, strict=True)
     ]
     table = pd.DataFrame({"item": list(data.items)}).join(mean_square_columns(found, known))
     table["z"] = optional(signed, known)
@@ -81,8 +81,13 @@ def mean_square_columns(found: MeanSquares, known: NDArray[np.bool_]) -> pd.Data
     return pd.DataFrame({"answers": found.answers.astype(int)} | columns)
 
 
-def _item_sentence(item: str, infit: float, outfit: float, signed: float) -> str:
+def _item_sentence(item: str, infit: float, outfit: float, signed: float, infit_z: float) -> str:
     numbers = f"(infit {infit:.2f}, outfit {outfit:.2f})"
+    if signed > 0 and infit_z < REACH:
+        return (
+            f"Item '{item}' has a few unexpected answers by students far from its difficulty {numbers}: look for lucky "
+            "guesses, slips or errors of entry."
+        )
     if signed > 0:
         return (
             f"Item '{item}' is answered less predictably than its curve says {numbers}: look for ambiguity, a wrong "

@@ -106,8 +106,7 @@ def _fit(one: argparse.ArgumentParser) -> None:
     _table(one, "folder for items, abilities, components, draws and fit.json, which other commands read")
     one.add_argument(
         "--model",
-        default="2pl",
-        help=f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or grm for ratings (default 2pl)",
+        help=f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or grm for ratings (default 2pl; of ratings grm)",
     )
     one.add_argument(
         "--method", default="nuts", help=f"{', '.join(METHODS)} (default nuts; map gives a first look at once)"
@@ -122,7 +121,7 @@ def _fit(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--covariates", type=names, metavar="F,...", default=[], help="columns of numbers with a smooth effect"
     )
-    one.add_argument("--graded", action="store_true", help="scores are ratings 0, 1, 2, ... (with --model grm)")
+    one.add_argument("--graded", action="store_true", help="scores are ratings 0, 1, 2, ... (--model grm says so too)")
     one.add_argument(
         "--top", type=int, metavar="N", help="highest rating (default: column top, else the largest an item got)"
     )

@@ -15,6 +15,7 @@ from irt.commands import inquiry, production, review
 from irt.commands.arguments import parser
 from irt.commands.said import Said
 from irt.fitting.outcome import Progress
+from irt.methods import RATINGS
 
 Step = Callable[[str], AbstractContextManager[Progress]]
 """Opens a step by its name; what it yields is told how much is done."""
@@ -52,9 +53,10 @@ def end_stopped(program: str) -> NoReturn:
 
 def _fit(given: Namespace, step: Step) -> Said:
     columns = None if given.facets is None else [*given.facets, *given.covariates]
-    data = production.Table(given.responses, columns, given.graded, given.top).read()
+    graded = given.graded or given.top is not None or given.model == RATINGS
+    data = production.Table(given.responses, columns, graded, given.top).read()
     how = production.Estimation(
-        given.model,
+        given.model or (RATINGS if graded else "2pl"),
         given.method,
         given.backend,
         given.interactions,

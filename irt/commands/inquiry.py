@@ -59,7 +59,7 @@ def adaptive(folder: Path, pipeline: str, responses: Path | None, rules: Rules) 
         f"{pipeline}: {row['items']} of {row['full_items']} questions ({row['share']:.0%}), {goal}; "
         f"stopped by: {row['stopped']}\n"
         f"ability {row['theta']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}], error {row['sd']:.3f}; "
-        f"full exam {row['full_theta']:+.2f}, error {row['full_sd']:.3f}"
+        f"full exam {row['full_theta']:+.2f}, error {row['full_sd']:.3f}{_missed(rules.se, row['sd'])}"
     )
     return Said(row, lines, warnings, notes)
 
@@ -80,11 +80,20 @@ def live(folder: Path, pipeline: str, rules: Rules, state: Path | None, answer: 
     low, high = exam.bounds
     record = {"student": pipeline, "items": len(exam.asked), "theta": exam.theta, "sd": exam.sd}
     record |= {"low": low, "high": high, "stopped": exam.stopped, "asked": list(exam.asked)}
+    record["reached"] = rules.se is not None and exam.sd <= rules.se
     lines = (
         f"{pipeline}: {len(exam.asked)} of {len(fit.data.items)} questions; stopped by: {exam.stopped}\n"
         f"ability {exam.theta:+.2f} [{low:+.2f}, {high:+.2f}], error {exam.sd:.3f}"
+        f"{_missed(rules.se, exam.sd)}"
     )
     return Said(finite(record), lines, doubts(fit))
+
+
+def _missed(wanted: float | None, found: float) -> str:
+    """A line that says of an error wanted that it was not reached."""
+    if wanted is None or found <= wanted:
+        return ""
+    return f"\nthe wanted error of {wanted:g} was not reached: these questions give {found:.3g}"
 
 
 def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Path | None = None) -> Said:
@@ -104,7 +113,7 @@ def linked(folder_a: Path, folder_b: Path, method: str, symmetric: bool, out: Pa
         *([f"difficulty not determined: {', '.join(found.undetermined)}"] if found.undetermined else []),
         excerpt(found.abilities, kept(out, "abilities.csv")),
     ]
-    return Said(finite(record), "\n".join(lines))
+    return Said(finite(record), "\n".join(lines), found.warnings)
 
 
 def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from irt.commands.review import labels
-from irt.commands.said import Said, excerpt, kept
+from irt.commands.said import SHOWN, Said, excerpt, kept
 from irt.estimation import fit as fit_model
 from irt.files import require_folder
 from irt.fitting.outcome import Progress
+from irt.methods import METHODS
 from irt.model import Priors
 from irt.reading import read_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names
@@ -85,6 +86,8 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
     """Fit a table; `out` receives items, abilities, components, draws and `fit.json`."""
     if out is not None:
         require_folder(out, RESULTS)
+    if how.priors and how.method in METHODS and how.method != "mml":
+        raise ValueError(f"--priors is of method 'mml', found '{how.method}'; --method mml, or no --priors, was wanted")
     result = fit_model(
         data,
         how.model,
@@ -122,7 +125,7 @@ def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progr
         seed=how.seed,
         progress=progress,
     )
-    return Said(result.to_json(), _prune_lines(result), result.warnings, (*data.notes, *_saved(result, out)))
+    return Said(result.to_json(), _prune_lines(result, out), result.warnings, (*data.notes, *_saved(result, out)))
 
 
 def _saved(result: Fit | Pruned, out: Path | None) -> tuple[str, ...]:
@@ -161,7 +164,7 @@ def _excerpt(result: Fit, name: str, out: Path | None) -> str:
     return excerpt(getattr(result, name), kept(out, f"{name}.csv", "--out DIR keeps all"))
 
 
-def _prune_lines(result: Pruned) -> str:
+def _prune_lines(result: Pruned, out: Path | None) -> str:
     gain, random, ranks = result.heldout_gain, result.random, result.rank_agreement
     lines = [
         f"kept {len(result.kept)}, dropped {len(result.dropped)}: {result.stopped}",
@@ -171,4 +174,6 @@ def _prune_lines(result: Pruned) -> str:
         f"Kendall's tau {ranks.estimate:.3f} [{ranks.low:.3f}, {ranks.high:.3f}]",
     ]
     lines += [f"group {label}: {after} of {before}" for label, (before, after) in result.groups.items()]
-    return "\n".join([*lines, *(f"{drop.round}\t{drop.item}\t{drop.reason}" for drop in result.dropped)])
+    lines += [f"{drop.round}\t{drop.item}\t{drop.reason}" for drop in result.dropped[:SHOWN]]
+    left = len(result.dropped) - SHOWN
+    return "\n".join([*lines, *([f"... and {left} more: {kept(out, 'prune.json')}"] if left > 0 else [])])

@@ -111,10 +111,7 @@ def labels(path: Path, column: str, items: Sequence[str] = ()) -> dict[str, str]
     All of `items` must be in it, and none of its cells be empty.
     """
     require_file(path, f"a CSV table item,{column}")
-    table = read_text(path)
-    for name in ("item", column):
-        if name not in table.columns:
-            raise ValueError(f"{path}:1: no column '{name}'; a table item,{column} was wanted")
+    table = read_text(path, needed=("item", column))
     found: dict[str, str] = {}
     for row, item, label in zip(table.index, table["item"].str.strip(), table[column].str.strip(), strict=True):
         if not item and not label:

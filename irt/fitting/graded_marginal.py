@@ -31,11 +31,24 @@ def fit_marginal(
         point=_point(best),
         log_likelihood=best.log_likelihood,
         converged=best.converged,
-        diagnostics={"cycles": best.cycles, "nodes": len(best.expected.posterior.nodes)},
+        diagnostics=_diagnostics(best),
         warnings=tuple(_warnings(best, items)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
         errors=_errors(best),
     )
+
+
+def _diagnostics(best: Maximum) -> dict[str, float | int | str]:
+    """How the maximum was reached, and AIC and BIC (the sample is the students)."""
+    parameters = int(own(best.answers.real).sum())
+    return {
+        "cycles": best.cycles,
+        "nodes": len(best.expected.posterior.nodes),
+        "parameters": parameters,
+        "aic": 2 * parameters - 2 * best.log_likelihood,
+        "bic": float(np.log(len(best.answers.scores))) * parameters - 2 * best.log_likelihood,
+        "items_held_by_priors": int(best.answers.helped.sum()),
+    }
 
 
 def _draws(best: Maximum, seed: int) -> dict[str, Floats]:

@@ -102,14 +102,14 @@ def person_item_map(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def item_misfit(ax: Axes, table: pd.DataFrame) -> None:
-    """How far each item's mean squares lie from those the model makes, over difficulty; those flagged are named.
+    """How far each item's infit or outfit, the more extreme, lies from those the model makes, over difficulty.
 
-    `table` has `item, difficulty, z, flag` (see `irt.curves.item_misfit`). Items far from all others in difficulty are
-    drawn at the edge with where they lie.
+    Those flagged are named. `table` has `item, difficulty, z, flag` (see `irt.curves.item_misfit`). Items far from all
+    others in difficulty are drawn at the edge with where they lie.
     """
     low, high = _limits(table["difficulty"])
     outside, _ = _apart(table, "difficulty", low, high)
-    edge = 0.05 * max(high - low, 1.0)
+    edge = 0.08 * max(high - low, 1.0)
     table = table.assign(difficulty=table["difficulty"].clip(low - edge, high + edge))
     kinds = (("", FAINT, "o", "as expected"), ("erratic", COLOURS[1], "^", "erratic"),
              ("too regular", COLOURS[0], "v", "too regular"))  # fmt: skip
@@ -117,10 +117,11 @@ def item_misfit(ax: Axes, table: pd.DataFrame) -> None:
         part = table[table["flag"] == flag]
         if len(part):
             ax.plot(part["difficulty"], part["z"], marker, color=colour, markersize=4 if flag else 3,
-                    alpha=1.0 if flag else 0.6, label=f"{word} ({len(part)})")  # fmt: skip
+                    alpha=1.0 if flag else 0.6, clip_on=False, label=f"{word} ({len(part)})")  # fmt: skip
     ax.axhline(0, color=FAINT, linewidth=0.7)
     worst = table[table["flag"] != ""].sort_values("z", key=np.abs, ascending=False)
-    ax.margins(x=0.08, y=0.1)
+    ax.margins(y=0.1)
+    ax.set_xlim(low - edge, high + edge)
     bottom, top = ax.get_ylim()
     ax.set_ylim(min(bottom, -_USUAL), max(top, _USUAL))
     _name_points(ax, worst.head(_MOST_MISFITS_NAMED))
@@ -131,7 +132,7 @@ def item_misfit(ax: Axes, table: pd.DataFrame) -> None:
         ax.annotate(said, (spot, float(row["z"])), (0, 4), textcoords="offset points",
                     ha="right" if right else "left", va="bottom", fontsize=7)  # fmt: skip
     ax.set_xlabel("Difficulty")
-    ax.set_ylabel("Mean square, standardised")
+    ax.set_ylabel("Infit or outfit, standardised\n(the more extreme)")
     grid(ax)
     legend_below(ax, columns=3)
 

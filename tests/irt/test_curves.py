@@ -114,6 +114,25 @@ def test_predicted_scores_count_every_student(fit: irt.Fit) -> None:
     assert not curves.student_scores(fit)["surprising"].mean() > 0.03
 
 
+@pytest.mark.parametrize(("items", "bins", "scores"), [(32, 12, 3), (30, 12, 3), (9, 12, 1), (20, 6, 4)])
+def test_bins_of_scores_hold_as_many_possible_scores(items: int, bins: int, scores: int) -> None:
+    data = irt.simulate(400, items, seed=3).data
+    table = curves.score_distribution(irt.fit(data, "1pl", "mml", seed=0), bins)
+    edges = np.append(table["start"], table["end"].iloc[-1])
+    possible = np.histogram(np.arange(items + 1) / items, edges)[0]
+    assert len(table) <= bins
+    assert (possible[:-1] == scores).all()
+    assert 1 <= possible[-1] <= scores
+    assert table["observed"].sum() == 400
+
+
+def test_students_asked_different_numbers_are_all_counted_by_score() -> None:
+    fit = irt.fit(irt.simulate(80, 25, seed=3, missing=0.3).data, "1pl", "mml", seed=0)
+    table = curves.score_distribution(fit)
+    assert table["observed"].sum() == 80
+    assert table["expected"].sum() == pytest.approx(80)
+
+
 def test_pruning_gains_start_at_nothing() -> None:
     table = curves.pruning_gains(irt.prune(irt.simulate(30, 40, seed=2).data))
     assert table.iloc[0].drop("n_items").eq(0).all()

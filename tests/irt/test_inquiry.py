@@ -101,6 +101,20 @@ def test_replaying_a_pipeline_of_the_fit_says_that_it_flatters(
     assert "took part in calibrating" in capsys.readouterr().err
 
 
+def test_an_error_that_was_not_reached_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["adaptive", f"{folder}/fit", "--pipeline", "s2", "--se"]
+    said = "the wanted error of 0.001 was not reached: these questions give 0."
+    assert main([*words, "0.001"]) == 0
+    assert said in capsys.readouterr().out
+    assert main([*words, "0.9"]) == 0
+    assert "not reached" not in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n0\n"))
+    assert main([*words, "0.001", "--live", "--longest", "2"]) == 0
+    assert said in capsys.readouterr().out
+
+
 def test_a_live_exam_goes_on_where_it_stopped(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,7 +117,11 @@ def test_prune_keeps_groups_and_names_its_criterion(
 
 def test_ratings_are_fitted_with_their_highest_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     irt.write_responses(irt.simulate_graded(80, 6, top=3, seed=1).data, tmp_path / "ratings.csv")
-    words = ["fit", f"{tmp_path}/ratings.csv", "--model", "grm", "--method", "mml", "--graded", "--top", "3"]
+    words = ["fit", f"{tmp_path}/ratings.csv", "--method", "mml"]
+    for said in (["--model", "grm"], ["--graded"], ["--top", "3"]):
+        assert main([*words, *said, "--quiet"]) == 0
+        assert capsys.readouterr().out.startswith("grm by mml: converged")
+    words += ["--model", "grm", "--graded", "--top", "3"]
     assert main([*words, "--out", f"{tmp_path}/fit", "--quiet"]) == 0
     assert "grm by mml: converged" in capsys.readouterr().out
     assert main(["score", f"{tmp_path}/fit", f"{tmp_path}/ratings.csv"]) == 0

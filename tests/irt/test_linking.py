@@ -361,3 +361,12 @@ def test_a_line_with_an_error_as_large_as_the_scale_is_refused() -> None:
     ]
     with pytest.raises(ValueError, match="the anchors do not determine the line by stocking-lord"):
         link(wild[0], wild[1], cutoff=None)
+
+
+def test_fits_that_share_the_answers_of_students_are_warned_of() -> None:
+    one, other = two_tables(1, 60)
+    fit = irt.fit(one, method="map")
+    (said,) = link(fit, irt.fit(one.select(one.items[:20]), method="map")).warnings
+    assert said.startswith("60 students have the same answers to the common items in both fits, which are taken as")
+    again = replace(other, students=one.students)
+    assert link(fit, irt.fit(again, method="map")).warnings == ()

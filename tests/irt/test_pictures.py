@@ -101,6 +101,8 @@ def test_an_item_far_off_is_marked_at_the_edge_and_does_not_squeeze_the_rest() -
         plots.item_misfit(ax, misfit)
         assert ax.get_xlim()[1] < 4
         assert named(ax) == ["q7 19.4 ▶"]
+        assert ax.texts[0].xy[0] == ax.get_xlim()[1]
+        assert ax.get_ylabel().startswith("Infit or outfit")
         drawn = ax.lines[0].get_xydata()
         assert isinstance(drawn, np.ndarray)
         assert len(drawn) == 12

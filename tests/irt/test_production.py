@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import irt
@@ -56,6 +57,23 @@ def test_a_fit_by_mml_says_beside_its_criteria_how_many_items_priors_hold(how: d
     assert said.lines.splitlines()[0].endswith(f" (not at their best: priors hold {words})") == bool(words)
 
 
+@pytest.mark.parametrize("method", ["map", "nuts"])
+def test_priors_are_refused_beside_a_method_that_has_its_own(table: Path, method: str) -> None:
+    with pytest.raises(
+        ValueError, match=f"--priors is of method 'mml', found '{method}'; --method mml, or no --priors"
+    ):
+        fitted(Table(table).read(), Estimation(method=method, priors=True))
+
+
+def test_ratings_by_mml_have_aic_and_bic(tmp_path: Path) -> None:
+    said = fitted(irt.simulate_graded(150, 6, top=3, seed=1).data, Estimation("grm", "mml"))
+    found, deviance = said.record["diagnostics"], -2 * said.record["log_likelihood"]
+    assert found["parameters"] == 24
+    assert found["aic"] == pytest.approx(deviance + 48)
+    assert found["bic"] == pytest.approx(deviance + 24 * np.log(150))
+    assert f", AIC {found['aic']:.1f}, BIC {found['bic']:.1f}" in said.lines.splitlines()[0]
+
+
 def test_an_unknown_backend_is_refused(table: Path) -> None:
     with pytest.raises(ValueError, match="has no backend 'stan'"):
         fitted(Table(table).read(), Estimation(method="map", backend="stan"))
@@ -79,3 +97,11 @@ def test_long_tables_are_cut_where_a_file_has_the_rest(tmp_path: Path) -> None:
     assert "s19" in said.lines
     assert "s20" not in said.lines
     assert fitted(data, Estimation(method="mml")).lines.endswith("... and 30 more: --out DIR keeps all")
+
+
+def test_a_pruning_prints_twenty_dropped_items_and_says_where_all_are(tmp_path: Path) -> None:
+    data = irt.simulate(20, 60, seed=1).data
+    said = pruned(data, Shortening(keep=0.5, quantile=0.5), tmp_path / "pruned")
+    assert len(said.record["dropped"]) == 30
+    assert sum(line.startswith("1\t") for line in said.lines.splitlines()) == 20
+    assert said.lines.endswith(f"... and 10 more: all in {tmp_path}/pruned/prune.json")

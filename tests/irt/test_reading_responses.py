@@ -72,11 +72,14 @@ def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
         ("q1,q2\n1,0\n0,1\nx,1\n1,1\n", r"r\.csv:4: column 'q1': score 'x' is not 0, 1 or empty$"),
         ("q1,q2\n1,0\n0,1\n3,1\n1,1\n0,1\n", r"r\.csv:4: column 'q1': score '3' is not 0, 1 or empty \(ratings"),
         ("student,q1,q2\nx,1,0\ny,2,1\n", r"r\.csv:3: column 'q1': score '2' is not 0, 1 or empty"),
-        ("student,llm,q1\nx,m,0\ny,n,1\n", r"r\.csv:2: column 'llm': score 'm' is not .* \(no cell .* facets=, --fac"),
+        (
+            "student,llm,q1\nx,m,0\ny,n,1\n",
+            r"r\.csv:2: column 'llm': score 'm' is not .*: name it .* --facets, or remove",
+        ),
         ("name,q1,q2\nann,1,0\nbob,1,1\nann,1,1\n", r"r\.csv:4: student 'ann' appears twice \(the first column"),
         ("id number,q1,q2\n7,1,0\n8,1,1\n9,0,1\n7,1,1\n", r"r\.csv:5: student '7' appears twice"),
         ("student,item,score\n,q1,1\n", r"r\.csv:2: student is empty"),
-        ("student,item,score\nx,q1,1\nx,q1,1,7,9\n", r"r\.csv: not a readable CSV"),
+        ("student,item,score\nx,q1,1\nx,q1,1,7,9\n", r"r\.csv:3: 5 cells; 3, as in the header, were wanted$"),
         ("", r"r\.csv: not a readable CSV"),
         ("\n\n", r"r\.csv: not a readable CSV \(no header\)"),
         ("student;item;score\nx;q1;1\n", r"r\.csv:1: one column, 'student;item;score'; columns separated by commas"),
@@ -88,6 +91,11 @@ def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
         ("student,item,score\nx,q1,1,1\ny,q1,0,1\n", r"r\.csv:2: 4 cells; 3, as in the header"),
         ('student,q1,q2\n"x,1,0\ny,0,1\n', r"r\.csv: not a readable CSV"),
         (LONG.replace("q2,0", "q2,True"), r"r\.csv:3: score 'True' is not 0, 1 or empty"),
+        (
+            LONG.replace("q2,0", "q2,nan"),
+            r"r\.csv:3: score 'nan' is not 0, 1 or empty \(not asked is an empty cell or NA",
+        ),
+        ("student,q1,q2\nx,1,nan\ny,0,1\n", r"r\.csv:2: column 'q2': score 'nan' is not .* \(not asked is an empty"),
         (LONG.replace("q2,0", "q2,inf"), r"r\.csv:3: score 'inf' is not 0, 1 or empty"),
         (
             "student,item,score,trials\nx,q1,1,1e300\n",

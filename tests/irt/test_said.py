@@ -41,6 +41,7 @@ def test_labels_are_read_by_column(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("item,topic\nq1,law\n", r"labels\.csv:1: no column 'group'; a table item,group was wanted"),
+        ("1,4,1\n", r"labels\.csv:1: no column 'item'; a table item,group was wanted, with that header and a line per"),
         ("item,group\n\nq1,law\nq1,art\n", r"labels\.csv:4: item 'q1' is 'art' here and 'law' above"),
         ("item,group\nq1,\n", r"labels\.csv:2: group is empty \('q1,'\); a row item,group was wanted"),
         ("item,group\n,law\n", r"labels\.csv:2: item is empty \(',law'\); a row item,group was wanted"),

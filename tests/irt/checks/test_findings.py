@@ -85,6 +85,19 @@ def test_an_item_that_hardly_discriminates_is_flagged_and_said() -> None:
     )
 
 
+def test_a_slope_that_may_be_that_of_a_step_is_not_told_from_0_where_its_sign_is_open() -> None:
+    fit = irt.fit(irt.simulate(60, 4, seed=1).data, method="mml")
+    steep, flags = "slope not bounded above", fit.items.assign(flags="")
+    flags["flags"] = [steep, f"sign uncertain; {steep}", f"hardly discriminates; {steep}", ""]
+    fit.__dict__["items"] = flags
+    told, sign, steep_ones = "tell the discrimination from 0, but not", "(q1) these answers do not show", "(q1, q2)"
+    limits = report(fit).limits.splitlines()
+    assert [line for line in limits if told in line] == [line for line in limits if line.startswith("Of 1 item (q0)")]
+    assert sum(sign in line for line in limits) == 1
+    (both,) = (line for line in limits if steep_ones in line)
+    assert "do not tell the discrimination from that of a step either" in both
+
+
 def test_items_are_called_flat_by_their_answers_and_endless_by_their_slope() -> None:
     """By errors of slopes a steep item of a small table would be flat: its error is as large as the slope."""
     flat, steep, ordinary = [], [], []

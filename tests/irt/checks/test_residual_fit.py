@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import irt
+from irt import kernels
 from irt.checks import item_residuals
 from irt.checks.replicas import replicas
 from irt.curves import item_misfit
@@ -101,6 +102,19 @@ def test_an_item_answered_by_luck_is_flagged_with_what_to_look_for(draw: Callabl
     assert table.loc[7, "flag"]
     assert "Item 'q7' is answered less predictably than its curve says" in table.loc[7, "sentence"]
     assert table.loc[3, "answers"] == 149
+
+
+def test_a_large_outfit_alone_is_laid_to_a_few_answers_far_from_the_difficulty() -> None:
+    theta, b = np.linspace(-3, 3, 200)[:, None], np.linspace(-2, 2, 25)
+    items = ItemParameters(np.full(25, 2.0), b, np.zeros(25), np.ones(25))
+    p = kernels.probability(theta, *items)
+    scores = (np.random.default_rng(1).random(p.shape) < p).astype(float)
+    scores[:3, 24], scores[3:150, 24] = 1.0, 0.0
+    students, names = tuple(f"s{n}" for n in range(200)), tuple(f"q{n}" for n in range(25))
+    row = item_residuals(irt.ResponseMatrix(scores, students, names), items).loc[24]
+    assert row["infit"] < 1.2
+    assert row["outfit"] > 3
+    assert row["sentence"].startswith("Item 'q24' has a few unexpected answers by students far from its difficulty (")
 
 
 def test_an_item_nobody_was_asked_is_empty_with_a_note() -> None:
