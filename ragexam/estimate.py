@@ -67,7 +67,7 @@ class Work:
 def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     """`steps` with tokens and seconds, `seconds` in all, `download_bytes` still to come, `cost` of paid models."""
     with progress.step("corpus"):
-        documents, chunks, _ = cut_corpus(config)
+        documents, chunks, *_ = cut_corpus(config)
     with progress.step("speed of this machine"):
         machine = measure()
     writing, verifying = write_work(config, chunks, machine)
