@@ -261,6 +261,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
         need_likelihoods(judge)
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
     encoder = config.writer.encoder
+    steps.progress.say(f"exam: {len(chunks):,} passages are searched for what to ask, then questions are written")
     with ReplyStore(folder.replies) as replies:
         written = write_screened(
             chunks,
