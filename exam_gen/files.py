@@ -75,6 +75,12 @@ def read_exam(path: str | Path) -> Exam:
     return Exam(tuple(questions))
 
 
+def read_pool(path: str | Path) -> tuple[Question, ...]:
+    """The questions set aside as examples; a run without a pool has an empty file or none."""
+    found = Path(path)
+    return read_exam(found).questions if found.is_file() and found.stat().st_size else ()
+
+
 def read_questions(path: str | Path) -> list[Question]:
     """Read the questions of an `exam.jsonl` as they are, blank and equal choices too, which filters are for.
 

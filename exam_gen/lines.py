@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import zlib
@@ -15,6 +16,23 @@ class Record(NamedTuple):
 
     place: str
     fields: dict[str, object]
+
+
+class UnreadableError(ValueError):
+    """A file whose bytes are not what they should be; `reason` says in two words what is wrong, to be counted by."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+_WIDE = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+"""Byte order marks, the longer first: one of UTF-16 begins one of UTF-32."""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -32,20 +50,34 @@ def read_bytes(path: Path) -> bytes:
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"{path}: damaged gzip data ({error}); wanted a complete .gz file") from None
+        message = f"{path}: damaged gzip data ({error}); wanted a complete .gz file"
+        raise UnreadableError(message, "damaged gzip data") from None
 
 
 def decode(data: bytes, name: object) -> str:
-    """UTF-8 text (a byte order mark is dropped); `ValueError` names line, byte and offset of the first bad byte."""
+    """UTF-8 text, or UTF-16 or UTF-32 that a byte order mark announces; the mark is dropped.
+
+    Raises `UnreadableError` naming line, byte and offset of the first bad byte.
+    """
+    wide = next((encoding for mark, encoding in _WIDE.items() if data.startswith(mark)), None)
+    if wide is not None:
+        return _decode_wide(data, wide, name)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The codec counts offsets after a byte order mark; the reader's editor counts from the file's first byte.
         start = error.start + len(data) - len(error.object)
         line = data.count(b"\n", 0, start) + 1
-        raise ValueError(
-            f"{name}:{line}: byte 0x{data[start]:02x} at offset {start} is not UTF-8; wanted UTF-8 text"
-        ) from None
+        message = f"{name}:{line}: byte 0x{data[start]:02x} at offset {start} is not UTF-8; wanted UTF-8 text"
+        raise UnreadableError(message, "not UTF-8") from None
+
+
+def _decode_wide(data: bytes, encoding: str, name: object) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        message = f"{name}: begins as {encoding} and is not, at offset {error.start}; wanted UTF-8 text"
+        raise UnreadableError(message, f"damaged {encoding}") from None
 
 
 def read_text(path: Path) -> str:

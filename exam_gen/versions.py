@@ -24,7 +24,8 @@ _FIELDS: Mapping[str, Callable[[Question], object]] = {
 class ExamDiff:
     """Two exams by their hashes, and the ids of the questions that differ.
 
-    `changed` names the parts that differ of questions with the same id; `renamed` leads from an id of the first exam to
+    `changed` names the parts that differ of questions with the same id, also of one whose other version a reader's edit
+    made (`metadata.edited`), under the id of the first exam; `renamed` leads from an id of the first exam to
     the id under which the second asks the same. `moved`: the common questions stand in another order.
     """
 
@@ -48,8 +49,10 @@ class ExamDiff:
 
 
 def diff_exams(before: Exam, after: Exam) -> ExamDiff:
-    """The difference of two exams: first questions of the same id, then those of the same stem, choices and answer."""
-    old, new = {one.id: one for one in before.questions}, {one.id: one for one in after.questions}
+    """The difference of two exams: questions of the same id or origin, then those of the same stem, choices, answer."""
+    old = {one.id: one for one in before.questions}
+    known = _edits(before, after)
+    new = {known.get(one.id, one.id): one for one in after.questions}
     common = [name for name in old if name in new]
     changed = {name: parts for name in common if (parts := _parts(old[name], new[name]))}
     renamed = _renamed([one for name, one in old.items() if name not in new], [new[n] for n in new if n not in old])
@@ -63,6 +66,19 @@ def diff_exams(before: Exam, after: Exam) -> ExamDiff:
         same=len(common) - len(changed),
         moved=common != [name for name in new if name in old],
     )
+
+
+def _edits(before: Exam, after: Exam) -> dict[str, str]:
+    """From ids of the second exam to those of the first, where both are one question before and after an edit."""
+    ids = {one.id for one in before.questions}, {one.id for one in after.questions}
+    left = {origin(one): one.id for one in before.questions if one.id not in ids[1]}
+    return {one.id: found for one in after.questions if one.id not in ids[0] and (found := left.pop(origin(one), ""))}
+
+
+def origin(question: Question) -> str:
+    """The id that a question was written under, whatever a reader's edit made of it."""
+    edited = question.metadata.get("edited")
+    return str(edited["from"]) if isinstance(edited, Mapping) and "from" in edited else question.id
 
 
 def _parts(old: Question, new: Question) -> tuple[str, ...]:

@@ -39,9 +39,9 @@ class WritingSettings:
     `questions`: the wanted number of survivors. `mode`: `answer-first` (a sentence of the passage is chosen, the model
     asks for words of it, and wrong answers are found for those) or `paper` (the model writes everything in free text)
     or `json`. `per_chunk`: the most questions of one chunk. `batch`: prompts written at once. `candidates`: wrong
-    answers weighed per question. `max_tokens`: the longest question with its answer. `completions`: the largest share
-    of questions that complete a sentence of the passage, made where the model's own question failed. `thresholds`: what
-    verification asks for.
+    answers weighed per question. `max_tokens`: the longest question with its answer. `completions`: the share of
+    `questions`, the wanted number, that may complete a sentence of the passage, where the model's own question failed.
+    `thresholds`: what verification asks for.
     """
 
     questions: int = 64

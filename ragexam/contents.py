@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from exam_gen.corpora.chunks import chunk
 from exam_gen.corpora.corpus import gather
 from exam_gen.corpora.inventory import take_inventory
-from exam_gen.files import read_chunks, read_documents, read_dropped, read_exam
+from exam_gen.files import read_chunks, read_documents, read_dropped, read_exam, read_pool
 from exam_gen.records import Chunk, Document, Question
 from exam_gen.statistics import exam_statistics
 from ragexam.config import Config, ExamConfig, of_generate
@@ -23,11 +23,12 @@ CHARACTERS_PER_TOKEN = 4.5
 
 
 class Cut(NamedTuple):
-    """Documents, their chunks, and how many records were left out, by reason."""
+    """Documents, their chunks, how many records were left out, by reason, and a line for each that cannot be read."""
 
     documents: Sequence[Document]
     chunks: Sequence[Chunk]
     left_out: Mapping[str, int]
+    warnings: Sequence[str] = ()
 
 
 def cut_corpus(config: ExamConfig) -> Cut:
@@ -35,7 +36,7 @@ def cut_corpus(config: ExamConfig) -> Cut:
     corpus = config.corpus
     found = gather(corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed)
     chunks = chunk(found.documents, corpus.chunks, lambda text: round(len(text) / CHARACTERS_PER_TOKEN))
-    return Cut(found.documents, chunks, found.left_out)
+    return Cut(found.documents, chunks, found.left_out, found.warnings)
 
 
 def inventory(where: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -51,37 +52,34 @@ def inventory(where: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
         cut = cut_corpus(read(Path(where), Config, overrides))
     else:
         cut = cut_corpus(of_generate(where, Path(), 0, {}, overrides))
-    return {"source": where, **take_inventory(*cut).as_dict()}
+    table = {"source": where, **take_inventory(cut.documents, cut.chunks, cut.left_out).as_dict()}
+    return {**table, "warnings": list(cut.warnings)} if cut.warnings else table
 
 
 def statistics(exam: Path) -> dict[str, Any]:
     """Table 4 of an exam: a run folder with its losses and its pool, or any `exam.jsonl`; NaN becomes null.
 
+    A run whose questions were all lost has a table, too.
     Questions without labels get those of `taxonomy.labels`; `uncovered_levels` are Bloom's levels that no question has.
     """
     from taxonomy import LEVELS
 
     folder = RunFolder(exam if exam.is_dir() else exam.parent)
     path = folder.exam if exam.is_dir() else exam
-    if not path.is_file():
+    # A run of which no question survived has its losses, and no exam.
+    empty = exam.is_dir() and not path.is_file() and folder.dropped.is_file()
+    if not path.is_file() and not empty:
         raise FileNotFoundError(f"{path}: no such file; wanted an exam.jsonl or the folder of a run")
     # Only the run's own exam goes with the run's losses; another file beside it has a history of its own.
     own = path.name == folder.exam.name
     found = exam_statistics(
-        [_labelled(one) for one in read_exam(path).questions],
+        [] if empty else [_labelled(one) for one in read_exam(path).questions],
         read_dropped(folder.dropped) if own and folder.dropped.is_file() else (),
-        pool=_pool(folder) if own else (),
+        pool=read_pool(folder.shots) if own else (),
         topics={one.topic for one in read_documents(folder.corpus)} if own and folder.corpus.is_file() else (),
     )
     table = dict(json.loads(json.dumps(found.as_dict()), parse_constant=lambda _: None))
     return {**table, "uncovered_levels": [level for level in LEVELS if level not in found.labels.get("bloom", {})]}
-
-
-def _pool(folder: RunFolder) -> tuple[Question, ...]:
-    """The questions set aside; a run without a pool has an empty file or none."""
-    if not folder.shots.is_file() or not folder.shots.stat().st_size:
-        return ()
-    return read_exam(folder.shots).questions
 
 
 def _labelled(question: Question) -> Question:
@@ -104,6 +102,7 @@ def inventory_in_words(table: Mapping[str, Any]) -> str:
         *_listed("documents by topic", table["documents_by_topic"]),
         *_listed("documents with", table["cases"]),
         *_listed("left out", table["left_out"]),
+        *(("warning", printable(one)) for one in table.get("warnings", ())),
     ]
     return _aligned(rows)
 
@@ -118,7 +117,7 @@ def statistics_in_words(table: Mapping[str, Any]) -> str:
         ("set aside as examples", str(table["set_aside"])),
         ("surviving", str(table["surviving"])),
         *((f"always the {name}", _baseline(table[key])) for name, key in _BASELINES.items()),
-        ("keys by position", ", ".join(map(str, table["positions"]))),
+        ("keys by position", ", ".join(map(str, table["positions"])) or "not measured"),
         *((name, _spread(table[key])) for name, key in _LENGTHS.items()),
         *_listed("question words", {word: f"{share:.0%}" for word, share in table["question_words"].items()}),
         *_listed("first words", table["first_words"]),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,9 +32,13 @@ FACTS_PER_SURVIVOR = 3.75
 quickstart's exam: 64 survivors of 240 facts, 831 requests to verify, 115 for wrong answers."""
 CHECKS_PER_FACT, WRONG_PER_FACT = 3.5, 0.5
 STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 34, 4, 15
+PASSAGES_SHARED = 1.7
+"""How many times as fast requests about the same passage are read by a local model, which keeps it (RESULTS.md)."""
 EFFICIENCY = 0.4
 """Share of the measured matrix rate that a forward pass reaches on short prompts."""
 SAMPLE = 40
+BUSY = 1.5
+"""A load for each processor that is told."""
 NUTS_SECONDS = 60.0
 SERVER_SECONDS = 1.5
 """What one request to a server takes, a guess: hosted ones differ by a factor of three either way."""
@@ -45,7 +50,7 @@ LETTERS_TOKENS = 3
 
 @dataclass(frozen=True)
 class Machine:
-    """Measured speed: multiply-adds and weight bytes per second in bfloat16."""
+    """Measured speed: multiply-adds and weight bytes per second in bfloat16, on a machine without other work."""
 
     flops: float
     bytes: float
@@ -67,10 +72,11 @@ class Work:
 def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     """`steps` with tokens and seconds, `seconds` in all, `download_bytes` still to come, `cost` of paid models."""
     with progress.step("corpus"):
-        documents, chunks, _ = cut_corpus(config)
+        documents, chunks, *_ = cut_corpus(config)
     with progress.step("speed of this machine"):
         machine = measure()
-    writing, verifying = write_work(config, chunks, machine)
+    stock = material(config, chunks)
+    writing, verifying = write_work(config, chunks, machine, stock)
     sitting = [sit_work(spec, config, chunks, machine) for spec in config.grid.grid.llms]
     sitting += [ask_work(spec, config) for spec in config.grid.grid.black_boxes]
     works = [writing, verifying, *sitting]
@@ -80,6 +86,8 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
         "documents": len(documents),
         "chunks": len(chunks),
         "questions": config.exam.questions,
+        "reachable": max(0, stock.reachable - config.pool),
+        "load": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
         "pipelines": len(config.grid.grid.pipelines),
         "steps": {
             "writing": asdict(writing),
@@ -93,8 +101,33 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     }
 
 
+class Material(NamedTuple):
+    """What there is to write from, facts or chunks, how many are tried, and the questions that all of them may give."""
+
+    facts: Sequence[Fact]
+    tried: int
+    reachable: int
+
+
+def material(config: Config, chunks: Sequence[Chunk]) -> Material:
+    """The facts (or chunks, for a question in one request) of a corpus, and how many of them are tried."""
+    wanted, batch = config.exam.questions + config.pool, config.exam.batch
+    found: Sequence[Fact] = ()
+    there, each = len(chunks), CHUNKS_PER_SURVIVOR
+    if config.exam.mode == "answer-first":
+        found = facts(chunks, per_chunk=config.exam.per_chunk, seed=config.seed)
+        there, each = len(found), FACTS_PER_SURVIVOR
+    if not there:
+        raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
+    # A batch is written whole.
+    return Material(found, min(there, math.ceil(wanted * each / batch) * batch), min(wanted, int(there / each)))
+
+
 def measure(size: int = 1024) -> Machine:
-    """Time a matrix product and a matrix-vector product in bfloat16, the best of several."""
+    """Time a matrix product and a matrix-vector product in bfloat16, the best of several, in processor time.
+
+    Other work on the machine, which makes wall time longer for a moment or for hours, is thus left out.
+    """
     import torch
 
     left = torch.randn(size, size, dtype=torch.bfloat16)
@@ -104,30 +137,31 @@ def measure(size: int = 1024) -> Machine:
     return Machine(2 * size**3 / product, large.numel() * 2 / pass_over)
 
 
-def write_work(config: Config, chunks: Sequence[Chunk], machine: Machine) -> tuple[Work, Work]:
+def write_work(
+    config: Config, chunks: Sequence[Chunk], machine: Machine, stock: Material | None = None
+) -> tuple[Work, Work]:
     """What writer and verifier read and write for the wanted number of questions."""
-    wanted = config.exam.questions + config.pool
+    stock = stock or material(config, chunks)
+    tried, found = stock.tried, stock.facts[:SAMPLE]
     verifier = config.verifier or config.writer
     if config.exam.mode != "answer-first":
-        tried = round(wanted * CHUNKS_PER_SURVIVOR)
         form = FORMS[config.exam.mode]
-        reading = round(tried * _mean([_tokens(form.prompt(one.title, one.text)) for one in chunks[:SAMPLE]]))
-        writing = _writing(config, machine, Load(tried, reading, tried * QUESTION_TOKENS, tried), MAX_TOKENS)
-        return writing, Work(verifier.model, 0, 0, 0, 0.0)
-    found = list(islice(facts(chunks, per_chunk=config.exam.per_chunk, seed=config.seed), SAMPLE))
-    if not found:
-        raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
-    tried = round(wanted * FACTS_PER_SURVIVOR)
-    asked = _mean([_tokens(question_prompt(one.chunk.title, one.span.sentence)) for one in found])
-    wrong = WRONG_PER_FACT * _mean([_tokens(wrong_answers_prompt(one.span.sentence, one.span.text)) for one in found])
-    load = Load(tried, round(tried * (asked + wrong)), tried * STEM_TOKENS, round(tried * (1 + WRONG_PER_FACT)))
-    writing = _writing(config, machine, load, config.exam.max_tokens)
+        whole, own = _lengths([form.prompt(one.title, one.text) for one in chunks[:SAMPLE]])
+        load = Load(tried, round(tried * whole), tried * QUESTION_TOKENS, tried)
+        return _writing(config, machine, load, tried * own, MAX_TOKENS), Work(verifier.model, 0, 0, 0, 0.0)
+    asked, asked_own = _lengths([question_prompt(one.chunk.title, one.span.sentence) for one in found])
+    wrong, wrong_own = _lengths([wrong_answers_prompt(one.span.sentence, one.span.text) for one in found])
+    reading = round(tried * (asked + WRONG_PER_FACT * wrong))
+    load = Load(tried, reading, tried * STEM_TOKENS, round(tried * (1 + WRONG_PER_FACT)))
+    own = tried * (asked_own + WRONG_PER_FACT * wrong_own)
+    writing = _writing(config, machine, load, own, config.exam.max_tokens)
     checks = _mean([_tokens(prompt) for one in found for prompt in _verification(one)])
     by_letters = config.exam.verification == "letters"
     load = _choosing(
         verifier, round(tried * CHECKS_PER_FACT), checks, 1 + config.exam.candidates, by_letters=by_letters
     )
-    return writing, _work(verifier, load, _reading(parameters(verifier.model), load.read, machine))
+    seconds = _reading(parameters(verifier.model), load.read / PASSAGES_SHARED, machine)
+    return writing, _work(verifier, load, seconds)
 
 
 def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Machine) -> Work:
@@ -177,11 +211,12 @@ def _choosing(
     return Load(prompts, round(prompts * (tokens + choices * CHOICE_TOKENS)), 0, 0)
 
 
-def _writing(config: Config, machine: Machine, load: Load, longest: int) -> Work:
+def _writing(config: Config, machine: Machine, load: Load, own: float, longest: int) -> Work:
+    """The work of the writer, which reads the tokens that prompts have in common once and `own` for each alone."""
     size = parameters(config.writer.model)
     steps = load.prompts / config.exam.batch * longest
     decoding = max(steps * size * 2 / machine.bytes, 2 * size * load.written / (machine.flops * EFFICIENCY))
-    return _work(config.writer, load, _reading(size, load.read, machine) + decoding)
+    return _work(config.writer, load, _reading(size, own, machine) + decoding)
 
 
 def _work(model: ModelSettings | LlmSpec, load: Load, seconds: float) -> Work:
@@ -221,7 +256,14 @@ def in_words(foreseen: Mapping[str, Any]) -> str:
         requests = f", {work['requests']:,} requests, cost {work['cost']:.2f}" if work["requests"] else ""
         line = f"{name} with {work['model']}: {work['prompts']} prompts, {tokens}{requests}"
         lines.append(f"{line}, {duration(work['seconds'])}")
-    lines.append(f"in all about {duration(foreseen['seconds'])} on this machine, expect half to twice that")
+    lines.append(f"in all about {duration(foreseen['seconds'])} on this machine when idle, expect half to twice that")
+    if foreseen["load"] > BUSY:
+        lines.append(f"note: it is busy now (a load of {foreseen['load']:.1f} a processor): expect as many times that")
+    if foreseen["reachable"] < foreseen["questions"]:
+        lines.append(
+            f"warning: the corpus is likely to give about {foreseen['reachable']} questions, "
+            f"{foreseen['questions']} are wanted; wanted more text or fewer questions"
+        )
     lines.append(f"still to download: {foreseen['download_bytes'] / 1e6:.0f} MB; cost of local models: none")
     if foreseen["requests"]:
         lines.append(f"servers: {foreseen['requests']:,} requests, cost {foreseen['cost']:.2f} at the configured price")
@@ -237,6 +279,16 @@ def _tokens(prompt: Prompt) -> float:
     return TEMPLATE_TOKENS + len(prompt.system + prompt.user + prompt.reply) / CHARACTERS_PER_TOKEN
 
 
+def _lengths(prompts: Sequence[Prompt]) -> tuple[float, float]:
+    """Tokens of a prompt on average, and of them those behind what all prompts begin with."""
+    whole = _mean([_tokens(one) for one in prompts])
+    texts = sorted(one.system + one.user for one in prompts)
+    # What the first and the last in order share, all between them share.
+    pairs = zip(texts[0], texts[-1], strict=False) if len(texts) > 1 else ()
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return whole, whole - common / CHARACTERS_PER_TOKEN
+
+
 def _reading(size: float, tokens: float, machine: Machine) -> float:
     return 2 * size * tokens / (machine.flops * EFFICIENCY)
 
@@ -248,7 +300,7 @@ def _mean(values: Sequence[float]) -> float:
 def _best(work: Any, times: int = 5) -> float:
     spent = []
     for _ in range(times):
-        began = time.perf_counter()
+        began = time.thread_time()
         work()
-        spent.append(time.perf_counter() - began)
+        spent.append(time.thread_time() - began)
     return min(spent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -12,13 +12,14 @@ from typing import Any
 
 from exam_gen.assembly import split_pool
 from exam_gen.corpora.chunks import ChunkBounds, chunk
-from exam_gen.corpora.corpus import gather
+from exam_gen.corpora.corpus import gather, need_source
 from exam_gen.corpora.inventory import take_inventory
 from exam_gen.files import (
     read_chunks,
     read_documents,
     read_dropped,
     read_exam,
+    read_pool,
     write_chunks,
     write_documents,
     write_dropped,
@@ -27,7 +28,9 @@ from exam_gen.files import (
 from exam_gen.model import LanguageModel
 from exam_gen.records import Exam, Question
 from exam_gen.replies import ReplyStore
+from exam_gen.rules.base import dropped
 from exam_gen.screening import write_screened
+from exam_gen.writing import Written
 from irt.selecting.selection import FEWEST
 from rag.answering.black_box import check as check_black_box
 from rag.answering.specs import BlackBoxSpec
@@ -49,10 +52,11 @@ from ragexam.progress import Progress, Report
 from ragexam.retrieval import Library, retrieval_step
 from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
-from ragexam.usage import need_likelihoods, used
+from ragexam.usage import failed_requests, need_likelihoods, used
 
 HERE = EngineOptions()
 """Exams are sat in this process where nothing else is said."""
+POOL_ONLY = "fewer survived than the pool takes"
 
 
 def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> dict[str, Any]:
@@ -61,6 +65,7 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
     with folder.held():
         steps = Steps.of(folder, config, progress)
         if steps.record.fingerprint("exam") is None:
+            need_source(config.corpus.source)
             prepare(config.author_names, config.authors, progress)
         if steps.record.fingerprint("answers") is None:
             prepare(config.grid.models, config.grid.grid.examinees, progress)
@@ -78,10 +83,11 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
     with folder.held():
         steps = Steps.of(folder, config, progress)
         if steps.record.fingerprint("exam") is None:
+            need_source(config.corpus.source)
             prepare(config.author_names, config.authors, progress)
         exam = write_steps(steps, config)
         dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
-        pool = len(read_exam(folder.shots)) if config.pool else 0
+        pool = len(read_pool(folder.shots))
         return {
             "n_questions": len(exam),
             "pool": pool,
@@ -151,6 +157,8 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
         found = gather(
             corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed
         )
+        for warning in found.warnings:
+            steps.progress.say(f"warning: {warning}")
         write_documents(folder.corpus, found.documents)
         # The rest of the table comes with the chunks, which need not be cut again.
         table = steps.record.content.get("corpus", {})
@@ -186,7 +194,7 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
     folder, exam, grid = steps.folder, library.exam, library.grid
 
     def answer(report: Report) -> None:
-        pool = read_exam(folder.shots).questions if folder.shots.exists() else ()
+        pool = read_pool(folder.shots)
         warned = mixture(grid.grid.modes)
         for warning in warned:
             steps.progress.say(f"warning: {warning}")
@@ -253,6 +261,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
         need_likelihoods(judge)
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
     encoder = config.writer.encoder
+    steps.progress.say(f"exam: {len(chunks):,} passages are searched for what to ask, then questions are written")
     with ReplyStore(folder.replies) as replies:
         written = write_screened(
             chunks,
@@ -272,19 +281,27 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
         spent["notes"].append(_short(len(written.questions), settings.questions, config.pool, written.stopped))
     for note in spent["notes"]:
         steps.progress.say(f"note: {note}")
-    if 0 < len(written.questions) <= config.pool:
+    if len(written.questions) <= config.pool:
+        write_dropped(folder.dropped, [*written.dropped, *(dropped(one, POOL_ONLY) for one in written.questions)])
         raise ValueError(
-            f"{config.corpus.source}: {len(written.questions)} questions survived and the pool takes {config.pool}; "
-            "wanted more text or a smaller pool"
+            f"{config.corpus.source}: {_none_left(written, config.pool, spent)}; all losses: {folder.dropped}"
         )
-    if not written.questions:
-        reasons = Counter(lost.reason.partition(":")[0] for lost in written.dropped).most_common(3)
-        why = ", ".join(f"{count} {reason}" for reason, count in reasons) or "nothing was written"
-        raise ValueError(f"{config.corpus.source}: no question survived ({why}); wanted more text or another writer")
     exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)
     write_exam(folder.exam, exam)
+
+
+def _none_left(written: Written, pool: int, spent: Mapping[str, Any]) -> str:
+    """Why there is no exam, and what would help."""
+    if written.questions:
+        survived = f"{len(written.questions)} questions survived and the pool takes {pool}"
+        return f"{survived}; wanted more text or a smaller pool"
+    reasons = Counter(lost.reason.partition(":")[0] for lost in written.dropped).most_common(3)
+    why = ", ".join(f"{count} {reason}" for reason, count in reasons) or "nothing was written"
+    failed = failed_requests(spent)
+    requests = f"; failed requests: {failed}" if failed else ""
+    return f"no question survived ({why}{requests}); wanted more text or another writer"
 
 
 def _short(found: int, wanted: int, pool: int, why: str) -> str:
@@ -333,7 +350,7 @@ def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
     write_exam(folder.exam, exam)
     write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
     if source.shots.exists():
-        write_exam(folder.shots, read_exam(source.shots))
+        write_exam(folder.shots, read_pool(source.shots))
 
 
 def bounds_tokens(bounds: ChunkBounds) -> bool:

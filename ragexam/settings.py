@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -44,7 +47,7 @@ def check(
         return kind.model_validate(content)
     except ValidationError as error:
         given = [override.partition("=")[0].strip() for override in overrides]
-        raise ValueError(_fault(source, lines, error, given)) from None
+        raise ValueError(_fault(source, lines, error, given, kind)) from None
 
 
 def _text(path: Path) -> str:
@@ -53,6 +56,10 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{path}: no such file; wanted a YAML configuration (ragexam init writes one)"
+        ) from None
+    except IsADirectoryError:
+        raise ValueError(
+            f"{path}: is a folder; wanted a YAML configuration (ragexam init writes one; generate takes folders)"
         ) from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: byte {error.start} is not UTF-8; wanted a YAML configuration") from None
@@ -94,23 +101,77 @@ def _override(content: dict[str, Any], override: str) -> None:
         raise ValueError(f"--set {override}: {value!r} is not YAML; quote it") from None
 
 
-def _fault(source: Path | str, lines: Lines | None, error: ValidationError, given: Sequence[str]) -> str:
+def _fault(
+    source: Path | str, lines: Lines | None, error: ValidationError, given: Sequence[str], kind: type[BaseModel]
+) -> str:
     """The first mistake, placed at the nearest line that stands in the file."""
     first = error.errors()[0]
     where = tuple(first["loc"])
+    message = _without_group(first["msg"].removeprefix("Value error, "), where)
+    inner = _entry(first["input"], message)
+    name = ".".join(str(part) for part in where) or "settings"
+    place = _place(source, lines, (*where, *inner), given)
+    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
+        nearest = _nearest(name, kind)
+        hint = f"did you mean {nearest}?" if nearest else "see the names that `ragexam init` writes"
+        return f"{place}: unknown setting {name!r}; {hint}"
+    if first["type"] == "missing":
+        return f"{place}: no setting {name!r}; wanted a value for it"
+    if inner and message.startswith((f"{inner[0]} is ", f"{inner[0]}: ")):
+        return f"{place}: {name}.{message}"
+    found = f"{first['input']!r}; " if not isinstance(first["input"], dict | BaseModel) else ""
+    return f"{place}: {name}: {found}{message[:1].lower() + message[1:]}"
+
+
+def _place(source: Path | str, lines: Lines | None, where: tuple[str | int, ...], given: Sequence[str]) -> str:
+    """The override that a mistake came from, else its file and line."""
     name = ".".join(str(part) for part in where) or "settings"
     told = next((one for one in given if f"{name}.".startswith(f"{one}.") or f"{one}.".startswith(f"{name}.")), None)
     if told is not None:
-        place = f"--set {told}"
-    else:
-        place = f"{source}:{_line(where, lines)}" if lines is not None else str(source)
-    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
-        return f"{place}: unknown setting {name!r}; see the names that `ragexam init` writes"
-    if first["type"] == "missing":
-        return f"{place}: no setting {name!r}; wanted a value for it"
-    message = first["msg"].removeprefix("Value error, ")
-    found = f"{first['input']!r}; " if not isinstance(first["input"], dict | BaseModel) else ""
-    return f"{place}: {name}: {found}{message[:1].lower() + message[1:]}"
+        return f"--set {told}"
+    return f"{source}:{_line(where, lines)}" if lines is not None else str(source)
+
+
+def _without_group(message: str, where: tuple[str | int, ...]) -> str:
+    """A message of a group of settings without the name the group goes by where it is checked."""
+    group = str(where[-1]) if where else ""
+    return message.removeprefix(f"{_CHECKED_AS.get(group, group)}: ")
+
+
+_CHECKED_AS = {"exam": "writing"}
+"""Groups of settings that call themselves otherwise."""
+
+
+def _entry(group: object, message: str) -> tuple[str | int, ...]:
+    """The entry of a group that a message is about: the one it begins with, or the first it quotes."""
+    match = re.match(r"([\w-]+)(?: is |: )", message) or re.search(r"'([^']+)'", message)
+    if match is None or not isinstance(group, dict):
+        return ()
+    if match[1] in group:
+        return (match[1],)
+    listed = (
+        (name, value.index(match[1])) for name, value in group.items() if isinstance(value, list) and match[1] in value
+    )
+    return next(listed, ())
+
+
+def _nearest(name: str, kind: type[BaseModel]) -> str | None:
+    """The setting that was meant: one of the same last name in another group, else the one spelt most alike."""
+    names = list(_names(kind))
+    same = [one for one in names if one.rpartition(".")[2] == name.rpartition(".")[2]]
+    return next(iter([*same, *get_close_matches(name, names, 1, 0.75)]), None)
+
+
+def _names(kind: object, before: str = "") -> Iterator[str]:
+    """The dotted names of all settings below a group."""
+    if get_args(kind):
+        for one in get_args(kind):
+            yield from _names(one, before)
+    elif isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind)):
+        for name, inner in get_type_hints(kind).items():
+            if not name.startswith("_") and name != "model_config":
+                yield f"{before}{name}"
+                yield from _names(inner, f"{before}{name}.")
 
 
 def _line(where: tuple[str | int, ...], lines: Lines) -> int:

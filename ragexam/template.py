@@ -26,6 +26,7 @@ writer:                    # writes and verifies the questions; keep it out of t
                                        # openai:MODEL@http://host:port/v1 (see docs/models.md)
   dtype: auto              # float32, bfloat16, float16
   encoder: embedded:minilm-l6
+  # server: {{concurrency: 8, timeout: 120}}   # how a server is asked; all options: docs/models.md
 
 # verifier:                # another model verifies
 #   model: org/model
@@ -34,6 +35,8 @@ exam:
   questions: 60
   # mode: paper            # everything in one reply, unverified; or json
   # verification: letters  # for a server that gives no log-probabilities
+  # completions: 0.9       # of the wanted number, the most that may complete a sentence
+  # thresholds: {{agreement: 0.5, lift: 3.0}}  # what verification asks for: docs/exam-writing.md
 pool: 4                    # further questions, shown as examples and never asked
 
 # filters:                 # change the usual rules; ragexam filter RUN --dry-run shows them and what each removes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -35,6 +36,14 @@ def used(works: Sequence[tuple[str, LanguageModel, Usage]]) -> dict[str, Any]:
     return content
 
 
+def failed_requests(content: Mapping[str, Any]) -> str:
+    """`3 status 500, 1 timeout`: what the servers failed at, empty where none did."""
+    failed: Counter[str] = Counter()
+    for name in ("writing", "verifying"):
+        failed.update(content.get(name, {}).get("server", {}).get("failed", {}))
+    return ", ".join(f"{count} {kind}" for kind, count in failed.most_common())
+
+
 def in_words(content: Mapping[str, Any]) -> list[str]:
     """One line for each work: what went in and out, how long it took, what it cost, which requests failed; notes."""
     lines = []
@@ -45,7 +54,7 @@ def in_words(content: Mapping[str, Any]) -> list[str]:
         line = f"{name} with {one['model']}: {one['calls']} replies, {one['cached']} of them kept from before; "
         line += f"{one['prompt_tokens']:,} tokens read, {one['written_tokens']:,} written, {one['seconds']:.0f} s"
         line += f", cost {one['cost']:.4f}" if one["cost"] else ""
-        if failed := one.get("server", {}).get("failed"):
-            line += "; failed requests: " + ", ".join(f"{count} {kind}" for kind, count in failed.items())
+        if failed := failed_requests({name: one}):
+            line += f"; failed requests: {failed}"
         lines.append(line)
     return [*lines, *(f"note: {note}" for note in content.get("notes", []))]

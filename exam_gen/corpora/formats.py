@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import html
 import io
+import logging
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from exam_gen.corpora.hypertext import visible_text
-from exam_gen.lines import decode, read_bytes
+from exam_gen.lines import UnreadableError, decode, read_bytes
 
 TEXT_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".pdf"}
 """File name endings that are read as one document each (also with `.gz` after them)."""
@@ -38,6 +42,8 @@ def read_page(path: Path) -> Page:
     """Title and text of one file of a known text format.
 
     The text has `\\n` line ends and neither leading nor trailing blank lines.
+
+    Raises `UnreadableError` for bytes that are no text of the format.
     """
     ending = suffix(path)
     data = read_bytes(path)
@@ -111,11 +117,27 @@ def _pdf(data: bytes, path: Path) -> Page:
     from pypdf import PdfReader
 
     try:
-        reader = PdfReader(io.BytesIO(data))
-        pages = [page.extract_text() for page in reader.pages]
-        title = str((reader.metadata.title if reader.metadata else "") or "")
+        with _unheard("pypdf"):
+            reader = PdfReader(io.BytesIO(data))
+            pages = [page.extract_text() for page in reader.pages]
+            title = str((reader.metadata.title if reader.metadata else "") or "")
     except Exception as error:  # damaged files make the reader fail in any way
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path}: cannot read the PDF ({reason}); wanted a readable, unlocked PDF") from None
+        message = f"{path}: cannot read the PDF ({reason}); wanted a readable, unlocked PDF"
+        raise UnreadableError(message, "unreadable PDF") from None
     text = tidy("\n\n".join(page.strip() for page in pages if page.strip()))
     return Page(html.unescape(title).strip(), re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", text))
+
+
+@contextmanager
+def _unheard(library: str) -> Iterator[None]:
+    """Without the lines a library logs about a file that we report ourselves."""
+    logger = logging.getLogger(library)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)

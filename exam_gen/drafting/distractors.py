@@ -82,7 +82,8 @@ def candidates(fact: Fact, stem: str, pooled: Pool, *, count: int, seed: int) ->
     options = [text for text in options if near[text] < _TOO_CLOSE]
     options.sort(key=lambda text: -near[text])
     home = [text for text in options if any(s.document_id == fact.chunk.document_id for s in pooled.sources[text])]
-    away = [text for text in options if text not in set(home)]
+    at_home = set(home)
+    away = [text for text in options if text not in at_home]
     chosen = _by_length(home, key, count // 3)
     return chosen + _by_length(away, key, count - len(chosen))
 

@@ -6,6 +6,7 @@ was taken stands in every question's metadata.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,7 @@ class Thresholds:
     "Yes" over "No" where a model that reads the passage is asked whether the key is correct and complete. `rival`: the
     largest share of that lead that a wrong answer may reach when the same is asked of it. `fit`: the most that a
     completed statement, read without the passage, may lose in log-likelihood when a wrong answer stands in for the key.
+    Raises `ValueError` for numbers that nothing, or everything, could reach: log-likelihoods above 0, shares beyond 1.
     """
 
     support: float = -3.0
@@ -59,6 +61,30 @@ class Thresholds:
     judgment: float = 2.0
     rival: float = 0.6
     fit: float = 12.0
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if not (math.isfinite(value) and least <= value <= most):
+                raise ValueError(f"thresholds: {name} is {value:g}; wanted {_range(least, most)}")
+
+
+_RANGES = {
+    "support": (-math.inf, 0.0),
+    "margin": (0.0, math.inf),
+    "lift": (-math.inf, math.inf),
+    "agreement": (0.0, 1.0),
+    "judgment": (-math.inf, math.inf),
+    "rival": (0.0, 1.0),
+    "fit": (0.0, math.inf),
+}
+
+
+def _range(least: float, most: float) -> str:
+    """The finite bounds in words."""
+    if math.isinf(least):
+        return "a finite number" if math.isinf(most) else f"{most:g} or less"
+    return f"{least:g} or more" if math.isinf(most) else f"{least:g} to {most:g}"
 
 
 @dataclass(frozen=True)

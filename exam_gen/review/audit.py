@@ -139,6 +139,16 @@ def sheet(drawn: Draw, passages: Mapping[str, str] | None = None) -> list[dict[s
     ]
 
 
+def shortfall(drawn: Draw) -> str:
+    """Why fewer were drawn than asked for, empty where it is not so."""
+    few = [f"{there} {name}" for name, there in drawn.of.items() if there < drawn.size]
+    if not few:
+        return ""
+    short = drawn.of["drops"] < drawn.size and drawn.incomplete
+    without = f"; {drawn.incomplete} more drops hold no complete question" if short else ""
+    return f"{drawn.size} of each were asked for and there are only {' and '.join(few)} to judge{without}"
+
+
 def read_judgments(path: str | Path, drawn: Draw) -> dict[int, Judgment]:
     """The judgments of this draw by item; of several on one item the last counts, those of other draws are passed over.
 

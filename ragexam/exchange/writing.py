@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.files import read_chunks, read_exam, write_text
+from exam_gen.files import read_chunks, read_exam, read_pool, write_text
 from exam_gen.records import Exam
 from rag.answers import AnswerStore
 from rag.asked import Asked, asked_before, floor_and_ceiling
@@ -73,7 +73,7 @@ def asked_beside(path: Path, exam: Exam) -> tuple[list[Asked], list[str]]:
     if len(asked) < 2:
         notes.append("oracle is left out: not every question's source is known")
     if folder.answers.exists():
-        pool = read_exam(folder.shots).questions if folder.shots.exists() else ()
+        pool = read_pool(folder.shots)
         with AnswerStore(folder.answers) as store:
             if store.exam == exam.hash:
                 asked |= {one.name: one for one in asked_before(store, exam, chunks, pool)}

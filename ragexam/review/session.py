@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.review.audit import in_words
+from exam_gen.review.audit import in_words, shortfall
 from ragexam.progress import Progress
 from ragexam.review.application import Application
 from ragexam.review.audit import AuditDesk
@@ -52,6 +52,8 @@ def review_session(run: Path, port: int, progress: Progress, *, page: bool) -> O
 def audit_session(run: Path, audit: Audit, port: int, progress: Progress) -> Outcome:
     """Let a reader judge until the page is stopped, or write the sheet; then what the judgments say."""
     desk = AuditDesk(run, audit.size, audit.seed)
+    if few := shortfall(desk.draw):
+        progress.say(f"note: {few}")
     if audit.sheet is not None:
         items = desk.write_sheet(audit.sheet)
         found = {"sheet": str(audit.sheet), "items": items, "audit": desk.draw.id, "judgments": str(desk.log)}

@@ -18,6 +18,7 @@ from exam_gen.review.audit import (
     read_judgments,
     result,
     sheet,
+    shortfall,
 )
 from exam_gen.statistics import wilson
 
@@ -41,6 +42,16 @@ def test_the_draw_depends_on_the_seed_alone_and_holds_as_many_of_each() -> None:
     assert one.of == {"survivors": 50, "drops": 70}
     assert one.incomplete == 10
     assert len({item.question.id for item in one.items}) == 80
+
+
+def test_a_draw_of_fewer_than_asked_for_says_why() -> None:
+    assert shortfall(draw(EXAM, DROPPED, 50, 1)) == ""
+    few = shortfall(draw(EXAM, DROPPED, 60, 1))
+    assert few == "60 of each were asked for and there are only 50 survivors to judge"
+    assert shortfall(draw(EXAM, DROPPED, 80, 1)) == (
+        "80 of each were asked for and there are only 50 survivors and 70 drops to judge; "
+        "10 more drops hold no complete question"
+    )
 
 
 def test_every_survivor_and_drop_is_drawn_equally_often_and_anywhere() -> None:

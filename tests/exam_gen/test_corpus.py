@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Document
-from exam_gen.corpora.corpus import read_corpus
+from exam_gen.corpora.corpus import gather, need_source, read_corpus
 
 ROWS = [
     {"id": "a", "title": "Alpha", "text": "First text.", "source": "s", "topic": "t"},
@@ -137,6 +137,59 @@ def pdf(text: str) -> bytes:
 def test_pdf_text_is_read(tmp_path: Path) -> None:
     (document,) = read_corpus(put(tmp_path / "my-paper.pdf", pdf("Exams measure retrieval.")))
     assert (document.title, document.text) == ("my paper", "Exams measure retrieval.")
+
+
+def test_files_of_a_folder_that_cannot_be_read_are_left_out_counted_and_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path / "bad.pdf", pdf("Exams measure.")[:300])
+    put(tmp_path / "latin.txt", "Café au lait.".encode("latin-1"))
+    put(tmp_path / "torn.md.gz", b"a")
+    (tmp_path / "torn.md.gz").write_bytes(b"\x1f\x8b no archive")
+    put(tmp_path / "good.txt", b"Text.")
+    found = gather(tmp_path)
+    assert [one.id for one in found.documents] == ["good.txt"]
+    assert found.left_out == {"unreadable PDF": 1, "not UTF-8": 1, "damaged gzip data": 1}
+    assert [line.partition(":")[0] for line in found.warnings] == ["left out"] * 3
+    assert "latin.txt:1: byte 0xe9 at offset 3 is not UTF-8" in found.warnings[1]
+    assert not caplog.records, "a library's own lines are not heard"
+    with pytest.warns(UserWarning, match="left out: "):
+        assert len(read_corpus(tmp_path)) == 1
+
+
+def test_many_unreadable_files_are_not_all_named(tmp_path: Path) -> None:
+    put(tmp_path / "good.txt", b"Text.")
+    for number in range(12):
+        put(tmp_path / f"bad{number:02}.txt", b"\xe9")
+    assert gather(tmp_path).warnings[-1] == "left out: 2 more files that cannot be read"
+    assert len(gather(tmp_path).warnings) == 11
+
+
+def test_a_folder_of_which_nothing_can_be_read_is_refused_in_one_line(tmp_path: Path) -> None:
+    put(tmp_path / "latin.txt", b"caf\xe9")
+    with pytest.raises(ValueError, match=r"the corpus is empty \(1 not UTF-8\); wanted at least one document"):
+        gather(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_a_byte_order_mark_tells_the_encoding(tmp_path: Path, encoding: str) -> None:
+    (document,) = read_corpus(put(tmp_path / "note.txt", "Café au lait — 10 €.\n".encode(encoding)))
+    assert document.text == "Café au lait — 10 €."
+
+
+def test_a_text_that_breaks_off_after_its_byte_order_mark_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"note\.txt: begins as UTF-16 and is not, at offset \d+; wanted UTF-8 text"):
+        read_corpus(put(tmp_path / "note.txt", "Café".encode("utf-16")[:-1]))
+
+
+@pytest.mark.parametrize(("name", "message"), [("none", "no such file or folder"), ("", "the corpus is empty, no rea")])
+def test_a_source_is_looked_for_without_being_read(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        need_source(tmp_path / name)
+    need_source("python-docs")
+    need_source("hf:any/set")
+    put(tmp_path / "latin.txt", b"\xe9")
+    need_source(tmp_path)
 
 
 def test_a_broken_pdf_is_named(tmp_path: Path) -> None:

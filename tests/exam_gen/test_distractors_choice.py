@@ -1,10 +1,13 @@
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting.distractors import Item, Option, candidates, choose, hides, marks, pool
-from exam_gen.drafting.facts import facts
+from exam_gen.drafting.distractors import Item, Option, Pool, Source, candidates, choose, hides, marks, pool
+from exam_gen.drafting.facts import Fact, facts
+from exam_gen.language.spans import key_span
 from exam_gen.records import Chunk
 
 ERRORS = ["KeyError", "ValueError", "OSError", "TypeError", "IndexError", "RuntimeError", "EOFError", "BufferError"]
@@ -23,6 +26,23 @@ def test_candidates_are_of_the_kind_of_the_key():
         found = candidates(fact, "Which error is raised?", pool(corpus(), None), count=5, seed=0)
         assert len(found) == 5
         assert set(found) < set(ERRORS) - {fact.span.text}
+
+
+def test_candidates_of_one_long_document_take_time_in_proportion():
+    text = "The mill Northern Star holds copper boilers for the valley."
+    fact = Fact(Chunk("d#0", "d", text, 0, len(text)), key_span(text, "Northern Star"), 0.0)
+
+    def seconds(count: int) -> float:
+        names = tuple(f"Name{n} Word{n}" for n in range(count))
+        home = frozenset([Source("d#1", "d")])
+        pooled = Pool({fact.span.kind: names}, dict.fromkeys(names, home), {})
+        start = time.process_time()
+        assert candidates(fact, "Which mill?", pooled, count=9, seed=0)
+        return time.process_time() - start
+
+    part, whole = seconds(1_500), seconds(12_000)
+    # In proportion it would be eight times as much, with the square sixty-four times.
+    assert whole < 24 * part + 0.2
 
 
 def test_candidates_leave_out_what_the_stem_names():

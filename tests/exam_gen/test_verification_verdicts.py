@@ -1,3 +1,5 @@
+import pytest
+
 from exam_gen.drafting.verification import Thresholds, judge, supported
 from exam_gen.model import Likelihoods
 
@@ -37,3 +39,20 @@ def test_closed_book_likelihoods_are_per_token():
     verdict = judge(likelihoods(-0.5, -5.0, -5.0, -5.0, -5.0), closed, WRONG, LIMITS)
     assert verdict.closed == -2.0
     assert {option.closed for option in verdict.options} == {-2.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("agreement", 7.0, "0 to 1"),
+        ("rival", -0.1, "0 to 1"),
+        ("support", 0.5, "0 or less"),
+        ("margin", -1.0, "0 or more"),
+        ("fit", -1.0, "0 or more"),
+        ("lift", float("nan"), "a finite number"),
+        ("judgment", float("inf"), "a finite number"),
+    ],
+)
+def test_a_threshold_that_nothing_could_reach_is_refused(name: str, value: float, wanted: str) -> None:
+    with pytest.raises(ValueError, match=f"thresholds: {name} is {value:g}; wanted {wanted}"):
+        Thresholds(**{name: value})

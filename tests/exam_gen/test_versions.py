@@ -54,6 +54,31 @@ def test_metadata_does_not_count() -> None:
     assert diff_exams(exam(question(0)), exam(replace(question(0), metadata={"model": "m"}))).is_empty
 
 
+def edited(number: int, stem: str) -> Question:
+    changed = {"edited": {"from": f"q{number}", "fields": ["question"]}}
+    return replace(question(number), id=f"q{number}~{len(stem)}", stem=stem, metadata=changed)
+
+
+def test_an_edited_question_is_a_changed_one() -> None:
+    before = exam(question(0), question(1), question(2))
+    after = exam(question(0), edited(1, "Which one is it?"), question(2))
+    for found in (diff_exams(before, after), diff_exams(after, before)):
+        assert list(found.changed.values()) == [("question",)]
+        assert (found.added, found.removed, found.renamed, found.same, found.moved) == ((), (), {}, 2, False)
+    assert list(diff_exams(before, after).changed) == ["q1"]
+
+
+def test_two_edits_of_one_question_are_a_change_of_it() -> None:
+    found = diff_exams(exam(edited(1, "Which one is it?")), exam(edited(1, "Which of them is it?")))
+    assert found.changed == {"q1~16": ("question",)}
+    assert not found.added
+
+
+def test_an_edited_question_beside_its_original_is_added() -> None:
+    found = diff_exams(exam(question(1)), exam(question(1), edited(1, "Which one is it?")))
+    assert (found.added, found.changed, found.same) == (("q1~16",), {}, 1)
+
+
 subsets = st.lists(st.tuples(st.integers(0, 9), st.booleans(), st.booleans()), unique_by=lambda one: one[0])
 
 

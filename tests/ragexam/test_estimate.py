@@ -1,18 +1,23 @@
+import time
+
 import pytest
 
+from exam_gen.corpora.chunks import chunk
+from exam_gen.corpora.corpus import read_corpus
 from rag.pipelines import LlmSpec
+from ragexam import estimate
 from ragexam.config import Config
-from ragexam.estimate import Machine, foresee, in_words, measure, parameters, sit_work
+from ragexam.estimate import Machine, foresee, in_words, material, measure, parameters, sit_work, write_work
 from ragexam.progress import Progress
 
 QUIET = Progress(quiet=True)
 
 
-def config(**exam: int) -> Config:
+def config(**exam: int | str) -> Config:
     return Config.model_validate(
         {
             "run": "unused",
-            "corpus": {"source": "python-docs", "sample": 10},
+            "corpus": {"source": "python-docs", "sample": 20},
             "exam": exam,
             "grid": {"llms": ["org/tiny-135m"], "retrievers": ["closed-book", "oracle"], "shots": [0, 2]},
             "fit": {"method": "map"},
@@ -34,9 +39,6 @@ def test_a_model_tells_its_size_by_its_name(model: str, size: float) -> None:
 
 
 def test_the_work_of_an_examinee_grows_with_the_questions() -> None:
-    from exam_gen.corpora.chunks import chunk
-    from exam_gen.corpora.corpus import read_corpus
-
     chunks = chunk(read_corpus("python-docs", sample=10))
     machine = Machine(1e12, 1e10)
     spec = LlmSpec("tiny-135m", "org/tiny-135m")
@@ -59,3 +61,49 @@ def test_the_speed_of_the_machine_is_measured() -> None:
     machine = measure(size=128)
     assert machine.flops > 1e6
     assert machine.bytes > 1e6
+
+
+FEW = chunk(read_corpus("python-docs", sample=10))[:14]
+
+
+def test_no_more_is_tried_than_the_corpus_holds() -> None:
+    sparse = config(questions=60)
+    found = material(sparse, FEW)
+    writing, _ = write_work(sparse, FEW, Machine(1e12, 1e10))
+    assert writing.prompts == found.tried == len(found.facts) <= 28
+    assert found.reachable < 60
+
+
+def test_a_batch_is_tried_whole() -> None:
+    settings = config(questions=1, batch=7)
+    assert material(settings, chunk(read_corpus("python-docs", sample=30))).tried == 21
+
+
+@pytest.mark.parametrize("mode", ["paper", "json"])
+def test_no_chunk_is_asked_about_twice(mode: str) -> None:
+    settings = config(questions=60, mode=mode)
+    assert write_work(settings, FEW, Machine(1e12, 1e10))[0].prompts == 14
+
+
+def test_a_corpus_that_can_hardly_give_the_wanted_number_is_told() -> None:
+    found = foresee(config(questions=5_000), QUIET)
+    assert found["reachable"] < 5_000
+    assert f"about {found['reachable']} questions, 5000 are wanted; wanted more text" in in_words(found)
+    assert "wanted more text" not in in_words(foresee(config(questions=2), QUIET))
+
+
+def test_what_all_prompts_begin_with_is_read_once() -> None:
+    settings = config(questions=60)
+    slow = Machine(1e9, 1e15)
+    writing, verifying = write_work(settings, FEW, slow)
+    whole = 2 * 1.5e9 * writing.read_tokens / (1e9 * 0.4)
+    decoding = 2 * 1.5e9 * writing.written_tokens / (1e9 * 0.4)
+    assert writing.seconds - decoding < 0.5 * whole
+    assert verifying.seconds == pytest.approx(2 * 1.5e9 * verifying.read_tokens / (1e9 * 0.4) / 1.7, rel=1e-3)
+
+
+def test_other_work_on_the_machine_does_not_count() -> None:
+    def waiting() -> None:
+        time.sleep(0.05)
+
+    assert estimate._best(waiting, 1) < 0.02

@@ -199,8 +199,13 @@ def test_a_configuration_names_rules_and_wrong_names_are_refused_with_their_line
     content = {"run": "r", "corpus": {"source": "python-docs"}, "filters": {"extra-words": "10%", "catch-all": False}}
     settings = check("c.yaml", content, ExamConfig, ["filters.near-duplicate=0.7"])
     assert settings.filters == {"extra-words": "10%", "catch-all": False, "near-duplicate": 0.7}
-    with pytest.raises(ValueError, match=r"c\.yaml:7: filters: .*unknown rule 'extra'"):
-        check("c.yaml", {**content, "filters": {"extra": 1}}, ExamConfig, (), {("filters",): 7})
+    with pytest.raises(ValueError, match=r"c\.yaml:9: filters: unknown rule 'extra'"):
+        check(
+            "c.yaml", {**content, "filters": {"extra": 1}}, ExamConfig, (), {("filters",): 7, ("filters", "extra"): 9}
+        )
+    listed = {("filters",): 7, ("filters", "order", 0): 8}
+    with pytest.raises(ValueError, match=r"c\.yaml:8: filters: unknown rule 'extra'"):
+        check("c.yaml", {**content, "filters": {"order": ["extra"]}}, ExamConfig, (), listed)
     assert "filters" in Config.model_fields
     blind = {**content, "writer": {"encoder": None}, "filters": {"intra-meaning": True}}
     with pytest.raises(ValueError, match=r"filters: some compare meanings and writer\.encoder is null"):

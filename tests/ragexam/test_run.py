@@ -153,9 +153,10 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
         ("grid.retrievers=[bm52]", "unknown retriever 'bm52'"),
         ('writer.model="python:examinees:nobody"', "nobody"),
         ("writer.model=/none/such.gguf", "/none/such.gguf"),
-        ("exam.questions=0", "exam: writing: questions is 0; wanted at least 1"),
+        ("exam.questions=0", ": exam.questions is 0; wanted at least 1"),
         ("grid.shots=[3]", "pool of 2"),
-        ("exam.sise=3", "exam.sise"),
+        ("exam.thresholds.agreement=7", ": exam.thresholds.agreement is 7; wanted 0 to 1"),
+        ("exam.question=3", "unknown setting 'exam.question'; did you mean exam.questions?"),
         ("grid.normalization=none", "normalization"),
     ],
 )

@@ -1,3 +1,4 @@
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,45 @@ def test_overrides_reach_nested_settings_with_their_types(tmp_path: Path) -> Non
 def test_an_override_that_is_not_name_equals_value_is_refused(tmp_path: Path, override: str) -> None:
     with pytest.raises(ValueError, match=f"--set {override}"):
         read(write(tmp_path, "name: x\n"), Outer, [override])
+
+
+@dataclass(frozen=True)
+class Bounds:
+    least: int = 0
+
+    def __post_init__(self) -> None:
+        if self.least < 0:
+            raise ValueError(f"bounds: least is {self.least}; wanted 0 or more")
+
+
+class Wide(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    inner: Inner | None = None
+    bounds: Bounds = Bounds()
+
+
+def test_a_value_that_a_group_refuses_is_named_whole_and_placed_at_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "bounds:\n\n  least: -3\n")
+    with pytest.raises(ValueError, match=r"config\.yaml:3: bounds\.least is -3; wanted 0 or more"):
+        read(path, Wide)
+    with pytest.raises(ValueError, match=r"--set bounds\.least: bounds\.least is -4; wanted 0 or more"):
+        read(write(tmp_path, "inner: null\n"), Wide, ["bounds.least=-4"])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("inner.sise", "inner.size"), ("size", "inner.size"), ("bounds.leest", "bounds.least"), ("iner", "inner")],
+)
+def test_the_nearest_setting_is_suggested(tmp_path: Path, name: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=rf"unknown setting '{name}'; did you mean {meant}\?"):
+        read(write(tmp_path, "bounds: {}\n"), Wide, [f"{name}=1"])
+
+
+def test_a_setting_like_no_other_gets_no_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"unknown setting 'zzz'; see the names that `ragexam init` writes"):
+        read(write(tmp_path, "zzz: 1\n"), Wide)
+
+
+def test_a_folder_of_documents_is_no_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"is a folder; wanted a YAML configuration .*; generate takes folders"):
+        read(tmp_path, Wide)

@@ -17,6 +17,19 @@ def test_the_template_is_a_sound_configuration(tmp_path: Path) -> None:
     assert "ragexam run" in told
 
 
+def test_the_settings_that_the_template_mentions_are_sound(tmp_path: Path) -> None:
+    begin(tmp_path / "mine")
+    path = tmp_path / "mine" / "config.yaml"
+    text = path.read_text()
+    for name in ("completions", "thresholds", "server"):
+        assert f"  # {name}: " in text
+        text = text.replace(f"  # {name}: ", f"  {name}: ")
+    path.write_text(text)
+    settings = read(path, Config)
+    assert settings.exam == Config.model_validate({**settings.model_dump(), "exam": {"questions": 60}}).exam
+    assert settings.writer.server is not None
+
+
 def test_an_existing_configuration_is_kept(tmp_path: Path) -> None:
     begin(tmp_path)
     (tmp_path / "config.yaml").write_text("mine")

@@ -89,7 +89,10 @@ def test_an_audit_goes_without_a_page_too(view: View, run: Path, tmp_path: Path)
     found = json.loads(view(run, "--audit", 4, "--seed", 3, "--result", "--json").stdout)
     assert found["judged"] == found["drawn"] == 8
     assert found["survivors"]["estimate"] == 1.0
-    assert "0 of 8 judged" in view(run, "--audit", 4, "--seed", 4, "--result").stdout
+    other = view(run, "--audit", 4, "--seed", 4, "--result")
+    assert "0 of 8 judged" in other.stdout
+    assert "note: " not in other.stderr
+    assert "note: 400 of each were asked for" in view(run, "--audit", 400, "--result").stderr
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,119 @@
+"""Exams written by a fast model in this process: without a pool, without a survivor, without a corpus."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_gen.files import read_dropped, read_exam
+from ragexam.config import Config, GridSettings, of_generate
+from ragexam.contents import inventory, inventory_in_words, statistics, statistics_in_words
+from ragexam.exchange.writing import asked_beside
+from ragexam.progress import Progress
+from ragexam.run import HERE, run_all, run_exam, run_sitting
+from tests.rag.faulty_server import Body, Say, Server, serving
+
+GRID = {"llms": ["python:examinees:careful"], "retrievers": ["closed-book", "oracle"]}
+FAST = {"model": "python:examinees:writer", "encoder": None}
+
+
+@pytest.fixture(autouse=True)
+def _models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+
+
+def generated(out: Path, *overrides: str, source: str = "python-docs") -> dict[str, Any]:
+    given = {"writer.model": FAST["model"], "exam.questions": 6, "corpus.sample": 6}
+    return run_exam(
+        of_generate(source, out, 3, given, ["writer.encoder=null", "pool=0", *overrides]), Progress(quiet=True)
+    )
+
+
+def test_a_run_without_a_pool_is_sat(tmp_path: Path) -> None:
+    config = Config.model_validate(
+        {
+            "run": tmp_path / "run",
+            "corpus": {"source": "python-docs", "sample": 6},
+            "writer": FAST,
+            "exam": {"questions": 6},
+            "pool": 0,
+            "grid": GRID,
+            "fit": {"method": "map"},
+            "prune": None,
+        }
+    )
+    assert run_all(config, Progress(quiet=True))["n_pipelines"] == 2
+
+
+@pytest.mark.parametrize("name", ["", "exam.jsonl"])
+def test_an_exam_without_a_pool_is_sat_elsewhere_and_exported(tmp_path: Path, name: str) -> None:
+    run = tmp_path / "run"
+    assert generated(run)["pool"] == 0
+    grid = GridSettings.model_validate(GRID)
+    result = run_sitting(run / name, grid, tmp_path / "sat", HERE, 0, Progress(quiet=True))
+    assert set(result["accuracy"]) == {"careful+closed-book+icl0", "careful+oracle+icl0"}
+    asked, _ = asked_beside(tmp_path / "sat", read_exam(run / "exam.jsonl"))
+    assert asked
+
+
+def test_an_exam_without_a_survivor_leaves_every_reason_and_its_statistics(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(ValueError, match=rf"no question survived \(\d+ .*all losses: {run}/dropped\.jsonl"):
+        generated(run, "exam.thresholds.lift=1000")
+    lost = read_dropped(run / "dropped.jsonl")
+    table = statistics(run)
+    assert table["generated"] == len(lost) > 0
+    assert table["surviving"] == 0
+    assert "surviving" in statistics_in_words(table)
+
+
+def test_survivors_that_the_pool_would_use_up_are_among_the_losses(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(ValueError, match=rf"questions survived and the pool takes 500; .*{run}/dropped\.jsonl"):
+        generated(run, "pool=500", "corpus.sample=2")
+    assert any(one.reason == "fewer survived than the pool takes" for one in read_dropped(run / "dropped.jsonl"))
+
+
+def _failing(server: Server, path: str, body: Body) -> Say:
+    return Say(status=500)
+
+
+def test_failed_requests_are_named_where_no_question_survives(tmp_path: Path) -> None:
+    with serving(_failing) as server, pytest.raises(ValueError, match=r"no question survived .*failed requests: \d+ "):
+        generated(
+            tmp_path / "run",
+            f"writer.model=openai:scripted@{server.url}",
+            "writer.server={timeout: 2, retries: 0, backoff: 0.01}",
+            "exam.verification=letters",
+            "corpus.sample=1",
+        )
+
+
+@pytest.mark.parametrize("name", ["none", "empty"])
+def test_a_corpus_that_is_not_there_is_refused_before_weights_are_fetched(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr("ragexam.run.prepare", lambda *_: pytest.fail("weights were asked for"))
+    with pytest.raises((ValueError, FileNotFoundError), match=r"no such file or folder|the corpus is empty"):
+        generated(tmp_path / "run", source=str(tmp_path / name))
+
+
+def test_a_file_that_cannot_be_read_is_left_out_of_a_run_and_told(tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "good.txt").write_text("The mill holds one boiler. " * 20)
+    (documents / "latin.txt").write_bytes(b"caf\xe9")
+    told = io.StringIO()
+    config = of_generate(
+        str(documents), tmp_path / "run", 3, {"writer.model": FAST["model"]}, ["writer.encoder=null", "pool=0"]
+    )
+    with pytest.raises(ValueError, match="no question survived"):
+        run_exam(config, Progress(told))
+    assert f"warning: left out: {documents}/latin.txt:1: byte 0xe9 at offset 3 is not UTF-8" in told.getvalue()
+    table = inventory(str(documents))
+    assert table["left_out"] == {"not UTF-8": 1}
+    assert "latin.txt:1" in inventory_in_words(table)
