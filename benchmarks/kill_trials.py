@@ -38,6 +38,8 @@ SECONDS = 0.02
 """What one prompt takes."""
 EARLY = 0.25
 """The share of drivers that are killed while they begin."""
+APART = 2.0
+"""Seconds between deaths of workers, at most: three in turn before any says a word would count as the work's fault."""
 PATIENCE = 30.0
 """Seconds until a worker has to be gone after its driver."""
 
@@ -154,7 +156,7 @@ def kill_workers(folder: Path, options: EngineOptions, kills: int, lottery: rand
         path = folder / f"worker-{number}.sqlite"
         process = start(path, options)
         while done < kills and await_more(path, stored(path), process):
-            time.sleep(lottery.uniform(0, 0.4))
+            time.sleep(lottery.uniform(0, APART))
             workers = workers_of(process.pid, options)
             if workers:
                 victim = lottery.choice(workers)
