@@ -92,20 +92,24 @@ class Transport:
     def stream(self, jobs: Sequence[Job[Answer]]) -> Iterator[tuple[int, Answer | NoReply]]:
         """Answers with the places of their jobs, as they come; `NoReply` where every attempt failed.
 
+        An answer counts as under way until the next is asked for: whoever stores each as it comes loses, when killed,
+        at most `concurrency` of them.
         Raises `RefusedError` when the server refuses for good, OSError when it is gone. Whatever is still under way
         when the iterator is left is given up.
         """
         arrived: queue.SimpleQueue[tuple[int, Answer | NoReply] | None] = queue.SimpleQueue()
-        stop = asyncio.Event()
-        work = self._start(self._ask(jobs, arrived, stop))
+        stop, slots = asyncio.Event(), asyncio.Semaphore(self._options.concurrency)
+        work = self._start(self._ask(jobs, arrived, stop, slots))
         work.add_done_callback(lambda _: arrived.put(None))
         try:
             while (item := arrived.get()) is not None:
                 self._count_lost(item[1])
                 yield item
+                self._running().call_soon_threadsafe(slots.release)
             work.result()
         finally:
             self._running().call_soon_threadsafe(stop.set)
+            self._running().call_soon_threadsafe(slots.release)
             wait([work], CLOSING)
 
     def models(self) -> list[Mapping[str, Any]]:
@@ -137,17 +141,26 @@ class Transport:
             threading.Thread(target=self._loop.run_forever, name=f"server {self.place.host}", daemon=True).start()
         return self._loop
 
-    async def _ask(self, jobs: Sequence[Job[Answer]], arrived: queue.SimpleQueue[Any], stop: asyncio.Event) -> None:
-        slots = asyncio.Semaphore(self._options.concurrency)
+    async def _ask(
+        self,
+        jobs: Sequence[Job[Answer]],
+        arrived: queue.SimpleQueue[Any],
+        stop: asyncio.Event,
+        slots: asyncio.Semaphore,
+    ) -> None:
+        """Put each answer into `arrived`, whose reader releases its slot."""
 
         async def one(place: int, job: Job[Answer], client: httpx.AsyncClient) -> None:
-            async with slots:
+            await slots.acquire()
+            try:
                 if not stop.is_set():
-                    try:
-                        arrived.put((place, await self._answer(job, client)))
-                    except Exception:
-                        stop.set()
-                        raise
+                    arrived.put((place, await self._answer(job, client)))
+            except Exception:
+                stop.set()
+                raise
+            finally:
+                if stop.is_set():  # nobody reads on: the next in turn sees it, too
+                    slots.release()
 
         async with self._client() as client:
             tasks = [asyncio.create_task(one(place, job, client)) for place, job in enumerate(jobs)]

@@ -342,6 +342,17 @@ def test_each_reply_is_kept_as_it_comes_and_only_missing_ones_are_asked_for(tmp_
         assert (cached.usage.calls, cached.usage.cached) == (3, 2)
 
 
+def test_no_more_is_asked_than_may_be_under_way_beyond_what_was_taken() -> None:
+    with serving(lambda *_: GOOD) as server:
+        arrivals = iter(model(server, concurrency=3).replies([Prompt(str(n)) for n in range(20)], max_tokens=8))
+        for taken in range(1, 6):
+            next(arrivals)
+            time.sleep(0.1)
+            assert len(server.asked) <= taken + 3 - 1, "what was taken last may not be stored yet"
+        assert len(list(arrivals)) == 15
+        assert len(server.asked) == 20
+
+
 def test_a_lost_prompt_is_asked_for_again_next_time(tmp_path: Path) -> None:
     with serving(Once(Say(b"", 500))) as server, ReplyStore(tmp_path / "r.sqlite") as store:
         cached = CachedModel(model(server, retries=0), store)
