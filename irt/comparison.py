@@ -135,9 +135,8 @@ def paired_test(
 
 def sign_test(gaps: Floats) -> PairedTest:
     """Exact two-sided sign test of differences over questions `[N]`; zeros are left out."""
-    up, down = int(np.sum(gaps > 0)), int(np.sum(gaps < 0))
-    p_value = float(binomtest(up, up + down, 0.5).pvalue) if up + down else 1.0
-    return PairedTest("questions", up, down, int(np.sum(gaps == 0)), p_value)
+    up, differing = int(np.sum(gaps > 0)), int(np.sum(gaps != 0))
+    return _told("questions", gaps, float(binomtest(up, differing, 0.5).pvalue) if differing else 1.0)
 
 
 def exchange_test(gaps: Floats) -> PairedTest:
@@ -154,7 +153,11 @@ def exchange_test(gaps: Floats) -> PairedTest:
             random_state=np.random.default_rng(0),
         )
         p_value = float(min(found.pvalue, 1.0))
-    return PairedTest("pairs", int(np.sum(gaps > 0)), int(np.sum(gaps < 0)), int(np.sum(gaps == 0)), p_value)
+    return _told("pairs", gaps, p_value)
+
+
+def _told(unit: str, gaps: Floats, p_value: float) -> PairedTest:
+    return PairedTest(unit, int(np.sum(gaps > 0)), int(np.sum(gaps < 0)), int(np.sum(gaps == 0)), p_value)
 
 
 def _expected_share(thin: dict[str, Floats], theta: Floats) -> Floats:

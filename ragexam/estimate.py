@@ -75,7 +75,8 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
         documents, chunks, *_ = cut_corpus(config)
     with progress.step("speed of this machine"):
         machine = measure()
-    stock = material(config, chunks)
+    with progress.step("what can be asked about"):
+        stock = material(config, chunks)
     writing, verifying = write_work(config, chunks, machine, stock)
     sitting = [sit_work(spec, config, chunks, machine) for spec in config.grid.grid.llms]
     sitting += [ask_work(spec, config) for spec in config.grid.grid.black_boxes]

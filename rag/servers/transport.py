@@ -94,6 +94,7 @@ class Transport:
 
         An answer counts as under way until the next is asked for: whoever stores each as it comes loses, when killed,
         at most `concurrency` of them.
+
         Raises `RefusedError` when the server refuses for good, OSError when it is gone. Whatever is still under way
         when the iterator is left is given up.
         """
