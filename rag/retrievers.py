@@ -14,8 +14,9 @@ from exam_gen.records import Chunk
 from rag.encoders import DEFAULT_ENCODER
 from rag.imported import HTTP, PYTHON
 from rag.retrieval.bounds import ClosedBook, Oracle
+from rag.retrieval.cross_encoders import CrossEncoder
 from rag.retrieval.dense import Dense
-from rag.retrieval.fusion import DEPTH, RRF, CrossEncoder, Hybrid, Reranked, Reranker
+from rag.retrieval.fusion import DEPTH, RRF, Hybrid, Reranked, Reranker
 from rag.retrieval.seam import Retriever, searched, top
 from rag.retrieval.words import Bm25, Lsa, TfIdf
 from rag.servers.options import ServerOptions, check_url
@@ -52,6 +53,9 @@ MULTI_QA = "sentence-transformers/multi-qa-MiniLM-L6-cos-v1"
 MS_MARCO = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 LFQA_QUESTIONS = "vblagoje/dpr-question_encoder-single-lfqa-base"
 LFQA_PASSAGES = "vblagoje/dpr-ctx_encoder-single-lfqa-base"
+
+EMBEDDED_RERANKER = "embedded:reranker-tiny"
+"""A small BERT cross-encoder that comes in a package; onnxruntime reads it."""
 
 BOUNDS = ("closed-book", "oracle")
 
@@ -140,8 +144,10 @@ def parts_of(kind: str, encoder: str = "", query_encoder: str = "", reranker: st
 def check_kind(kind: str, parts: Parts, server: ServerOptions | None = None) -> None:
     """Refuse parts that a kind has no use for; ValueError in one line."""
     start = f"retriever {kind!r}"
-    if is_embedded(parts.reranker):
-        raise ValueError(f"{start}: re-ranker {parts.reranker!r}: wanted a cross-encoder's folder or hub name")
+    if is_embedded(parts.reranker) and parts.reranker != EMBEDDED_RERANKER:
+        raise ValueError(
+            f"{start}: re-ranker {parts.reranker!r}: wanted {EMBEDDED_RERANKER} or a cross-encoder's folder or hub name"
+        )
     if parts.reranker and parts.family in BOUNDS:
         raise ValueError(f"{start}: has nothing to re-rank; wanted a kind that searches for {parts.reranker!r}")
     if parts.query_encoder and parts.family not in ("dense", "hybrid"):

@@ -89,9 +89,11 @@ class GridSettings(Group):
 
     @property
     def models(self) -> list[str]:
-        """The language models and encoders it needs."""
-        encoders = [encoder for one in self.grid.retrievers for encoder in one.encoders]
-        return [*(one.model for one in self.grid.llms), *encoders]
+        """The language models, encoders and re-rankers it needs."""
+        retrievers = self.grid.retrievers
+        encoders = [encoder for one in retrievers for encoder in one.encoders]
+        rerankers = [one.parts.reranker for one in retrievers if one.parts.reranker]
+        return [*(one.model for one in self.grid.llms), *encoders, *rerankers]
 
     def sitting(self, seed: int) -> SittingSettings:
         """How the exam is sat."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exam_gen.records import Chunk, Question
-from rag.loading import first_line, offline, quiet
 from rag.retrieval.seam import Retriever, searched, top
 
 RRF = 60
@@ -75,29 +73,6 @@ class Reranked:
                 f"{len(read)} finite numbers"
             )
         return scores
-
-
-class CrossEncoder:
-    """A sentence-transformers cross-encoder (folder or hub name) as a re-ranker, loaded at first use."""
-
-    def __init__(self, model: str) -> None:
-        self._name = model
-
-    def __call__(self, question: str, passages: Sequence[str]) -> Sequence[float]:
-        """The relevance of each passage."""
-        pairs = [(question, passage) for passage in passages]
-        scores = self._model.predict(pairs, show_progress_bar=False) if pairs else []
-        return [float(np.ravel(score)[-1]) for score in scores]
-
-    @cached_property
-    def _model(self) -> Any:
-        import sentence_transformers
-
-        try:
-            with quiet():
-                return sentence_transformers.CrossEncoder(self._name, local_files_only=offline(self._name))
-        except (OSError, ValueError, RuntimeError) as error:
-            raise OSError(f"re-ranker {self._name}: cannot be loaded: {first_line(error)}") from error
 
 
 def _described(scores: Any) -> str:

@@ -235,6 +235,6 @@ def _reference() -> list[str]:
 )
 def test_a_task_runs_on_the_shared_corpus(task: str, documents: int, topics: int) -> None:
     cut = cut_corpus(settings_of(task, SHARED / f"{task}.jsonl.gz"))
-    table = take_inventory(*cut)
+    table = take_inventory(cut.documents, cut.chunks, cut.left_out)
     assert (table.documents, table.topics) == (documents, topics)
     assert table.chunks >= documents
