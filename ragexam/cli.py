@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ragexam import exam_commands, exchange_commands
+from ragexam import exam_commands, exchange_commands, grade
 from ragexam.errors import is_bad_input, one_line
 from ragexam.progress import Progress
 
@@ -315,6 +315,7 @@ def estimate(
 
 exam_commands.register(app)
 exchange_commands.register(app)
+app.add_typer(grade.app, name="grade")
 
 
 if __name__ == "__main__":

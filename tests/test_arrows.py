@@ -15,7 +15,7 @@ ARROWS: dict[str, set[str]] = {
     "taxonomy": set(),
     "exam_gen": set(),
     "rag": {"exam_gen"},
-    "grading": {"exam_gen", "rag", "irt"},
+    "grading": {"exam_gen", "rag", "irt", "taxonomy"},
     "ragexam": {"exam_gen", "rag", "irt", "taxonomy", "grading"},
     "paper_figs": {"irt", "taxonomy"},
 }

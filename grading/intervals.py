@@ -1,0 +1,66 @@
+"""Estimates with percentile bootstrap intervals over the units that were sampled: topics, systems, items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 0.9
+DRAWS = 2000
+
+Indices = NDArray[np.intp]
+
+
+class Estimate(NamedTuple):
+    """An estimate with its interval; NaN where the data cannot say it."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """`estimate, low, high` for JSON, None where NaN."""
+        return {name: None if np.isnan(value) else float(value) for name, value in self._asdict().items()}
+
+
+def bootstrap(
+    statistic: Callable[[Indices], float], size: int, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
+) -> Estimate:
+    """A statistic of all `size` units, with the percentile interval of resampling them with replacement.
+
+    `statistic` takes the indices of the units. Resamples where it is NaN are left out; the ends are NaN when fewer than
+    two units or no resample can say anything (Efron and Tibshirani 1993, ch. 13).
+    """
+    _require_level(level)
+    estimate = float(statistic(np.arange(size)))
+    if size < 2 or np.isnan(estimate):
+        return Estimate(estimate, np.nan, np.nan)
+    rng = np.random.default_rng(seed)
+    return _between(estimate, np.array([statistic(rng.integers(size, size=size)) for _ in range(draws)]), level)
+
+
+def bootstrap_mean(values: NDArray[np.float64], *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> Estimate:
+    """The mean of `values` `[n]` with its percentile bootstrap interval; as `bootstrap`, in one matrix product."""
+    _require_level(level)
+    size = len(values)
+    estimate = float(np.mean(values)) if size else np.nan
+    if size < 2 or np.isnan(estimate):
+        return Estimate(estimate, np.nan, np.nan)
+    counts = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=draws)
+    return _between(estimate, counts @ values / size, level)
+
+
+def _between(estimate: float, values: NDArray[np.float64], level: float) -> Estimate:
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return Estimate(estimate, np.nan, np.nan)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(estimate, float(low), float(high))
+
+
+def _require_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"interval: {level}; wanted a share between 0 and 1")

@@ -1,0 +1,16 @@
+"""The commands on free-text systems: `ragexam grade …`."""
+
+from __future__ import annotations
+
+import typer
+
+from ragexam.grade import banks, measures, reports
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
+)
+for module in (measures, reports, banks):
+    module.register(app)
