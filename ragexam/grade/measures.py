@@ -1,4 +1,4 @@
-"""Scores of graded systems and what they say of one another: nuggets, agreement, leaderboard, qrels, cover, exam."""
+"""What scores say of systems and of one another: nuggets, agreement, leaderboard."""
 
 from __future__ import annotations
 
