@@ -1,8 +1,9 @@
-"""Kills drivers and workers at random moments, and compares what is stored with an undisturbed sitting.
+"""Kills drivers, workers and machines at random moments, and compares what is stored with an undisturbed sitting.
 
 `python benchmarks/kill_trials.py --engine ray --drivers 20 --workers 20` prints what came through each kill and ends
 with status 1 when an answer is lost, given twice or another one, or when a worker outlives its driver. The examinee
-takes its time and answers by the hash of what it reads. With Ray the drivers join a cluster that this script begins.
+takes its time and answers by the hash of what it reads. With Ray the drivers join a cluster that this script begins;
+`--machines 10` gives it a second machine (a Ray node of its own on this one) and takes it away with a worker on it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from exam_gen.model import Likelihoods, Prompt
 from exam_gen.records import Chunk, Exam, Question
 from rag.answers import Answer, AnswerStore
 from rag.engines import EngineOptions, opened
+from rag.engines.cluster import STORE_BYTES
 from rag.pipelines import grid_of
 from rag.retrievers import build_retriever
 from rag.sitting import sit
@@ -168,6 +170,28 @@ def kill_workers(folder: Path, options: EngineOptions, kills: int, lottery: rand
         number += 1
 
 
+def kill_machines(folder: Path, kills: int, lottery: random.Random) -> Iterator[Path]:
+    """Kill the machine that one of two workers is on, some time after an answer came; the other has room for one."""
+    from ray.cluster_utils import Cluster
+
+    size = {"num_cpus": 1, "object_store_memory": STORE_BYTES}
+    machines = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+    options = EngineOptions("ray", workers=2, address=machines.address)
+    try:
+        for number in range(kills):
+            path = folder / f"machine-{number}.sqlite"
+            machine = machines.add_node(**size)
+            process = start(path, options)
+            assert await_more(path, stored(path), process), "the driver ended before its first answer"
+            time.sleep(lottery.uniform(0, APART))
+            machines.remove_node(machine, allow_graceful=False)
+            print(f"machine {number + 1}: {stored(path)} stored", flush=True)
+            assert process.wait() == 0, "the driver failed"
+            yield path
+    finally:
+        machines.shutdown()
+
+
 def finished(path: Path, options: EngineOptions) -> Iterator[Path]:
     """The sitting, taken to its end."""
     assert start(path, options).wait() == 0, "the driver failed"
@@ -193,6 +217,7 @@ def main() -> None:
     parser.add_argument("--engine", default="local", choices=["local", "ray"])
     parser.add_argument("--drivers", type=int, default=20)
     parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--machines", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sit", type=Path)
     parser.add_argument("--address")
@@ -201,15 +226,18 @@ def main() -> None:
         answer(words.sit, EngineOptions(words.engine, workers=2, address=words.address))
         return
     lottery = random.Random(words.seed)
-    with tempfile.TemporaryDirectory() as name, cluster(words.engine) as options:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         whole = answer(folder / "whole.sqlite", EngineOptions(), seconds=0.0)
-        paths = []
+        paths = list(kill_machines(folder, words.machines, lottery)) if words.machines else []
         for kill, kills in ((kill_drivers, words.drivers), (kill_workers, words.workers)):
-            paths += list(kill(folder, options, kills, lottery)) if kills else []
+            if kills:
+                with cluster(words.engine) as options:
+                    paths += list(kill(folder, options, kills, lottery))
         for path in paths:
             assert answer(path, EngineOptions()) == whole, f"{path.name}: other answers"
-    kinds = f"{words.drivers} drivers and {words.workers} workers killed"
+    machines = f", {words.machines} machines" if words.machines else ""
+    kinds = f"{words.drivers} drivers and {words.workers} workers{machines} killed"
     print(f"{words.engine}: {kinds} in {len(paths)} sittings of {len(whole)} answers; all as undisturbed")
 
 

@@ -422,6 +422,15 @@ def test_killed_at_random_moments_nothing_is_lost_or_twice(engine: str, drivers:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_machine_that_dies_takes_no_answer_with_it() -> None:
+    words = ["benchmarks/kill_trials.py", "--engine", "ray", "--machines", "1", "--drivers", "0", "--workers", "0"]
+    found = ran(words, ROOT).stdout.splitlines()
+    assert found[0].startswith("machine 1: ")
+    assert found[-1].endswith("1 machines killed in 1 sittings of 360 answers; all as undisturbed")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--workers", "2"], ["--engine", "ray", "--workers", "2"]])
 def test_the_command_is_quiet_and_ends_with_its_workers(
     words: list[str], exam: Exam, chunks: list[Chunk], tmp_path: Path
