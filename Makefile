@@ -27,7 +27,7 @@ quickstart: setup ## Write, sit and measure an exam on the Python reference; ope
 	$(BIN)/ragexam run experiments/quickstart/config.yaml
 
 test: $(PEERS) ## Run all tests
-	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest
+	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --durations=80 --durations-min=4
 
 test-fast: setup ## Run the tests that need no model and take seconds
 	$(BIN)/python -m pytest -m "not slow and not models"
