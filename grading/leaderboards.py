@@ -72,7 +72,7 @@ def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling | None =
             f"{second.name}: {len(systems)} systems stand in {first.name} too; wanted at least 2 to be ranked by both"
         )
     pair = (first.select(systems), second.select(systems))
-    x, y = (table.means for table in pair)
+    x, y = (_rounded(table.means) for table in pair)
     with_topics = any(len(table.topics) > 1 for table in pair)
     return Correlations(
         systems,
@@ -110,14 +110,14 @@ def over_topics(
     """
     rng = np.random.default_rng(sampling.seed)
     first, second, counts = _drawn_topics(first, second, sampling.draws, rng)
-    x, y = (counted_means(table.values, drawn) for table, drawn in zip((first, second), counts, strict=True))
+    x, y = (_rounded(counted_means(one.values, drawn)) for one, drawn in zip((first, second), counts, strict=True))
     size = len(first.systems)
     weights = rng.multinomial(size, np.full(size, 1 / size), size=sampling.draws).astype(float)
     complete = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
     x, y, weights = x[complete], y[complete], weights[complete] if systems_too else np.ones_like(weights[complete])
-    everyone = np.ones(size)
+    observed = (_rounded(first.means), _rounded(second.means), np.ones(size))
     return {
-        name: _between(one(first.means, second.means, everyone), in_batches(one, x, y, weights), sampling.level)
+        name: _between(one(*observed), in_batches(one, x, y, weights), sampling.level)
         for name, one in COEFFICIENTS.items()
     }
 
@@ -140,6 +140,11 @@ def _laid_out(table: ScoreTable, topics: Sequence[str]) -> ScoreTable:
     values = np.full((len(table.systems), len(topics)), np.nan)
     values[:, [topics.index(one) for one in table.topics]] = table.values
     return table._replace(topics=tuple(topics), values=values)
+
+
+def _rounded(scores: Floats) -> Floats:
+    """The scores without the last digits, in which equal means differ by the order of summing."""
+    return np.round(scores, 12)
 
 
 def _counts(size: int, draws: int, rng: np.random.Generator) -> Floats:
