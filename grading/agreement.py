@@ -22,7 +22,9 @@ Over = Literal["auto", "topics", "pairs"]
 TOPICS = 10
 """From so many topics on, an interval resamples topics unless asked otherwise; fewer say too little of each other."""
 
-_PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id", "system")}
+_PASSAGE: Columns = {
+    "passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id", "system")
+}
 _GRADE: Columns = {"grade": ("label", "relevance", "rel", "score", "rating")}
 
 
@@ -56,8 +58,9 @@ class JudgeAgreement(NamedTuple):
 
 
 def read_judgements(path: str | Path) -> tuple[Judgements, int]:
-    """Judgements of a qrels file or of a table with `topic, passage, grade` (and `question`), and how many lack a grade.
+    """Judgements of a qrels file or of a table, and how many of its rows lack a grade.
 
+    The table has `topic, passage, grade`, and `question` where each passage is graded by several.
     A table has a header, or is JSON lines; with questions, what is judged is a passage by a question. Raises
     `ValueError` (file:line, found, wanted) for lines of another form and for what is judged twice.
     """
@@ -78,7 +81,13 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
 
 
 def agree(
-    first: Judgements, second: Judgements, *, over: Over = "auto", level: float = LEVEL, draws: int = 1000, seed: int = 0
+    first: Judgements,
+    second: Judgements,
+    *,
+    over: Over = "auto",
+    level: float = LEVEL,
+    draws: int = 1000,
+    seed: int = 0,
 ) -> JudgeAgreement:
     """The agreement of two sets of judgements; `ValueError` when they have no pair in common."""
     pairs = [(topic, one) for topic, judged in first.items() for one in judged if one in second.get(topic, {})]
@@ -94,9 +103,7 @@ def agree(
         return _plain(cohen_kappa(a, b, weights=weights, groups=groups, interval=level, draws=draws, seed=seed))
 
     def alpha(metric: Literal["nominal", "ordinal", "interval"]) -> Estimate:
-        return _plain(
-            krippendorff_alpha(grades, metric=metric, groups=groups, interval=level, draws=draws, seed=seed)
-        )
+        return _plain(krippendorff_alpha(grades, metric=metric, groups=groups, interval=level, draws=draws, seed=seed))
 
     return JudgeAgreement(
         n=len(pairs),
@@ -136,9 +143,11 @@ def _observed(grades: list[list[float]], groups: list[str] | None, level: float,
     names: list[str] | list[int] = list(range(len(grades[0]))) if groups is None else groups
     number = {one: at for at, one in enumerate(dict.fromkeys(names))}
     at = np.array([number[one] for one in names])
-    equal = np.bincount(at, weights=np.equal(*grades))
+    equal = np.bincount(at, weights=np.equal(grades[0], grades[1]))
     size = np.bincount(at)
-    return bootstrap(lambda drawn: float(equal[drawn].sum() / size[drawn].sum()), len(size), level=level, draws=draws, seed=seed)
+    return bootstrap(
+        lambda drawn: float(equal[drawn].sum() / size[drawn].sum()), len(size), level=level, draws=draws, seed=seed
+    )
 
 
 def _confusion(grades: list[list[float]]) -> dict[float, dict[float, int]]:

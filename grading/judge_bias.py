@@ -48,9 +48,9 @@ class Favour(NamedTuple):
     """What judges give systems of their own family beyond others, in the scores' unit.
 
     The interval of `favour` holds every value that the permutation test does not reject, `p` is that of 0;
-    `over_topics` resamples topics with systems and judges as they are. `by_judge` are the judges with systems of
-    their family, each alone (no interval: one judge is no sample). `arrangements` are the distinct ways to deal the
-    families to the systems.
+    `over_topics` resamples topics with systems and judges as they are. `by_judge` are the favours of the judges with
+    systems of their family (no interval: one judge is no sample), NaN where only their sum is known. `arrangements`
+    are the distinct ways to deal the families to the systems.
     """
 
     favour: Estimate
@@ -76,13 +76,17 @@ def read_judged(path: str | Path) -> Judged:
         for who, family in (("system", row.text("family")), ("judge", row.text("judge_family", row.text("judge")))):
             known = families[who].setdefault(row.text(who), family)
             if known != family:
-                raise ValueError(f"{row.place}: {who} {row.text(who)!r} is of family {family!r}; wanted {known!r}, as before")
+                raise ValueError(
+                    f"{row.place}: {who} {row.text(who)!r} is of family {family!r}; wanted {known!r}, as before"
+                )
     systems, judges = tuple(families["system"]), tuple(families["judge"])
     topics = tuple(dict.fromkeys(key[2] for key in cells))
     scores = np.array([[[cells.get((s, j, t), np.nan) for t in topics] for j in judges] for s in systems])
     complete = np.isfinite(scores).all(axis=(0, 1))
     if not complete.any():
-        raise ValueError(f"{path}: no topic has a score of each of {len(systems)} systems by each of {len(judges)} judges; wanted one")
+        raise ValueError(
+            f"{path}: no topic has all {len(systems)} systems scored by all {len(judges)} judges; wanted some"
+        )
     kept, left_out = (tuple(itertools.compress(topics, which)) for which in (complete, ~complete))
     return Judged(
         systems,
@@ -95,7 +99,9 @@ def read_judged(path: str | Path) -> Judged:
     )
 
 
-def favour(data: Judged, *, level: float = LEVEL, draws: int = DRAWS, permutations: int = PERMUTATIONS, seed: int = 0) -> Favour:
+def favour(
+    data: Judged, *, level: float = LEVEL, draws: int = DRAWS, permutations: int = PERMUTATIONS, seed: int = 0
+) -> Favour:
     """Estimate and test the favour.
 
     Raises `ValueError` when the families and judges are too few: fewer than two judges or systems, nobody of a judge's
@@ -140,9 +146,7 @@ def _effects(own: Floats, scores: Floats) -> Floats:
     return np.asarray((centred * scores).sum(axis=(-1, -2)) / np.square(centred).sum(axis=(-1, -2)))
 
 
-def _invert(
-    patterns: Floats, mean: Floats, own: Floats, estimate: float, alpha: float
-) -> tuple[float, float, float]:
+def _invert(patterns: Floats, mean: Floats, own: Floats, estimate: float, alpha: float) -> tuple[float, float, float]:
     """Ends of the values that permutation does not reject at `alpha`, and the p of 0 (Ernst 2004, section 4.2).
 
     Taking `value` off the own cells leaves `a - value * b` as the effect under each dealing, to be as far from 0 as
@@ -222,12 +226,13 @@ def _over_topics(own: Floats, scores: Floats, level: float, draws: int, seed: in
 
 
 def _by_judge(data: Judged, mean: Floats) -> dict[str, float]:
-    """For each judge with own systems: own less other systems, less the same by the judges of other families."""
-    found = {}
-    for at, (judge, family) in enumerate(zip(data.judges, data.judge_families, strict=True)):
-        own = np.array([one == family for one in data.families])
-        others = np.array([one != family for one in data.judge_families])
-        if own.any() and not own.all() and others.any():
-            contrast = mean[own].mean(axis=0) - mean[~own].mean(axis=0)
-            found[judge] = float(contrast[at] - contrast[others].mean())
-    return found
+    """The favour of each judge with own systems, all estimated together; NaN where they cannot be told apart."""
+    own = _own(data.families, data.judge_families)
+    judges = [at for at in range(len(data.judges)) if own[:, at].any()]
+    alone = np.zeros((len(judges), *own.shape))
+    for number, at in enumerate(judges):
+        alone[number, :, at] = own[:, at]
+    design = _centred(alone).reshape(len(judges), -1).T
+    identified = np.linalg.matrix_rank(design) == len(judges)
+    found = np.linalg.lstsq(design, _centred(mean).ravel())[0] if identified else np.full(len(judges), np.nan)
+    return {data.judges[at]: float(one) for at, one in zip(judges, found, strict=True)}

@@ -100,9 +100,7 @@ def over_systems(
     }
 
 
-def over_topics(
-    first: ScoreTable, second: ScoreTable, sampling: Sampling, *, systems_too: bool = False
-) -> Intervals:
+def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, systems_too: bool = False) -> Intervals:
     """Each coefficient with its interval over resampled topics (and systems); a table without topics stays as it is.
 
     Topics that both tables have are drawn together, as one sample of topics; tables of different topics are drawn
@@ -179,6 +177,9 @@ def _tied(scores: Floats) -> int:
 def _warnings(x: Floats, y: Floats) -> list[str]:
     size = len(x)
     few = f"{size} systems: an interval over so few systems is only a rough guide; at least {FEW} are wanted."
-    tied = [f"all systems of the {name} leaderboard are tied: no rank correlation is defined." for name, scores in
-            (("first", x), ("second", y)) if len(np.unique(scores)) == 1]
+    tied = [
+        f"all systems of the {name} leaderboard are tied: no rank correlation is defined."
+        for name, scores in (("first", x), ("second", y))
+        if len(np.unique(scores)) == 1
+    ]
     return ([few] if size < FEW else []) + tied

@@ -99,9 +99,7 @@ def topic_scores(nuggets: Sequence[Nugget]) -> dict[str, float]:
     return scores
 
 
-def score_run(
-    assignments: Assignments, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
-) -> NuggetScores:
+def score_run(assignments: Assignments, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> NuggetScores:
     """Scores per topic and their means with bootstrap intervals over topics."""
     topics = {topic: topic_scores(nuggets) for topic, nuggets in assignments.topics.items()}
     values = {metric: np.array([scores[metric] for scores in topics.values()]) for metric in METRICS}
@@ -132,9 +130,7 @@ class SharedNuggets(NamedTuple):
 
 def shared_nuggets(runs: Sequence[Assignments]) -> SharedNuggets:
     """Count the nuggets that no, one, … every system fully supports."""
-    counted = [
-        Counter((topic, one.text) for topic, nuggets in run.topics.items() for one in nuggets) for run in runs
-    ]
+    counted = [Counter((topic, one.text) for topic, nuggets in run.topics.items() for one in nuggets) for run in runs]
     repeated = dict.fromkeys(key for counts in counted for key, number in counts.items() if number > 1)
     every = dict.fromkeys(key for counts in counted for key in counts if key not in repeated)
     partly = tuple(key for key in every if any(key not in counts for counts in counted))

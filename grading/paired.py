@@ -125,7 +125,8 @@ def resampled_means(values: Floats, draws: int, rng: np.random.Generator) -> Flo
 def counted_means(values: Floats, counts: Floats) -> Floats:
     """Means `[draws, S]` of `values` `[S, T]` with each topic as often as `counts` `[draws, T]` says."""
     sums, numbers = counts @ np.nan_to_num(values).T, counts @ np.isfinite(values).T
-    return np.divide(sums, numbers, out=np.full(sums.shape, np.nan), where=numbers > 0)
+    means: Floats = np.divide(sums, numbers, out=np.full(sums.shape, np.nan), where=numbers > 0)
+    return means
 
 
 def in_words(comparison: Comparison, what: str) -> str:
@@ -179,6 +180,6 @@ def _detectable(differences: Floats, level: float) -> Floats:
     result = np.full(len(differences), np.nan)
     for at in np.flatnonzero(counted > 1):
         deviation = float(np.nanstd(differences[at], ddof=1))
-        quantiles = stats.t.ppf([(1 + level) / 2, POWER], counted[at] - 1).sum()
+        quantiles = np.sum(stats.t.ppf([(1 + level) / 2, POWER], counted[at] - 1))
         result[at] = quantiles * deviation / np.sqrt(counted[at])
     return result

@@ -91,9 +91,7 @@ class TieBreaks(NamedTuple):
     sd: float
 
 
-def break_ties(
-    coefficient: Coefficient, x: Floats, y: Floats, *, draws: int = 1000, seed: int = 0
-) -> TieBreaks:
+def break_ties(coefficient: Coefficient, x: Floats, y: Floats, *, draws: int = 1000, seed: int = 0) -> TieBreaks:
     """Mean and spread of a coefficient of `x` and `y` `[n]` over `draws` random breaks of their ties.
 
     The mean converges to `RANDOM_TIES`; the standard deviation says how much the order of the tied matters.
@@ -161,7 +159,8 @@ def _harmonic(number: Floats) -> Floats:
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     above, below = np.broadcast_arrays(np.asarray(above, dtype=float), np.asarray(below, dtype=float))
-    return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 1e-12)
+    ratio: Floats = np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 1e-12)
+    return ratio
 
 
 def _randomly_ranked(scores: Floats, draws: int, rng: np.random.Generator) -> Floats:

@@ -172,7 +172,8 @@ def topic_scores(data: Contributions, without: int | None) -> Floats:
     earned = np.where(gone, 0.0, np.nan_to_num(data.grades))
     member = np.eye(len(data.topics))[data.topic_of]
     size = np.where(has @ member > 0, counted @ member, 0)
-    return np.divide(earned @ member, size, out=np.full(size.shape, np.nan), where=size > 0)
+    scores: Floats = np.divide(earned @ member, size, out=np.full(size.shape, np.nan), where=size > 0)
+    return scores
 
 
 def _means(data: Contributions, without: int | None, counts: Floats) -> Floats:

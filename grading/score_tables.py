@@ -37,14 +37,14 @@ class ScoreTable(NamedTuple):
 
     def missing(self) -> dict[str, list[str]]:
         """For each system that lacks topics which others have, those topics."""
-        gaps = zip(self.systems, ~np.isfinite(self.values), strict=True)
-        return {name: [self.topics[at] for at in np.flatnonzero(row)] for name, row in gaps if row.any()}
+        gaps = {name: np.flatnonzero(np.isnan(self.values[at])) for at, name in enumerate(self.systems)}
+        return {name: [self.topics[at] for at in gap] for name, gap in gaps.items() if gap.size}
 
     def select(self, systems: Sequence[str]) -> ScoreTable:
         """The same of some systems, in the order given; topics that none of them has go."""
         values = self.values[[self.systems.index(one) for one in systems]]
         kept = np.isfinite(values).any(axis=0)
-        topics = tuple(one for one, keep in zip(self.topics, kept, strict=True) if keep) if self.topics else ()
+        topics = tuple(self.topics[at] for at in np.flatnonzero(kept)) if self.topics else ()
         return self._replace(systems=tuple(systems), topics=topics, values=values[:, kept])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, NamedTuple
 
@@ -43,7 +44,8 @@ def cohen_kappa(
         raise ValueError(f"labels: found {len(first)} and {len(second)}; wanted two equally long, not empty sequences")
     codes, labels = _codes([first, second], ordered=weights != "none")
     cost = _distances(labels, _POWERS[weights])
-    return _with_interval(codes, lambda sample: _kappa(sample, cost), _units(groups, codes), interval, draws, seed)
+    pairs = np.eye(cost.size)[codes[0] * len(labels) + codes[1]]
+    return _with_interval(_units(pairs, groups), lambda table: _kappa(table, cost), interval, draws, seed)
 
 
 def krippendorff_alpha(
@@ -69,7 +71,8 @@ def krippendorff_alpha(
     codes, names = _codes(labels, ordered=metric != "nominal")
     counts = (codes == np.arange(len(names))[:, None, None]).sum(axis=1)
     cost = None if metric == "ordinal" else _distances(names, _POWERS[metric])
-    return _with_interval(counts, lambda sample: _alpha(sample, cost), _units(groups, codes), interval, draws, seed)
+    units = _units(_coincidences(counts), groups)
+    return _with_interval(units, lambda table: _alpha(table, cost), interval, draws, seed)
 
 
 _POWERS = {"none": 0, "nominal": 0, "linear": 1, "quadratic": 2, "interval": 2}
@@ -97,65 +100,64 @@ def _distances(labels: Sequence[Label], power: int) -> Floats:
     return np.asarray(np.abs(values[:, None] - values) ** power)
 
 
-def _kappa(codes: Codes, cost: Floats) -> float:
-    size = len(cost)
-    table = np.bincount(codes[0] * size + codes[1], minlength=size**2).reshape(size, size) / codes.shape[1]
-    expected = float(np.sum(np.outer(table.sum(axis=1), table.sum(axis=0)) * cost))
-    return 1 - float(np.sum(table * cost)) / expected if expected > 0 else np.nan
-
-
-def _alpha(counts: Codes, cost: Floats | None) -> float:
-    """Alpha of label counts `[labels, items]`; without a cost, by the ordinal difference of these labels."""
+def _coincidences(counts: Codes) -> Floats:
+    """The pairs of labels that each item gives `[items, labels * labels]`, of label counts `[labels, items]`."""
     per_item = counts.sum(axis=0)
-    counts, per_item = counts[:, per_item > 1], per_item[per_item > 1]
-    pairable = counts.sum(axis=1)
+    kinds, kind = np.unique(counts, axis=1, return_inverse=True)
+    pairs = np.einsum("ci,ki->ick", kinds, kinds) - np.einsum("ci,ck->ick", kinds, np.eye(len(counts)))
+    weighted = pairs / np.maximum(kinds.sum(axis=0) - 1, 1)[:, None, None]
+    return np.where(per_item[:, None] > 1, weighted.reshape(kinds.shape[1], -1)[kind], 0.0)
+
+
+def _kappa(table: Floats, cost: Floats) -> float:
+    """Kappa of the counts of label pairs `[labels * labels]`."""
+    table = table.reshape(cost.shape)
+    expected = float(np.sum(np.outer(table.sum(axis=1), table.sum(axis=0)) * cost))
+    return 1 - float(np.sum(table * cost)) * float(table.sum()) / expected if expected > 0 else np.nan
+
+
+def _alpha(table: Floats, cost: Floats | None) -> float:
+    """Alpha of coincidences `[labels * labels]`; without a cost, by the ordinal difference of these labels."""
+    size = math.isqrt(table.size)
+    table = table.reshape(size, size)
+    pairable = table.sum(axis=1)
     cost = _ordinal(pairable) if cost is None else cost
     expected = float(pairable @ cost @ pairable)
-    if expected == 0:
-        return np.nan
-    disagreeing = float((((cost @ counts) * counts).sum(axis=0) / (per_item - 1)).sum())
-    return 1 - (int(pairable.sum()) - 1) * disagreeing / expected
+    return 1 - (float(pairable.sum()) - 1) * float(np.sum(table * cost)) / expected if expected > 0 else np.nan
 
 
-def _ordinal(counts: NDArray[np.int64]) -> Floats:
+def _ordinal(counts: Floats) -> Floats:
     """Squared ordinal differences `[labels, labels]`: the labels given between two ranks, the ends counting half."""
     middle = np.cumsum(counts) - counts / 2
     return np.asarray((middle[:, None] - middle) ** 2)
 
 
-def _units(groups: Sequence[Hashable] | None, codes: Codes) -> list[NDArray[np.intp]] | None:
-    """The items of each group; None when every item stands for itself."""
-    if groups is None:
-        return None
-    if len(groups) != codes.shape[1]:
-        raise ValueError(f"groups: found {len(groups)}; wanted one for each of {codes.shape[1]} items")
-    numbers = {name: at for at, name in enumerate(dict.fromkeys(groups))}
-    at = np.array([numbers[one] for one in groups])
-    return [np.flatnonzero(at == number) for number in range(len(numbers))]
+def _units(items: Floats, groups: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
+    """What is resampled: the distinct rows of `items` (or of the sums of their groups), and how often each occurs."""
+    if groups is not None:
+        if len(groups) != len(items):
+            raise ValueError(f"groups: found {len(groups)}; wanted one for each of {len(items)} items")
+        numbers = {name: at for at, name in enumerate(dict.fromkeys(groups))}
+        sums = np.zeros((len(numbers), items.shape[1]))
+        np.add.at(sums, [numbers[one] for one in groups], items)
+        items = sums
+    rows, often = np.unique(items, axis=0, return_counts=True)
+    return rows, often.astype(float)
 
 
 def _with_interval(
-    table: Codes,
-    statistic: Callable[[Codes], float],
-    units: list[NDArray[np.intp]] | None,
-    interval: float,
-    draws: int,
-    seed: int,
+    units: tuple[Floats, Floats], statistic: Callable[[Floats], float], interval: float, draws: int, seed: int
 ) -> Agreement:
-    """The statistic of a table `[…, items]` and the interval of resampled items (undefined resamples left out)."""
+    """The statistic of the sum of all units and the interval of resampled units (undefined resamples left out)."""
     if not 0 < interval < 1:
         raise ValueError(f"interval: found {interval}; wanted a share between 0 and 1")
-    estimate = statistic(table)
-    size = table.shape[1] if units is None else len(units)
-    rng = np.random.default_rng(seed)
-    drawn = (rng.integers(size, size=size) for _ in range(draws))
-    values = np.array([statistic(table[:, one if units is None else _items(units, one)]) for one in drawn])
+    rows, often = units
+    size = int(often.sum())
+    estimate = statistic(often @ rows)
+    counts = np.random.default_rng(seed).multinomial(size, often / size, size=draws)
+    values = np.array([statistic(one) for one in counts @ rows])
     values = values[np.isfinite(values)]
     if not np.isfinite(estimate) or not values.size or size < 2:
         return Agreement(estimate, np.nan, np.nan)
     low, high = np.quantile(values, [(1 - interval) / 2, (1 + interval) / 2])
     return Agreement(estimate, float(low), float(high))
-
-
-def _items(units: list[NDArray[np.intp]], drawn: NDArray[np.intp]) -> NDArray[np.intp]:
-    return np.concatenate([units[one] for one in drawn])
