@@ -59,7 +59,7 @@ def tau_ap(x: Floats, y: Floats, weights: Floats) -> Floats:
     above, tied = order > 0, (order == 0) * _others(y)
     a, correct = _sum(above, weights), _sum(above * better, weights)
     t, tied_correct = _sum(tied, weights), _sum(tied * better, weights)
-    share = np.divide(tied_correct, t, out=np.zeros_like(t), where=t > 0)
+    share = np.nan_to_num(_ratio(tied_correct, t))
     inverse = _harmonic(a + t) - _harmonic(a - 1)
     terms = (share * (t + (a > 0)) + (correct - share * a) * inverse) / (t + 1)
     ranked = 1 - (a == 0) / (t + 1)
@@ -146,7 +146,7 @@ def _tau_ap_ties(x: Floats, y: Floats, weights: Floats) -> Floats:
     """As `tau_ap`, without `y`'s first group of tied; who is tied with a system is not above it."""
     above = _signs(y) > 0
     a, correct = _sum(above, weights), _sum(above & (_signs(x) > 0), weights)
-    share = np.divide(correct, a, out=np.zeros_like(a), where=a > 0)
+    share = np.nan_to_num(_ratio(correct, a))
     return _ratio(2 * (weights * share).sum(-1), (weights * (a > 0)).sum(-1)) - 1
 
 

@@ -1,0 +1,99 @@
+"""Systems compared in pairs: exact tests, a second implementation, and error rates under simulated truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from grading.paired import compare_systems, holm, in_words, probability_best, sign_flip
+from grading.score_tables import ScoreTable
+
+
+def table(values: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> ScoreTable:
+    systems, topics = values.shape
+    return ScoreTable("t", tuple(f"s{at}" for at in range(systems)), tuple(f"t{at}" for at in range(topics)), values)
+
+
+def test_the_sign_flip_test_is_exact_in_closed_form() -> None:
+    # Five differences of one sign: only all-plus and all-minus are as far, 2 of 32.
+    p = sign_flip(np.array([[1.0, 2, 3, 4, 5], [1.0, -1, 0, 2, -2]]), 100, np.random.default_rng(0))
+    assert p.tolist() == [2 / 32, 1]
+
+
+@pytest.mark.parametrize("size", [8, 60])
+def test_the_sign_flip_test_is_scipys(size: int) -> None:
+    differences = np.random.default_rng(size).normal(0.3, 1, size)
+    wanted = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(0)
+    ).pvalue
+    found = sign_flip(differences[None], 20_000, np.random.default_rng(1))[0]
+    assert found == pytest.approx(wanted, abs=1e-9 if size == 8 else 0.01)
+
+
+def test_topics_that_a_pair_lacks_take_no_part() -> None:
+    differences = np.array([[1.0, 2, np.nan, 3, 1, np.nan, 2]])
+    rng = np.random.default_rng(0)
+    assert sign_flip(differences, 1000, rng) == sign_flip(differences[:, np.isfinite(differences[0])], 1000, rng)
+    assert np.isnan(sign_flip(np.array([[1.0, np.nan]]), 10, rng)).all()
+
+
+def test_holm_by_hand() -> None:
+    # Ordered .01 x 3, .02 x 2, .9 x 1; never less than the one before.
+    assert holm(np.array([0.9, 0.01, np.nan, 0.02])) == pytest.approx([0.9, 0.03, np.nan, 0.04], nan_ok=True)
+    assert holm(np.array([0.6, 0.5])).tolist() == [1, 1]
+    assert np.isnan(holm(np.array([np.nan]))).all()
+
+
+def test_equal_systems_are_told_apart_no_more_often_than_the_level_says() -> None:
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        values = rng.normal(size=(3, 25)) + rng.normal(size=25)
+        wrong += bool(compare_systems(table(values), draws=10, permutations=400).apart())
+    assert wrong / 200 < 0.1 + 2 * np.sqrt(0.1 * 0.9 / 200)
+
+
+def test_intervals_of_the_difference_are_those_of_the_t_test() -> None:
+    values = np.random.default_rng(2).normal(size=(2, 200))
+    values[0] += 0.5
+    pair = compare_systems(table(values)).pairs[0]
+    wanted = stats.ttest_rel(values[0], values[1]).confidence_interval(0.9)
+    assert pair.difference[1:] == pytest.approx((wanted.low, wanted.high), abs=0.02)
+    assert pair.n == 200
+
+
+def test_a_detectable_gap_is_detected_four_times_in_five() -> None:
+    rng = np.random.default_rng(3)
+    gap = compare_systems(table(rng.normal(size=(2, 50))), draws=10).pairs[0].detectable
+    found = [
+        bool(compare_systems(table(rng.normal([[gap], [0]], 1, (2, 50))), draws=5, permutations=300).apart())
+        for _ in range(200)
+    ]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.12)
+
+
+def test_the_chance_of_being_best() -> None:
+    # Two systems whose difference is Normal(.1, 1 / sqrt(n)): Phi(.1 sqrt n) of resamples.
+    rng = np.random.default_rng(4)
+    values = np.zeros((2, 100))
+    noise = rng.normal(size=100)
+    values[0] = 0.1 + (noise - noise.mean()) / noise.std()
+    found = probability_best(table(values), draws=4000)
+    assert found["s0"] == pytest.approx(stats.norm.cdf(1), abs=0.02)
+    assert sum(found.values()) == pytest.approx(1)
+    same = probability_best(table(np.ones((4, 10))))
+    assert list(same.values()) == [0.25] * 4
+    assert np.isnan(list(probability_best(table(np.ones((2, 1)))).values())).all()
+
+
+def test_sentences_say_who_can_be_told_apart() -> None:
+    rng = np.random.default_rng(5)
+    equal = compare_systems(table(rng.normal(size=(3, 30))))
+    assert in_words(equal, "score").startswith("score: the 3 systems cannot be told apart over 30 topics (smallest")
+    apart = compare_systems(table(np.vstack([rng.normal(size=30), rng.normal(size=30) + 5])))
+    assert in_words(apart, "score").startswith("score: 1 of 2 pairs") is False
+    assert in_words(apart, "score").startswith("score: 1 of 1 pairs differ over 30 topics (Holm-adjusted): s1 above s0")
+    nothing = compare_systems(table(np.array([[1.0, np.nan], [np.nan, 2.0]])))
+    assert in_words(nothing, "score").endswith("nothing can be said of their differences.")
+    assert np.isnan(nothing.pairs[0].difference).all()
