@@ -103,7 +103,8 @@ def power_of(topics: int, gap: float, deviation: float, alpha: float = 0.05) -> 
     if shift > 30:
         return 1.0
     if freedom > 100_000:
-        return float(stats.norm.sf(stats.norm.isf(alpha / 2) - shift))
+        critical = stats.norm.isf(alpha / 2)
+        return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
     critical = stats.t.isf(alpha / 2, freedom)
     return 1 - _noncentral(critical, freedom, shift) + _noncentral(-critical, freedom, shift)
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -50,6 +50,7 @@ def every_break(scores: Floats) -> list[Floats]:
     return [np.argsort(one).astype(float) for one in allowed]
 
 
+@settings(deadline=None)
 @given(TIED)
 def test_spearman_and_kendall_are_those_of_scipy(pairs: list[tuple[int, int]]) -> None:
     x, y = columns(pairs)
@@ -61,6 +62,7 @@ def test_spearman_and_kendall_are_those_of_scipy(pairs: list[tuple[int, int]]) -
         assert np.isnan(kendall(x, y, ones(x)))
 
 
+@settings(deadline=None)
 @given(st.permutations(list(range(7))))
 def test_tau_ap_is_its_definition_where_nothing_is_tied(order: list[int]) -> None:
     x, y = np.arange(7.0), np.array(order, dtype=float)
