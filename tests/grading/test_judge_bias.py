@@ -15,7 +15,12 @@ FAMILIES = ("g", "g", "g", "l", "l", "l", "o", "o")
 
 
 def simulated(
-    size: float, seed: int, *, families: Sequence[str] = FAMILIES, judges: Sequence[str] = ("g", "l"), noise: float = 0.1
+    size: float,
+    seed: int,
+    *,
+    families: Sequence[str] = FAMILIES,
+    judges: Sequence[str] = ("g", "l"),
+    noise: float = 0.1,
 ) -> Judged:
     """Systems of random quality, judges of random mildness, `size` for one's own family."""
     rng = np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_power_is_the_share_of_simulated_tests_that_find_the_gap() -> None:
 def test_power_grows_with_the_gap_from_alpha_to_one(topics: int) -> None:
     powers = [power_of(topics, shift / math.sqrt(topics), 1) for shift in np.linspace(0, 40, 80)]
     assert powers[0] == pytest.approx(0.05, abs=1e-6)
-    assert all(b >= a - 1e-6 for a, b in zip(powers, powers[1:], strict=False))
+    assert all(b >= a - 1e-6 for a, b in itertools.pairwise(powers))
     assert powers[-1] > 0.99
 
 
