@@ -104,7 +104,8 @@ def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, sy
     """Each coefficient with its interval over resampled topics (and systems); a table without topics stays as it is.
 
     Topics that both tables have are drawn together, as one sample of topics; tables of different topics are drawn
-    independently.
+    independently. Drawing adds its own noise to both rankings and lowers every draw, so the draws are moved to have
+    the estimate as their mean: the interval is that of the correlation of rankings by as many topics.
     """
     rng = np.random.default_rng(sampling.seed)
     first, second, counts = _drawn_topics(first, second, sampling.draws, rng)
@@ -115,7 +116,7 @@ def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, sy
     x, y, weights = x[complete], y[complete], weights[complete] if systems_too else np.ones_like(weights[complete])
     observed = (_rounded(first.means), _rounded(second.means), np.ones(size))
     return {
-        name: _between(one(*observed), in_batches(one, x, y, weights), sampling.level)
+        name: _centred(one(*observed), in_batches(one, x, y, weights), sampling.level)
         for name, one in COEFFICIENTS.items()
     }
 
@@ -162,6 +163,13 @@ def _between(estimate: Floats, values: Floats, level: float) -> Estimate:
         return Estimate(float(estimate), np.nan, np.nan)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(float(estimate), float(low), float(high))
+
+
+def _centred(estimate: Floats, values: Floats, level: float) -> Estimate:
+    """The interval of the values moved to the estimate, cut at -1 and 1."""
+    values = values[np.isfinite(values)]
+    moved = np.clip(values - values.mean() + estimate, -1, 1) if values.size else values
+    return _between(estimate, moved, level)
 
 
 def _missing(systems: Sequence[str], common: Sequence[str]) -> tuple[str, ...]:

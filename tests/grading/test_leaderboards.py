@@ -128,3 +128,18 @@ def test_equal_means_are_ties_whatever_the_order_of_summing() -> None:
     values = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.5, 0.5, 0.5]])
     table = ScoreTable("a", ("a", "b", "c"), ("1", "2", "3"), values)
     assert correlate(table, table).tied == (2, 2)
+
+
+def test_an_interval_over_topics_holds_the_mean_correlation_of_as_many_topics() -> None:
+    def drawn(seed: int) -> tuple[ScoreTable, ScoreTable]:
+        rng = np.random.default_rng(seed)
+        names, topics = tuple(f"s{at}" for at in range(15)), tuple(f"t{at}" for at in range(25))
+        first, second = np.linspace(-1, 1, 15)[None, :, None] + 2 * rng.normal(size=(2, 15, 25))
+        return ScoreTable("a", names, topics, first), ScoreTable("b", names, topics, second)
+
+    found = [correlate(*drawn(seed), Sampling(draws=150, tie_draws=1)).over_topics for seed in range(80)]
+    intervals = [one["kendall"] for one in found if one is not None]
+    truth = np.mean([one.estimate for one in intervals])
+    assert len(intervals) == 80
+    assert np.mean([one.low <= truth <= one.high for one in intervals]) == pytest.approx(0.9, abs=0.09)
+    assert all(one.low <= one.estimate <= one.high for one in intervals)

@@ -77,7 +77,7 @@ def test_nuggets_of_several_runs_are_compared(call: Call) -> None:
     assert found["missing_topics"] == {"x": ["more"]}
     assert len(found["by_other_metrics"]) == 5
     _, out, _ = call("nuggets", "x.jsonl", "y.jsonl")
-    assert "vital_score: 1 of 1 pairs differ over 8 topics (Holm-adjusted): x above y" in out
+    assert "vital_score: 1 of 1 pairs differ over 8 topics (p adjusted): x above y" in out
     assert "x lacks 1 topics that others have: more" in out
     assert "left out: 1 nuggets that lack in some system: more '0'" in out
 
