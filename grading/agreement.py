@@ -12,7 +12,7 @@ import numpy as np
 from exam_gen.lines import read_text
 from grading.intervals import LEVEL, Estimate, bootstrap
 from grading.rows import Columns, Row, read_rows
-from grading.score_tables import TOPIC
+from grading.score_tables import QUESTION, TOPIC
 from grading.trec import read_qrels
 from taxonomy.agreement import Agreement, cohen_kappa, krippendorff_alpha
 
@@ -22,9 +22,7 @@ Over = Literal["auto", "topics", "pairs"]
 TOPICS = 10
 """From so many topics on, an interval resamples topics unless asked otherwise; fewer say too little of each other."""
 
-_PASSAGE: Columns = {
-    "passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id", "system")
-}
+_PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id")}
 _GRADE: Columns = {"grade": ("label", "relevance", "rel", "score", "rating")}
 
 
@@ -68,7 +66,7 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
     if not _is_table(path):
         return read_qrels(path), 0
     judgements: dict[str, dict[str, float]] = {}
-    rows = read_rows(path, {**TOPIC, **_PASSAGE}, {**_GRADE, "question": ("nugget",)})
+    rows = read_rows(path, {**TOPIC, **_PASSAGE}, {**_GRADE, **QUESTION})
     graded = [row for row in rows if "grade" in row.fields]
     if not graded:
         raise ValueError(f"{path}: no row has a grade; wanted a column 'grade'")

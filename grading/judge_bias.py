@@ -147,7 +147,7 @@ def _effects(own: Floats, scores: Floats) -> Floats:
 
 
 def _invert(patterns: Floats, mean: Floats, own: Floats, estimate: float, alpha: float) -> tuple[float, float, float]:
-    """Ends of the values that permutation does not reject at `alpha`, and the p of 0 (Ernst 2004, section 4.2).
+    """Ends of the values that permutation does not reject at `alpha`, and the p of 0 (Ernst 2004).
 
     Taking `value` off the own cells leaves `a - value * b` as the effect under each dealing, to be as far from 0 as
     `estimate - value`; acceptance changes only where the two are equal.

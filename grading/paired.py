@@ -83,7 +83,7 @@ def sign_flip(differences: Floats, permutations: int, rng: np.random.Generator) 
 
     How often flipped signs make a mean as far from 0: over all sign vectors where there are no more than
     `permutations`, else over that many at random and the one observed (Phipson and Smyth 2010). Adjusted by the
-    step-down maximum of t (Westfall and Young 1993, algorithm 4.1), which knows how the pairs hang together and is
+    step-down maximum of t (Westfall and Young 1993), which knows how the pairs hang together and is
     not bounded by the number of permutations as Bonferroni's or Holm's is. NaN cells take no part; NaN where fewer
     than two are left.
     """
@@ -171,7 +171,7 @@ def _flips(topics: int, permutations: int, rng: np.random.Generator) -> tuple[It
     if topics < 31 and 2**topics <= permutations:
         return iter([_all_signs(topics)]), True
     sizes = (min(BLOCK, permutations - start) for start in range(0, permutations, BLOCK))
-    return (rng.integers(2, size=(size, topics)) * 2.0 - 1 for size in sizes), False
+    return (rng.choice((-1.0, 1.0), size=(size, topics)) for size in sizes), False
 
 
 def _all_signs(topics: int) -> Floats:

@@ -48,7 +48,7 @@ def kendall_random_ties(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def tau_ap(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """AP correlation of the estimated scores `y` with the true scores `x` (Yilmaz, Aslam and Robertson 2008, eq. 5).
+    """AP correlation of the estimated scores `y` with the true scores `x` (Yilmaz, Aslam and Robertson 2008).
 
     2/(n - 1) times the sum, over all but the first system of `y`'s ranking, of the share of systems above it that
     are truly better, less 1: mistakes near the top cost most. Ties are broken at random, of which this is the

@@ -20,12 +20,11 @@ from grading.nuggets import SUPPORT, Assignments
 from grading.paired import counted_means
 from grading.rank_correlation import in_batches, kendall
 from grading.rows import Columns, read_rows
-from grading.score_tables import SYSTEM, TOPIC, cells_of
+from grading.score_tables import QUESTION, SYSTEM, TOPIC, cells_of
 
 Floats = NDArray[np.float64]
 Kind = Literal["bank", "pool"]
 
-_QUESTION: Columns = {"question": ("nugget", "nugget_id")}
 _PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id")}
 _GRADE: Columns = {"grade": ("score", "support", "relevance", "rel", "rating", "label")}
 
@@ -85,7 +84,7 @@ def read_contributions(path: str | Path) -> Contributions:
 
     Raises `ValueError` (file:line, found, wanted) for a missing column and a unit that a system has twice.
     """
-    rows = read_rows(path, {**SYSTEM, **TOPIC, **_GRADE}, {**_QUESTION, **_PASSAGE})
+    rows = read_rows(path, {**SYSTEM, **TOPIC, **_GRADE}, {**QUESTION, **_PASSAGE})
     kind: Kind = "bank" if "question" in rows[0].fields else "pool"
     unit = "question" if kind == "bank" else "passage"
     if unit not in rows[0].fields:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from grading.rows import Columns, Row, read_rows
 
 SYSTEM: Columns = {"system": ("run", "run_id", "runid", "model", "pipeline", "participant")}
-TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id", "question_id")}
-SCORE: Columns = {"score": ("value", "measure", "mean")}
+TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id")}
+QUESTION: Columns = {"question": ("question_id", "nugget", "nugget_id")}
+SCORE: Columns = {"score": ("value", "mean")}
 _AGGREGATES = frozenset({"all", "amean", "overall"})
 
 

@@ -16,7 +16,7 @@ from grading.paired import compare_systems, in_words
 from grading.power import Need, Plan, needs
 from grading.reusability import Contributions, at_least, contributions_of, leave_one_out, read_contributions
 from grading.rows import read_rows
-from grading.score_tables import SCORE, SYSTEM, TOPIC, ScoreTable, cells_of, read_scores
+from grading.score_tables import QUESTION, SCORE, SYSTEM, TOPIC, ScoreTable, cells_of, read_scores
 
 SHOWN = 10
 """So many names of a long list are given; the count says how many there are."""
@@ -85,7 +85,7 @@ def power(
     pilot: Path, gap: float | None, pairs: Sequence[str], wanted: float, alpha: float, level: float, seed: int
 ) -> dict[str, Any]:
     """For each pair the topics needed, at the pilot's number of questions and at others."""
-    rows = read_rows(pilot, {**SYSTEM, **TOPIC, **SCORE}, {"question": ("nugget",)})
+    rows = read_rows(pilot, {**SYSTEM, **TOPIC, **SCORE}, QUESTION)
     by_question = "question" in rows[0].fields
     cells = cells_of(rows, ("system", "topic", "question") if by_question else ("system", "topic"), "score")
     scores = {(key[0], key[1], key[2] if by_question else ""): score for key, score in cells.items()}
