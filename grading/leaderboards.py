@@ -73,17 +73,18 @@ def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling | None =
         )
     pair = (first.select(systems), second.select(systems))
     x, y = (_rounded(table.means) for table in pair)
+    found = over_systems(x, y, sampling)
     with_topics = any(len(table.topics) > 1 for table in pair)
     return Correlations(
         systems,
         _missing(first.systems, systems),
         _missing(second.systems, systems),
-        over_systems(x, y, sampling),
+        found,
         over_topics(*pair, sampling) if with_topics else None,
         over_topics(*pair, sampling, systems_too=True) if with_topics else None,
         {name: _random_ties(name, x, y, sampling) for name in RANDOM_TIES},
         (_tied(x), _tied(y)),
-        tuple(_warnings(x, y)),
+        tuple(_warnings(x, y, found)),
     )
 
 
@@ -182,7 +183,7 @@ def _tied(scores: Floats) -> int:
     return int(counts[counts > 1].sum())
 
 
-def _warnings(x: Floats, y: Floats) -> list[str]:
+def _warnings(x: Floats, y: Floats, found: Intervals) -> list[str]:
     size = len(x)
     few = f"{size} systems: an interval over so few systems is only a rough guide; at least {FEW} are wanted."
     tied = [
@@ -190,4 +191,6 @@ def _warnings(x: Floats, y: Floats) -> list[str]:
         for name, scores in (("first", x), ("second", y))
         if len(np.unique(scores)) == 1
     ]
-    return ([few] if size < FEW else []) + tied
+    flat = [name for name, one in found.items() if one.low == one.high]
+    sure = f"no resample of the systems changes {', '.join(flat)}: an interval without width is not certainty."
+    return [*([few] if size < FEW else []), *tied, *([sure] if flat else [])]
