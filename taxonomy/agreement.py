@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Label = Hashable
 Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Weights = Literal["none", "linear", "quadratic"]
+Metric = Literal["nominal", "ordinal", "interval"]
 
 
 class Agreement(NamedTuple):
@@ -24,84 +28,136 @@ def cohen_kappa(
     first: Sequence[Label],
     second: Sequence[Label],
     *,
+    weights: Weights = "none",
+    groups: Sequence[Hashable] | None = None,
     interval: float = 0.9,
     draws: int = 1000,
     seed: int = 0,
 ) -> Agreement:
-    """Cohen's kappa of two labellers over the same items: `(p_o - p_e) / (1 - p_e)` (Cohen 1960).
+    """Cohen's kappa of two labellers over the same items: `1 - D_o / D_e`, `(p_o - p_e) / (1 - p_e)` (Cohen 1960).
 
-    NaN when both use one and the same label throughout. The interval resamples items. `ValueError` for unequal or
-    no lengths.
+    With `weights` labels are numbers and a disagreement counts by their distance, or its square (Cohen 1968). NaN when
+    both use one and the same label throughout. The interval resamples items, or whole `groups` of them (a group name
+    per item). `ValueError` for unequal or no lengths and for labels that are no numbers where distances are asked for.
     """
     if len(first) != len(second) or not first:
         raise ValueError(f"labels: found {len(first)} and {len(second)}; wanted two equally long, not empty sequences")
-    codes = _codes([first, second])
-    size = int(codes.max()) + 1
-    return _with_interval(codes, lambda sample: _kappa(sample, size), interval, draws, seed)
+    codes, labels = _codes([first, second], ordered=weights != "none")
+    cost = _distances(labels, _POWERS[weights])
+    pairs = np.eye(cost.size)[codes[0] * len(labels) + codes[1]]
+    return _with_interval(_units(pairs, groups), lambda table: _kappa(table, cost), interval, draws, seed)
 
 
 def krippendorff_alpha(
     labels: Sequence[Sequence[Label | None]],
     *,
+    metric: Metric = "nominal",
+    groups: Sequence[Hashable] | None = None,
     interval: float = 0.9,
     draws: int = 1000,
     seed: int = 0,
 ) -> Agreement:
-    """Krippendorff's alpha for nominal labels, `1 - D_o / D_e`, one row per labeller, None where not labelled.
+    """Krippendorff's alpha, `1 - D_o / D_e`, one row per labeller, None where not labelled.
 
-    Items with fewer than two labels do not count (Krippendorff 2011). NaN when no item counts or all labels are equal.
-    The interval resamples items. `ValueError` for rows of unequal length or fewer than two rows.
+    `ordinal` and `interval` differences take labels as numbers (Krippendorff 2011). Items with fewer than two labels
+    do not count. NaN when no item counts or all labels are equal. The interval resamples items, or whole `groups` of
+    them (a group name per item). `ValueError` for rows of unequal length or fewer than two rows.
     """
     lengths = {len(row) for row in labels}
     if len(labels) < 2 or len(lengths) != 1 or lengths == {0}:
         raise ValueError(
             f"labels: found {len(labels)} rows of lengths {sorted(lengths)}; wanted 2 or more, equally long"
         )
-    codes = _codes(labels)
-    counts = np.stack([(codes == value).sum(axis=0) for value in range(int(codes.max()) + 1)] or [codes[0] * 0])
-    return _with_interval(counts, _alpha, interval, draws, seed)
+    codes, names = _codes(labels, ordered=metric != "nominal")
+    counts = (codes == np.arange(len(names))[:, None, None]).sum(axis=1)
+    cost = None if metric == "ordinal" else _distances(names, _POWERS[metric])
+    units = _units(_coincidences(counts), groups)
+    return _with_interval(units, lambda table: _alpha(table, cost), interval, draws, seed)
 
 
-def _codes(rows: Sequence[Sequence[Label | None]]) -> Codes:
-    """Label numbers `[labellers, items]`, -1 where not labelled."""
-    numbers: dict[Label, int] = {}
-    return np.array(
-        [[-1 if one is None else numbers.setdefault(one, len(numbers)) for one in row] for row in rows], dtype=np.int64
-    )
+_POWERS = {"none": 0, "nominal": 0, "linear": 1, "quadratic": 2, "interval": 2}
 
 
-def _kappa(codes: Codes, size: int) -> float:
-    observed = float(np.mean(codes[0] == codes[1]))
-    first, second = (np.bincount(row, minlength=size) / row.size for row in codes)
-    expected = float(first @ second)
-    return (observed - expected) / (1 - expected) if expected < 1 else np.nan
+def _codes(rows: Sequence[Sequence[Label | None]], *, ordered: bool) -> tuple[Codes, list[Label]]:
+    """Label numbers `[labellers, items]`, -1 where not labelled, and the labels; ascending where `ordered`."""
+    found = dict.fromkeys(one for row in rows for one in row if one is not None)
+    labels = sorted(found, key=_number) if ordered else list(found)
+    numbers = {label: at for at, label in enumerate(labels)}
+    return np.array([[-1 if one is None else numbers[one] for one in row] for row in rows], dtype=np.int64), labels
 
 
-def _alpha(counts: Codes) -> float:
-    """Alpha of label counts `[labels, items]`."""
+def _number(label: Label) -> float:
+    if isinstance(label, bool) or not isinstance(label, int | float):
+        raise ValueError(f"labels: found {label!r}; wanted numbers, whose distances count")
+    return float(label)
+
+
+def _distances(labels: Sequence[Label], power: int) -> Floats:
+    """What a disagreement costs `[labels, labels]`: 1, or the distance of the labels raised to a power."""
+    if not power:
+        return 1 - np.eye(len(labels))
+    values = np.array([_number(one) for one in labels])
+    return np.asarray(np.abs(values[:, None] - values) ** power)
+
+
+def _coincidences(counts: Codes) -> Floats:
+    """The pairs of labels that each item gives `[items, labels * labels]`, of label counts `[labels, items]`."""
     per_item = counts.sum(axis=0)
-    counts, per_item = counts[:, per_item > 1], per_item[per_item > 1]
-    pairable = counts.sum(axis=1)
-    total = int(pairable.sum())
-    expected = total**2 - int((pairable**2).sum())
-    if expected == 0:
-        return np.nan
-    disagreeing = float((((per_item**2) - (counts**2).sum(axis=0)) / (per_item - 1)).sum())
-    return 1 - (total - 1) * disagreeing / expected
+    kinds, kind = np.unique(counts, axis=1, return_inverse=True)
+    pairs = np.einsum("ci,ki->ick", kinds, kinds) - np.einsum("ci,ck->ick", kinds, np.eye(len(counts)))
+    weighted = pairs / np.maximum(kinds.sum(axis=0) - 1, 1)[:, None, None]
+    return np.where(per_item[:, None] > 1, weighted.reshape(kinds.shape[1], -1)[kind], 0.0)
+
+
+def _kappa(table: Floats, cost: Floats) -> float:
+    """Kappa of the counts of label pairs `[labels * labels]`."""
+    table = table.reshape(cost.shape)
+    expected = float(np.sum(np.outer(table.sum(axis=1), table.sum(axis=0)) * cost))
+    return 1 - float(np.sum(table * cost)) * float(table.sum()) / expected if expected > 0 else np.nan
+
+
+def _alpha(table: Floats, cost: Floats | None) -> float:
+    """Alpha of coincidences `[labels * labels]`; without a cost, by the ordinal difference of these labels."""
+    size = math.isqrt(table.size)
+    table = table.reshape(size, size)
+    pairable = table.sum(axis=1)
+    cost = _ordinal(pairable) if cost is None else cost
+    expected = float(pairable @ cost @ pairable)
+    return 1 - (float(pairable.sum()) - 1) * float(np.sum(table * cost)) / expected if expected > 0 else np.nan
+
+
+def _ordinal(counts: Floats) -> Floats:
+    """Squared ordinal differences `[labels, labels]`: the labels given between two ranks, the ends counting half."""
+    middle = np.cumsum(counts) - counts / 2
+    return np.asarray((middle[:, None] - middle) ** 2)
+
+
+def _units(items: Floats, groups: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
+    """What is resampled: the distinct rows of `items` (or of the sums of their groups), and how often each occurs."""
+    if groups is not None:
+        if len(groups) != len(items):
+            raise ValueError(f"groups: found {len(groups)}; wanted one for each of {len(items)} items")
+        numbers = {name: at for at, name in enumerate(dict.fromkeys(groups))}
+        sums = np.zeros((len(numbers), items.shape[1]))
+        np.add.at(sums, [numbers[one] for one in groups], items)
+        items = sums
+    rows, often = np.unique(items, axis=0, return_counts=True)
+    return rows, often.astype(float)
 
 
 def _with_interval(
-    table: Codes, statistic: Callable[[Codes], float], interval: float, draws: int, seed: int
+    units: tuple[Floats, Floats], statistic: Callable[[Floats], float], interval: float, draws: int, seed: int
 ) -> Agreement:
-    """The statistic of a table `[…, items]` and the interval of resampled items (undefined resamples left out)."""
+    """The statistic of the sum of all units and the interval of resampled units (undefined resamples left out)."""
     if not 0 < interval < 1:
         raise ValueError(f"interval: found {interval}; wanted a share between 0 and 1")
-    estimate = statistic(table)
-    items = table.shape[1]
-    rng = np.random.default_rng(seed)
-    values = np.array([statistic(table[:, rng.integers(items, size=items)]) for _ in range(draws)])
+    rows, often = units
+    size = int(often.sum())
+    estimate = statistic(often @ rows)
+    counts = np.random.default_rng(seed).multinomial(size, often / size, size=draws)
+    values = np.array([statistic(one) for one in counts @ rows])
     values = values[np.isfinite(values)]
-    if not np.isfinite(estimate) or not values.size:
+    if not np.isfinite(estimate) or not values.size or size < 2:
         return Agreement(estimate, np.nan, np.nan)
     low, high = np.quantile(values, [(1 - interval) / 2, (1 + interval) / 2])
     return Agreement(estimate, float(low), float(high))

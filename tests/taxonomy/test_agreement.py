@@ -2,8 +2,10 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from taxonomy import cohen_kappa, krippendorff_alpha
+from taxonomy.agreement import Metric, Weights
 
 
 def test_kappa_in_closed_form() -> None:
@@ -69,3 +71,67 @@ def test_bad_tables_are_refused() -> None:
         krippendorff_alpha([["a"], ["a", "b"]])
     with pytest.raises(ValueError, match="interval: found 90; wanted a share between 0 and 1"):
         cohen_kappa(["a"], ["a"], interval=90)
+
+
+EXAMPLE = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+
+
+@pytest.mark.parametrize(("metric", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_by_every_difference_of_krippendorffs_worked_example(metric: Metric, published: float) -> None:
+    # Krippendorff 2011, example D.
+    found = krippendorff_alpha(EXAMPLE, metric=metric, draws=200)
+    assert found.estimate == pytest.approx(published, abs=0.0005)
+    assert found.low < published < found.high
+
+
+@pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
+def test_weighted_kappa_is_that_of_scikit_learn(weights: Weights) -> None:
+    rng = np.random.default_rng(3)
+    first = rng.integers(4, size=300)
+    second = np.clip(first + rng.integers(-1, 2, size=300), 0, 3)
+    wanted = cohen_kappa_score(first, second, weights=None if weights == "none" else weights)
+    assert cohen_kappa(first.tolist(), second.tolist(), weights=weights, draws=10).estimate == pytest.approx(wanted)
+
+
+def test_quadratic_kappa_counts_the_distance_of_the_grades_not_of_their_places() -> None:
+    first, second = [0, 0, 1, 1, 3, 3, 3, 0], [0, 1, 1, 3, 3, 3, 0, 0]
+    wanted = cohen_kappa_score(first, second, weights="quadratic", labels=[0, 1, 2, 3])
+    assert cohen_kappa(first, second, weights="quadratic").estimate == pytest.approx(wanted)
+
+
+def test_alpha_of_two_complete_labellers_on_an_interval_scale_is_nearly_quadratic_kappa() -> None:
+    # Both are 1 - mean squared difference / expected; alpha pools the two distributions and corrects for n.
+    rng = np.random.default_rng(4)
+    first = rng.integers(4, size=4000)
+    second = np.where(rng.random(4000) < 0.7, first, rng.integers(4, size=4000))
+    pair = (first.tolist(), second.tolist())
+    kappa = cohen_kappa(*pair, weights="quadratic", draws=2).estimate
+    assert krippendorff_alpha(pair, metric="interval", draws=2).estimate == pytest.approx(kappa, abs=0.002)
+
+
+def test_groups_that_agree_within_themselves_widen_the_interval() -> None:
+    # Ten topics of 30 items each, either wholly agreed or wholly reversed.
+    rng = np.random.default_rng(5)
+    first = rng.integers(2, size=300)
+    topics = np.repeat(np.arange(10), 30)
+    second = np.where(topics < 7, first, 1 - first)
+    labels = (first.tolist(), second.tolist())
+    alone, grouped = (cohen_kappa(*labels, groups=groups, draws=300) for groups in (None, topics.tolist()))
+    assert alone.estimate == grouped.estimate
+    # The standard errors are those of a share of 300 and of 10, so the ratio is sqrt(30).
+    assert (grouped.high - grouped.low) / (alone.high - alone.low) == pytest.approx(30**0.5, rel=0.3)
+    assert math.isnan(cohen_kappa(*labels, groups=["one"] * 300, draws=5).low)
+    with pytest.raises(ValueError, match="groups: found 2; wanted one for each of 300 items"):
+        cohen_kappa(*labels, groups=["a", "b"])
+
+
+def test_distances_of_labels_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="labels: found 'a'; wanted numbers, whose distances count"):
+        cohen_kappa(["a", "b"], ["a", "b"], weights="linear")
+    with pytest.raises(ValueError, match="labels: found 'a'; wanted numbers"):
+        krippendorff_alpha([["a"], ["a"]], metric="ordinal")
