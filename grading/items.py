@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,6 +21,9 @@ FEWEST = 10
 """Systems or passages below which an item response model says nothing about questions."""
 COPY = 0.8
 """Words in common above which two questions of a query are near copies (Jaccard of bags)."""
+
+MOST = 50_000_000
+"""Cells of the largest table: passages of many queries share no question, so that nearly all of it is empty."""
 
 Key = tuple[str, str]
 """Query and question."""
@@ -40,8 +44,8 @@ class GradeTable:
     @property
     def names(self) -> tuple[str, ...]:
         """Distinct names of the items: the question's, with its query where two queries have it."""
-        twice = {question for _, question in self.items if sum(one == question for _, one in self.items) > 1}
-        return tuple(f"{query}/{question}" if question in twice else question for query, question in self.items)
+        count = Counter(question for _, question in self.items)
+        return tuple(f"{query}/{name}" if count[name] > 1 else name for query, name in self.items)
 
     @property
     def blocks(self) -> int:
@@ -83,7 +87,13 @@ class Item(NamedTuple):
 
 def table_of_passages(graded: Graded) -> GradeTable:
     """Each passage (or system, where articles were graded) as a student."""
-    return _table(_by_student(graded))
+    found = _by_student(graded)
+    size = len(found) * len({(one.query, one.question) for one in graded.grades})
+    if size > MOST:
+        raise ValueError(
+            f"items: {len(found)} passages make a table of {size} cells; wanted at most {MOST} (name runs)"
+        )
+    return _table(found)
 
 
 def table_of_runs(graded: Graded, runs: Sequence[Run], k: int = BUDGET) -> GradeTable:
@@ -112,13 +122,14 @@ def classical(table: GradeTable, tau: float = 1.0, texts: Mapping[Key, str] | No
     """
     grades = table.grades
     redundant = _redundant(table, texts or {})
+    total, count = np.nansum(grades, axis=1), np.sum(~np.isnan(grades), axis=1)
     items = []
     for index, (query, question) in enumerate(table.items):
         column = grades[:, index]
         known = ~np.isnan(column)
         mean = float(column[known].mean()) if known.any() else math.nan
         supported = int(np.sum(column[known] >= tau))
-        counts = (int(known.sum()), mean, supported, _rest_correlation(grades, index))
+        counts = (int(known.sum()), mean, supported, _rest_correlation(column, total, count))
         items.append(Item(query, question, *counts, *redundant.get(index, ("", ""))))
     return items
 
@@ -132,18 +143,18 @@ def responses(table: GradeTable) -> irt.ResponseMatrix:
     """
     if len(table.students) < FEWEST:
         raise ValueError(
-            f"items: {len(table.students)} systems; wanted at least {FEWEST} to estimate difficulty and discrimination "
-            "(the classical counts are below)"
+            f"{len(table.students)} systems or passages cannot tell the difficulty and discrimination of "
+            f"{len(table.items)} questions; wanted at least {FEWEST}"
         )
     grades = table.grades
     if np.any(np.mod(grades[~np.isnan(grades)], 1)):
         grades = grades * 2
     if np.any(np.mod(grades[~np.isnan(grades)], 1)):
-        raise ValueError("items: grades with fractions; wanted whole numbers, or halves, for a model of ratings")
-    varies = np.array([len(np.unique(column[~np.isnan(column)])) > 1 for column in grades.T], dtype=bool)
+        raise ValueError("grades with fractions; wanted whole numbers, or halves, for a model of ratings")
+    varies: NDArray[np.bool_] = _varies(grades)
     if varies.sum() < 2:
-        raise ValueError(f"items: {int(varies.sum())} questions vary between systems; wanted at least 2")
-    some = ~np.isnan(grades[:, varies]).all(axis=1)
+        raise ValueError(f"{int(varies.sum())} questions vary between systems; wanted at least 2")
+    some: NDArray[np.bool_] = np.asarray(~np.isnan(grades[:, varies]).all(axis=1))
     kept = grades[some][:, varies]
     names = tuple(name for name, one in zip(table.names, varies, strict=True) if one)
     students = tuple(name for name, one in zip(table.students, some, strict=True) if one)
@@ -164,9 +175,13 @@ def at_level(data: irt.ResponseMatrix, table: GradeTable, tau: float) -> irt.Res
     columns = [table.names.index(name) for name in data.items]
     grades = table.grades[np.ix_(rows, columns)]
     right = np.where(np.isnan(grades), np.nan, grades >= tau)
-    varies = np.array([len(np.unique(column[~np.isnan(column)])) > 1 for column in right.T], dtype=bool)
+    varies = _varies(right)
     names = tuple(name for name, one in zip(data.items, varies, strict=True) if one)
     return irt.ResponseMatrix(right[:, varies], data.students, names)
+
+
+def _varies(grades: Floats) -> NDArray[np.bool_]:
+    return np.array([len(np.unique(column[~np.isnan(column)])) > 1 for column in grades.T], dtype=np.bool_)
 
 
 def _by_student(graded: Graded) -> dict[str, dict[Key, float]]:
@@ -186,20 +201,13 @@ def _table(found: Mapping[str, Mapping[Key, float]]) -> GradeTable:
     return GradeTable(tuple(found), items, grades)
 
 
-def _rest_correlation(grades: Floats, index: int) -> float:
-    column = grades[:, index]
-    others = np.delete(grades, index, axis=1)
-    known = ~np.isnan(column) & ~np.isnan(others).all(axis=1)
-    if known.sum() < 3:
+def _rest_correlation(column: Floats, total: Floats, count: NDArray[np.int64]) -> float:
+    known = ~np.isnan(column) & (count > 1)
+    first = column[known]
+    rest = (total[known] - first) / (count[known] - 1)
+    if known.sum() < 3 or np.ptp(first) == 0 or np.ptp(rest) < 1e-12:
         return math.nan
-    rest = np.nanmean(others[known], axis=1)
-    return _correlation(column[known], rest)
-
-
-def _correlation(first: Floats, second: Floats) -> float:
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return math.nan
-    return float(np.corrcoef(first, second)[0, 1])
+    return float(np.corrcoef(first, rest)[0, 1])
 
 
 def _redundant(table: GradeTable, texts: Mapping[Key, str]) -> dict[int, tuple[str, str]]:

@@ -1,12 +1,13 @@
 """The choice of tau, the least grade that counts, on some queries, judged on the others.
 
-A tau chosen by hindsight, as in the table of EXAM++ that names the best of four, flatters the measure. Here each fold of
-queries is scored at the tau that agreed best with the assessors on the other folds.
+A tau chosen by hindsight, as in the table of EXAM++ that names the best of four, flatters the measure. Here each fold
+of queries is scored at the tau that agreed best with the assessors on the other folds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -121,10 +122,7 @@ def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: in
             f"queries: {queries} with grades and judgements; wanted at least 2, to choose on one and judge"
         )
     everything = np.arange(queries)
-    curve = [
-        bootstrap(lambda which, row=row: agreement(np.full(len(which), row), which), queries, level=level, seed=seed)
-        for row in range(len(taus))
-    ]
+    curve = [bootstrap(partial(_at, agreement, row), queries, level=level, seed=seed) for row in range(len(taus))]
     chosen = np.zeros(queries, dtype=np.intp)
     for held_out in np.array_split(np.random.default_rng(seed).permutation(queries), min(folds, queries)):
         chosen[held_out] = _best(agreement, len(taus), np.setdiff1d(everything, held_out))
@@ -135,7 +133,11 @@ def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: in
     )
 
 
+def _at(agreement: Agreement, row: int, which: Indices) -> float:
+    return agreement(np.full(len(which), row), which)
+
+
 def _best(agreement: Agreement, size: int, which: Indices) -> int:
     """The tau that agrees best; the least of those that tie."""
-    found = [agreement(np.full(len(which), row), which) for row in range(size)]
+    found = [_at(agreement, row, which) for row in range(size)]
     return int(np.argmax([-np.inf if np.isnan(value) else value for value in found]))
