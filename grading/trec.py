@@ -175,13 +175,13 @@ def _rank_notes(path: Path, ordered: Mapping[str, Sequence[_Line]]) -> list[str]
         wrong = sum(scores[index] != scores[place] for place, index in enumerate(by_rank))
         moved += wrong
         topics += wrong > 0
-        tied += sum(index != place for place, index in enumerate(by_rank)) - wrong
+        tied += 0 if wrong else sum(index != place for place, index in enumerate(by_rank))
     notes = []
     if moved:
         notes.append(
             f"{path}: rank and score disagree for {moved} passages in {topics} topics; the score counts, as in "
             "trec_eval."
         )
-    if tied > 0:
+    if tied:
         notes.append(f"{path}: {tied} passages with tied scores are ordered by id, as in trec_eval, not by rank.")
     return notes
