@@ -24,7 +24,7 @@ YES, NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
 
 def present(row: Row, names: Sequence[str]) -> str | None:
     """The first of the names that the row has a value under."""
-    return next((one for one in names if row.fields.get(one) is not None), None)
+    return next((one for one in names if row.fields.get(one) not in (None, "")), None)
 
 
 def text(row: Row, names: Sequence[str], default: str | None = None) -> str:
