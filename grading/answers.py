@@ -10,9 +10,11 @@ from exam_gen.lines import shown
 from grading import fields
 from grading.bank_questions import ALL
 from grading.cover import Bank
-from grading.rows import read_rows
+from grading.rows import Row, read_rows
 
 CORRECT = ("correct", "score", "grade")
+QUESTION = ("question_id", "nugget_id", "item", "id", "question", "nugget")
+TOTAL = ("total", "n_questions", "questions", "n")
 ONE = "system"
 """The name of the one system of a table without such a column."""
 
@@ -37,13 +39,16 @@ def read_answers(path: str | Path, bank: Bank | None = None) -> Answered:
 
     Every column goes by its usual names (`student, item, score` of `responses.csv` too). A blank `correct` is an
     unanswered question. Without a column of systems there is one. Without a column of queries a question belongs to the
-    query whose bank has it, else all are of the query `all`. Raises `ValueError` (file:line, found, wanted) for a value
+    query whose bank has it, else all are of the query `all`. Counts are read, too, one row a query: `correct` right of
+    a `total` of questions, which are numbered. Raises `ValueError` (file:line, found, wanted) for a value
     that is not 0, 1, true, false or blank, and for a question answered twice by a system.
     """
     path = Path(path)
     if path.suffix == ".sqlite":
         return _gathered(_of_store(path), bank)
     rows = read_rows(path, {})
+    if all(fields.present(row, QUESTION) is None and fields.present(row, TOTAL) for row in rows):
+        return _gathered((answer for row in rows for answer in _counted(row)), bank)
     columns = [name for name in CORRECT if any(name in row.fields for row in rows)]
     if not columns:
         raise ValueError(f"{rows[0].place}: no {' or '.join(CORRECT)} in any row; wanted a column of 0 and 1")
@@ -53,7 +58,7 @@ def read_answers(path: str | Path, bank: Bank | None = None) -> Answered:
                 row.place,
                 fields.text(row, fields.SYSTEM, ONE),
                 fields.text(row, fields.QUERY, "") or None,
-                fields.text(row, ("question_id", "nugget_id", "item", "id", "question", "nugget")),
+                fields.text(row, QUESTION),
                 fields.right(row, columns[0]),
             )
             for row in rows
@@ -80,6 +85,17 @@ def _of_store(path: Path) -> list[_Answer]:
     if not found:
         raise ValueError(f"{path}: has no answers; wanted at least one")
     return found
+
+
+def _counted(row: Row) -> list[_Answer]:
+    """Numbered answers that stand for the counts of a query."""
+    correct, total = (fields.number(row, fields.present(row, names)) for names in (CORRECT, TOTAL))
+    if not (total >= 1 and total == int(total) and 0 <= correct <= total and correct == int(correct)):
+        raise ValueError(f"{row.place}: {correct:g} right of {total:g}; wanted whole numbers, at most the total")
+    system, query = fields.text(row, fields.SYSTEM, ONE), fields.text(row, fields.QUERY)
+    return [
+        _Answer(row.place, system, query, f"{place + 1} of {total:g}", place < correct) for place in range(int(total))
+    ]
 
 
 def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> Answered:

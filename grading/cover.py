@@ -65,11 +65,11 @@ def cover(graded: Graded, run: Run, tau: float, k: int = BUDGET, bank: Bank | No
         raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer")
     if k < 1:
         raise ValueError(f"k: {k}; wanted at least 1")
-    bank = graded.questions() if bank is None else bank
+    bank = graded.questions if bank is None else bank
     if not any(query in run.rankings for query in bank):
         theirs, ours = next(iter(run.rankings)), next(iter(bank), "nothing")
         raise ValueError(f"run {run.name!r}: its queries (such as {theirs!r}) and the bank's ({ours!r}) are disjoint")
-    passages = graded.by_passage()
+    passages = graded.by_passage
     queries = {query: _covered(passages.get(query, {}), run.top(query, k), tau, bank[query]) for query in bank}
     return Cover(
         run.name,

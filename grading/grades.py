@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from exam_gen.lines import read_text, shown
@@ -33,14 +34,16 @@ class Graded:
         """The highest grade; NaN when none was parsed."""
         return max((one.grade for one in self.grades if not math.isnan(one.grade)), default=math.nan)
 
-    def questions(self) -> dict[str, tuple[str, ...]]:
+    @cached_property
+    def questions(self) -> Mapping[str, tuple[str, ...]]:
         """Query -> the questions graded for it over all its passages, in order of appearance."""
         found: dict[str, dict[str, None]] = {}
         for one in self.grades:
             found.setdefault(one.query, {})[one.question] = None
         return {query: tuple(questions) for query, questions in found.items()}
 
-    def by_passage(self) -> dict[str, dict[str, dict[str, float]]]:
+    @cached_property
+    def by_passage(self) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
         """Query -> passage -> question -> grade."""
         found: dict[str, dict[str, dict[str, float]]] = {}
         for one in self.grades:
@@ -84,14 +87,6 @@ def unique(placed: Iterable[tuple[str, Grade]]) -> tuple[Grade, ...]:
         places[key] = place
         grades.append(one)
     return tuple(grades)
-
-
-def by_query(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Pairs of query and question, gathered by query."""
-    found: dict[str, dict[str, None]] = {}
-    for query, question in rows:
-        found.setdefault(query, {})[question] = None
-    return {query: tuple(questions) for query, questions in found.items()}
 
 
 def parsed(grades: Mapping[str, float]) -> Iterator[tuple[str, float]]:

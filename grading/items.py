@@ -102,7 +102,7 @@ def table_of_runs(graded: Graded, runs: Sequence[Run], k: int = BUDGET) -> Grade
     A query that a run skips gives the lowest grade, 0, on its questions; a question none of its first k passages was
     graded on is NaN.
     """
-    passages, questions = graded.by_passage(), graded.questions()
+    passages, questions = graded.by_passage, graded.questions
     found: dict[str, dict[Key, float]] = {run.name: {} for run in runs}
     for run in runs:
         for query, asked in questions.items():

@@ -19,7 +19,7 @@ def exam_labels(graded: Graded) -> Labels:
     """`EXAM-Label(p) = max_r grade(p, r)` of every passage with a grade that was parsed."""
     best: dict[str, dict[str, float]] = {}
     without: list[tuple[str, str]] = []
-    for query, passages in graded.by_passage().items():
+    for query, passages in graded.by_passage.items():
         for passage, grades in passages.items():
             known = [grade for _, grade in parsed(grades)]
             if known:

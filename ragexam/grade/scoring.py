@@ -62,7 +62,7 @@ def covered(
 ) -> Said:  # fmt: skip
     """EXAM-Cover of runs."""
     graded, read = read_grades(grades, prompt), read_runs(runs)
-    questions = bank_of(bank) or graded.questions()
+    questions = bank_of(bank) or graded.questions
     found = [cover(graded, run, tau, k, questions) for run in read]
     table: Table = {one.run: one.scores for one in found}
     ranked = standings(table, level=level, seed=seed)
@@ -122,7 +122,7 @@ def chosen_tau(
             choose_by_passages(graded, read_qrels(official), rel=rel, folds=folds, level=level, seed=seed),
         )
     else:
-        questions = bank_of(bank) or graded.questions()
+        questions = bank_of(bank) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         wanted = _official(official, read, rel)
         what, choice = "kendall", choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)

@@ -71,6 +71,17 @@ def test_answers_of_a_pipeline_find_their_query_by_the_bank(tmp_path: Path) -> N
     assert read_answers(table).systems == {"m+bm25": {"all": {"a": True, "e": False, "x": None}}}
 
 
+def test_counts_of_right_answers_are_read(tmp_path: Path) -> None:
+    table = write(tmp_path / "a.csv", "system,query,correct,total\nA,1,3,4\nA,2,0,2\n")
+    asked = read_answers(table).systems["A"]
+    assert {query: (sum(bool(one) for one in answers.values()), len(answers)) for query, answers in asked.items()} == {
+        "1": (3, 4),
+        "2": (0, 2),
+    }
+    with pytest.raises(ValueError, match=r"a\.csv:2: 5 right of 4; wanted whole numbers, at most the total"):
+        read_answers(write(tmp_path / "a.csv", "query,correct,total\n1,5,4\n"))
+
+
 def test_the_answer_store_of_a_sat_exam_is_read(tmp_path: Path) -> None:
     exam = Exam((Question("a", "?", ("1", "2"), 0), Question("e", "?", ("1", "2"), 1)))
     one = Pipeline("llm", "bm25", 0)

@@ -63,7 +63,7 @@ def test_a_blank_grade_is_unparsed_and_counted(tmp_path: Path, blank: str) -> No
     found = read_grades(write(tmp_path / "g.csv", f"query,passage,question,grade\n1,p,r1,{blank}\n1,p,r2,3\n"))
     assert math.isnan(found.grades[0].grade)
     assert (found.unparsed, found.highest) == (1, 3.0)
-    assert found.questions() == {"1": ("r1", "r2")}
+    assert found.questions == {"1": ("r1", "r2")}
 
 
 def test_null_and_truth_values_of_json_are_grades(tmp_path: Path) -> None:
