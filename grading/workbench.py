@@ -1,7 +1,8 @@
 """Exam files of the rubric workbench (EXAM++ and RUBRIC): one query a line, its passages with grades by prompt.
 
 A line is `[query, [{paragraph_id, text, exam_grades: [{correctAnswered, wrongAnswered, self_ratings, answers, llm,
-prompt_info: {prompt_class}}]}]]`. Ratings count where a prompt has them, else right (1) and wrong (0) answers.
+prompt_info: {prompt_class}}], grades: […]}]]`; `grades` holds direct relevance prompts, read as one question. Ratings
+count where a prompt has them, else right (1) and wrong (0) answers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import NamedTuple
 
 from exam_gen.lines import kind, read_text, shown
 from grading.records import Grade
+
+DIRECT = "direct"
+"""The question that a prompt for relevance itself answers."""
 
 _Object = Mapping[str, object]
 
@@ -97,10 +101,28 @@ def _of_line(line: str, place: str) -> tuple[list[_Entry], int]:
 def _of_passage(query: str, passage: object, place: str) -> list[_Entry]:
     if not isinstance(passage, dict) or not isinstance(passage.get("paragraph_id"), str):
         raise ValueError(f"{place}: found {shown(passage)}; wanted an object with a paragraph_id")
-    grades = passage.get("exam_grades") or []
-    if not isinstance(grades, list) or not all(isinstance(one, dict) for one in grades):
-        raise ValueError(f"{place}: exam_grades {shown(grades)}; wanted a list of objects")
-    return [_Entry(place, query, passage["paragraph_id"], one) for one in grades]
+    entries = []
+    for name in ("exam_grades", "grades"):
+        grades = passage.get(name) or []
+        if not isinstance(grades, list) or not all(isinstance(one, dict) for one in grades):
+            raise ValueError(f"{place}: {name} {shown(grades)}; wanted a list of objects")
+        asked = grades if name == "exam_grades" else [_direct(one) for one in grades]
+        entries += [_Entry(place, query, passage["paragraph_id"], one) for one in asked]
+    return entries
+
+
+def _direct(grades: _Object) -> _Object:
+    """A direct relevance grade as that of one question."""
+    right, rating = grades.get("correctAnswered"), grades.get("self_ratings")
+    failed = {DIRECT: grades["llm_response_error"]} if grades.get("llm_response_error") else {}
+    return {
+        **grades,
+        "correctAnswered": [DIRECT] if right else [],
+        "wrongAnswered": [] if right else [DIRECT],
+        "self_ratings": None if rating is None else [{"question_id": DIRECT, "self_rating": rating}],
+        "llm_response_errors": failed,
+        "answers": [[DIRECT, grades.get("answer", "")]],
+    }
 
 
 def _grades(entry: _Entry) -> Iterator[tuple[str, Grade]]:

@@ -26,7 +26,7 @@ from grading.items import (
     table_of_runs,
 )
 from grading.nugget_grades import is_assignments, read_assignments
-from grading.trec import read_runs
+from grading.trec import Run, read_runs
 from ragexam.grade.printing import Said, aligned, joined, named
 
 SHOWN = 10
@@ -38,13 +38,14 @@ def analysed(
 ) -> Said:  # fmt: skip
     """Classical counts, difficulty and discrimination, and what pruning is worth; written to `out`."""
     graded = _read(grades, prompt)
-    table = table_of_runs(graded, read_runs(runs), k) if runs else table_of_passages(graded)
+    read = read_runs(runs)
+    table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
     texts = {} if bank is None else read_bank_questions(bank)
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     items = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]})
     frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in items])
     frame.insert(0, "item", table.names)
-    notes = [*graded.notes, *_notes(graded, table, tau)]
+    notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table, tau)]
     modelled, refused = _modelled(table, tau, keep, level, seed, out)
     if modelled is not None:
         frame = frame.merge(modelled.pop("items"), on="item", how="left")
@@ -86,6 +87,7 @@ def _modelled(
         )
     pruned, refused = _pruned(at_level(data, table, tau), keep, level, seed, out)
     warnings += [refused] if refused else []
+    warnings += [f"Pruning: {one}" for one in pruned["warnings"]] if pruned else []
     about = {
         "model": fit.model,
         "students": len(data.students),
@@ -129,6 +131,16 @@ def _counts(table: GradeTable, items: Sequence[Item], tau: float) -> dict[str, A
         "universal": sum(one.universal for one in items),
         "redundant": sum(bool(one.redundant_with) for one in items),
     }
+
+
+def _run_notes(graded: Graded, runs: Sequence[Run], k: int) -> list[str]:
+    notes = [note for run in runs for note in run.notes]
+    tops = [(query, one) for run in runs for query in graded.by_passage for one in run.top(query, k)]
+    ungraded = sum(one not in graded.by_passage[query] for query, one in tops)
+    if ungraded:
+        notes.append(f"Passages among the first {k} that were never graded: {ungraded} of {len(tops)}.")
+    skipped = [f"{query} of {run.name}" for run in runs for query in graded.by_passage if query not in run.rankings]
+    return notes + named("Queries that a run skips, its grades counted 0", skipped)
 
 
 def _notes(graded: Graded, table: GradeTable, tau: float) -> list[str]:

@@ -35,7 +35,7 @@ def named(what: str, names: Iterable[str]) -> list[str]:
 def few(units: int, what: str) -> list[str]:
     """A sentence where resampling so few units gives intervals that are too narrow."""
     if units < 2:
-        return [f"One of {what} is too few for an interval."]
+        return [f"Intervals, which resample {what}, are unknown with fewer than two."]
     if units < FEWEST:
         return [f"Intervals resample {units} {what}; with fewer than {FEWEST} they are too narrow."]
     return []

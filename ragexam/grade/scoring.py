@@ -14,7 +14,7 @@ from grading.labels import Labels, exam_labels, exam_qrels
 from grading.rows import read_rows
 from grading.standings import Table, differences, standings
 from grading.thresholds import Choice, candidates, choose_by_leaderboard, choose_by_passages
-from grading.trec import Run, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.trec import Qrels, Run, qrels_lines, read_qrels, read_runs, write_qrels
 from ragexam.grade.common import in_words
 from ragexam.grade.printing import Said, aligned, compared, few, joined, named
 
@@ -116,17 +116,17 @@ def chosen_tau(
     """The choice of tau, judged on queries that had no part in it."""
     graded = read_grades(grades, prompt)
     read = read_runs(runs)
-    if not read:
-        what, choice = (
-            "kappa",
-            choose_by_passages(graded, read_qrels(official), rel=rel, folds=folds, level=level, seed=seed),
-        )
-    else:
-        questions = bank_of(bank) or graded.questions
+    if read:
+        what, questions = "kendall", bank_of(bank) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         wanted = _official(official, read, rel)
-        what, choice = "kendall", choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)
-    warnings = [*graded.notes, *_run_notes(read), *_choice_notes(choice)]
+        choice = choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)
+        left_out = _leaderboard_notes(read, wanted)
+    else:
+        what, judged = "kappa", read_qrels(official)
+        choice = choose_by_passages(graded, judged, rel=rel, folds=folds, level=level, seed=seed)
+        left_out = _judged_notes(graded, judged)
+    warnings = [*graded.notes, *_run_notes(read), *left_out, *_choice_notes(choice)]
     result: dict[str, Any] = {
         "agreement": what,
         "tau": choice.tau,
@@ -241,6 +241,23 @@ def _label_notes(graded: Graded, labels: Labels, tau: float | None) -> list[str]
         notes.append(f"No grade reaches tau {tau:g}; the highest is {graded.highest:g}.")
     without = (passage for _, passage in labels.unlabelled)
     return notes + named("Passages without a parsed grade, which have no label", without)
+
+
+def _leaderboard_notes(runs: Sequence[Run], official: Mapping[str, float]) -> list[str]:
+    names = [run.name for run in runs]
+    return [
+        *named("Runs without an official score, which take no part", (one for one in names if one not in official)),
+        *named("Systems of the official leaderboard without a run", (one for one in official if one not in names)),
+    ]
+
+
+def _judged_notes(graded: Graded, official: Qrels) -> list[str]:
+    labels = exam_labels(graded).best
+    apart = [query for query, found in labels.items() if not any(one in official.get(query, {}) for one in found)]
+    both = {query: [one for one in found if one in official.get(query, {})] for query, found in labels.items()}
+    count, size = sum(map(len, both.values())), sum(map(len, labels.values()))
+    notes = [f"Passages with a label and an official grade: {count} of {size} with a label."]
+    return notes + named("Queries without any of them, which take no part", apart)
 
 
 def _choice_notes(choice: Choice) -> list[str]:

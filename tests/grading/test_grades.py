@@ -129,6 +129,18 @@ def test_two_models_under_one_prompt_are_ambiguous(tmp_path: Path) -> None:
     assert read_grades(file, "Rating:large").grades == (Grade("q", "p", "r", 0.0),)
 
 
+def test_direct_relevance_prompts_are_one_question(tmp_path: Path) -> None:
+    told = {"correctAnswered": True, "answer": "Yes.", "llm": "flan", "prompt_info": {"prompt_class": "HELM"}}
+    rated = {**told, "correctAnswered": False, "self_ratings": 2, "prompt_info": {"prompt_class": "Thomas"}}
+    lost = {**told, "llm_response_error": "…"}
+    passages = [{"paragraph_id": "p", "grades": [told, rated]}, {"paragraph_id": "s", "grades": [lost]}]
+    file = workbench(tmp_path / "exam.jsonl.gz", ("q", passages))
+    yes, unparsed = read_grades(file, "HELM").grades
+    assert yes == Grade("q", "p", "direct", 1.0, "Yes.")
+    assert math.isnan(unparsed.grade)
+    assert [one.grade for one in read_grades(file, "Thomas").grades] == [2.0]
+
+
 def test_a_reply_that_the_workbench_could_not_use_is_unparsed_and_not_zero(tmp_path: Path) -> None:
     failed = entry(wrongAnswered=["r1", "r2"], llm_response_errors={"r2": {"failure_reason": "…"}})
     file = workbench(tmp_path / "exam.jsonl.gz", ("q", [{"paragraph_id": "p", "exam_grades": [failed]}]))

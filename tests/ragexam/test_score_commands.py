@@ -16,6 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 import irt
+from exam_gen.files import write_exam
+from exam_gen.records import Question
 from ragexam.cli import app, main
 
 ROOT = Path(__file__).parents[2]
@@ -157,6 +159,16 @@ def test_exam_of_one_system_stands_on_top_and_the_bank_divides(folder: Path) -> 
     assert "The gold articles answer nothing: n-EXAM is unknown." in zero["warnings"]
 
 
+def test_the_exam_that_pipelines_sat_scores_them_by_topic(folder: Path) -> None:
+    asked = [Question(f"x{place}", "Which?", ("a", "b"), 0, topic=f"t{place % 2}") for place in range(5)]
+    write_exam(folder / "exam.jsonl", asked)
+    (folder / "responses.csv").write_text("student,item,score,llm\nm,x0,1,m\nm,x1,0,m\nm,x2,1,m\nm,x3,,m\nn,x1,1,n\n")
+    found = told("exam", "responses.csv", "--bank", "exam.jsonl")
+    assert found["systems"]["m"]["per_query"] == {"t0": pytest.approx(2 / 3), "t1": 0.0}
+    assert found["systems"]["n"]["per_query"] == {"t0": 0.0, "t1": 0.5}
+    assert found["systems"]["n"]["skipped"] == ["t0"]
+
+
 def test_rouge_ranks_articles(folder: Path) -> None:
     (folder / "articles.csv").write_text("system,query,text\nA,1,The skin has layers\nB,1,Bones\nB,3,Bones\n")
     (folder / "texts.csv").write_text("query,text\n1,Layers of skin\n2,the of\n")
@@ -193,10 +205,13 @@ def test_tau_is_chosen_on_some_queries_and_judged_on_others(folder: Path) -> Non
     found = told("tau", "many.csv", "official.qrels")
     assert (found["agreement"], found["tau"], found["held_out"]["estimate"]) == ("kappa", 4.0, 1.0)
     assert found["chosen"] == {"4": 12}
+    assert found["warnings"] == ["Passages with a label and an official grade: 144 of 144 with a label."]
     runs = [f"s{system:02d}.run" for system in range(12)]
     (folder / "leaderboard.csv").write_text("system,score\n" + "".join(f"s{one:02d},{one}\n" for one in range(12)))
     board = told("tau", "many.csv", "leaderboard.csv", *runs)
     assert board["agreement"] == "kendall"
+    fewer = told("tau", "many.csv", "leaderboard.csv", *runs[2:])
+    assert "Systems of the official leaderboard without a run: 2 (s00, s01)." in fewer["warnings"]
     assert board["held_out"]["estimate"] > 0.6
     assert "on queries held out: kendall" in said("tau", "many.csv", "official.qrels", *runs, "--by", "MAP")
 
@@ -232,6 +247,7 @@ def test_few_systems_give_counts_and_a_sentence(folder: Path) -> None:
         "wanted at least 10."
     )
     assert found["supported_by"] == {"0": 1, "2": 3}
+    assert "Passages among the first 20 that were never graded: 1 of 6." in found["warnings"]
     assert "supported by nobody" in said("items", "grades.csv", "--out", "items")
 
 
