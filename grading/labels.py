@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from grading.grades import Graded, parsed
-from grading.records import Grade
 
 
 class Labels(NamedTuple):
@@ -50,11 +49,3 @@ def _level(query: str, passage: str, label: float, tau: float | None) -> int:
     if label != int(label):
         raise ValueError(f"passage {passage!r} of query {query!r}: label {label:g}; wanted whole grades, or --tau")
     return int(label)
-
-
-def at_least(grades: tuple[Grade, ...], tau: float) -> tuple[Grade, ...]:
-    """The grades as 1 (reaches tau) and 0; NaN stays."""
-    return tuple(
-        Grade(one.query, one.passage, one.question, float(one.grade >= tau) if one.grade == one.grade else one.grade)
-        for one in grades
-    )

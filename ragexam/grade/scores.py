@@ -21,7 +21,7 @@ class Over(StrEnum):
 
 
 Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Ranked runs in TREC format.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs in TREC format.")]
 Tau = Annotated[float, typer.Option(help="The least grade that counts.")]
 Bank = Annotated[Path | None, typer.Option(metavar="BANK", help="The bank: bank.jsonl or exam.jsonl.")]
 Prompt = Annotated[
@@ -94,7 +94,7 @@ def choose_tau(
         Path, typer.Argument(metavar="OFFICIAL", help="Official qrels, or a leaderboard .csv (system,score).")
     ],
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN…]", help="Three or more runs: compare leaderboards.")
+        list[Path] | None, typer.Argument(metavar="RUN", help="Three or more runs: compare leaderboards.")
     ] = None,
     by: Annotated[str, typer.Option(help="What the runs are scored by: cover, or a measure such as MAP.")] = "cover",
     k: K = 20,
@@ -146,7 +146,7 @@ def rouge(
 
 def items(
     grades: Annotated[
-        list[Path], typer.Argument(metavar="GRADES…", help="Grades, or nugget assignments of one system a file.")
+        list[Path], typer.Argument(metavar="GRADES", help="Grades, or nugget assignments of one system a file.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
     run: Annotated[
