@@ -1,0 +1,59 @@
+"""Tables and sentences of the commands on scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+MOST_NAMED = 5
+FEWEST = 10
+"""Units below which percentile intervals cover clearly less than they say."""
+
+
+class Said(NamedTuple):
+    """A result for a program, and its lines for a reader."""
+
+    result: dict[str, Any]
+    lines: str
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of text as aligned columns."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(one.ljust(width) for one, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def named(what: str, names: Iterable[str]) -> list[str]:
+    """`What they are: 7 (a, b, c, d, e and 2 more).` as a list of one sentence, or none without names."""
+    known = list(names)
+    if not known:
+        return []
+    more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    return [f"{what}: {len(known)} ({', '.join(known[:MOST_NAMED])}{more})."]
+
+
+def few(units: int, what: str) -> list[str]:
+    """A sentence where resampling so few units gives intervals that are too narrow."""
+    if units < 2:
+        return [f"Intervals, which resample {what}, are unknown with fewer than two."]
+    if units < FEWEST:
+        return [f"Intervals resample {units} {what}; with fewer than {FEWEST} they are too narrow."]
+    return []
+
+
+def joined(table: Sequence[str], warnings: Sequence[str], *more: str) -> str:
+    """A table, further lines and its warnings."""
+    return "\n".join([*table, *more, *(f"note: {one}" for one in warnings)])
+
+
+def compared(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Sentences on the systems next to each other; `pairs` are the best first."""
+    first: dict[str, Mapping[str, Any]] = {}
+    for pair in pairs:
+        first.setdefault(pair["first"], pair)
+    return [
+        f"{one['first']} - {one['second']}: {one['estimate']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]"
+        f"{'' if one['told_apart'] else ', not told apart'}"
+        for one in first.values()
+        if None not in (one["estimate"], one["low"], one["high"])
+    ]
