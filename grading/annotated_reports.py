@@ -70,9 +70,7 @@ def _cited(path: Path, texts: Texts, faults: list[Fault]) -> Cited:
                     if known is None:
                         message = f"run {run!r} has no sentence {number}; wanted one of its report"
                     elif known != text:
-                        message = (
-                            f"sentence {number} of run {run!r} reads otherwise; wanted the text of its report"
-                        )
+                        message = f"sentence {number} of run {run!r} reads otherwise; wanted the text of its report"
                     else:
                         found.setdefault((topic, run, number), []).append(document)
                         continue
