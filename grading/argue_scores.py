@@ -58,7 +58,7 @@ class RunScore:
     """A run over its topics: means of the reports' values (`macro`), and values of the summed counts (`micro`).
 
     `undefined` names, for each measure, the topics where it is NaN, which its mean leaves out; `missing` the topics
-    that other runs have a report on.
+    that other runs have a report on, `filled` whether they count as without any nugget.
     """
 
     run: str
@@ -70,6 +70,7 @@ class RunScore:
     micro: Mapping[str, Estimate]
     undefined: Mapping[str, tuple[str, ...]]
     missing: tuple[str, ...]
+    filled: bool
 
 
 def f1(precision: float, recall: float) -> float:
@@ -185,6 +186,7 @@ def _over_topics(
             for name, found in values.items()
         },
         missing=missing,
+        filled=any(one.missing for one in scores),
     )
 
 

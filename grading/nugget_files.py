@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from exam_gen.lines import Record, json_object, kind, read_text, shown
 from grading.bank_files import read_bank
 from grading.faults import Fault
-from grading.records import BankQuestion, Combine, Importance, KeyAnswer
+from grading.records import BankQuestion, Combine, Importance, KeyAnswer, Report
+from grading.report_files import document_of
 
 _Reader = Callable[[Record, Path, list[Fault]], Iterator[BankQuestion]]
 _IMPORTANCE: dict[str, Importance] = {"vital": "vital", "okay": "okay"}
@@ -218,3 +220,44 @@ def _require_unique(nuggets: Sequence[BankQuestion], path: Path) -> None:
         if (one.query, one.id) in seen:
             raise ValueError(f"{path}: nugget {one.id!r} of topic {one.query!r} stands twice; wanted unique ids")
         seen.add((one.query, one.id))
+
+
+def of_whole_documents(nuggets: Sequence[BankQuestion]) -> tuple[BankQuestion, ...]:
+    """The nuggets with the segment ids that their answers are bound to cut at the `#`."""
+    return tuple(
+        replace(
+            one,
+            answers=tuple(
+                KeyAnswer(answer.text, frozenset(document_of(name) for name in answer.documents))
+                for answer in one.answers
+            ),
+        )
+        for one in nuggets
+    )
+
+
+def matched(
+    reports: Sequence[Report], nuggets: Sequence[BankQuestion], name: str
+) -> tuple[tuple[Report, ...], tuple[BankQuestion, ...], list[str]]:
+    """The reports and nuggets whose topics both have, and a sentence on each side's topics that were left out.
+
+    Raises `ValueError` when they have no topic in common; `name` is that of the nugget file.
+    """
+    asked, reported = ({one.query for one in nuggets}, {one.topic for one in reports})
+    if not asked & reported:
+        found, wanted = (", ".join(sorted(one)[:3]) for one in (asked, reported))
+        raise ValueError(f"{name}: its topics ({found}) are none of the reports'; wanted {wanted}")
+    remarks: list[str] = []
+    for topics, what in (
+        (reported - asked, "with reports but without nuggets: their reports are not scored"),
+        (asked - reported, "with nuggets but without any report: nothing is scored there"),
+    ):
+        if topics:
+            shown = ", ".join(sorted(topics)[:5])
+            remarks.append(f"{len(topics)} topics {what} ({shown}{', ...' if len(topics) > 5 else ''})")
+    both = asked & reported
+    return (
+        tuple(one for one in reports if one.topic in both),
+        tuple(one for one in nuggets if one.query in both),
+        remarks,
+    )

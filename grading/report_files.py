@@ -103,9 +103,9 @@ def _file_reports(path: Path, sentences_by_citation: str | Path | None, faults: 
     if sentences_by_citation is not None:
         raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
     for record in _records(text, whole, path, faults):
-        report = _report(record, faults)
-        if report is not None:
-            yield Found(record.place, report)
+        one = _report(record, faults)
+        if one is not None:
+            yield Found(record.place, one)
 
 
 def _parsed(text: str) -> object:
