@@ -260,8 +260,13 @@ def _told(
     if not stated:
         return f"{text}; answers no nugget bound to a document that supports it: ignored"
     known = {one.id: one for one in nuggets}
-    parts = [f"nugget {name} ({known[name].answers[answer].text!r})" for name, answer in stated]
-    return f"{text}; answers {_joined(list(dict.fromkeys(parts)))}: rewarded"
+    texts: dict[str, list[str]] = {}
+    for name, answer in stated:
+        texts.setdefault(name, []).append(repr(known[name].answers[answer].text))
+    parts = [
+        f"nugget {name} ({', '.join(said[:-1])}{' or ' if said[1:] else ''}{said[-1]})" for name, said in texts.items()
+    ]
+    return f"{text}; answers {_joined(parts)}: rewarded"
 
 
 def _repeated_told(judged: Sequence[Judged], nuggets: Mapping[str, Sequence[BankQuestion]]) -> list[Judged]:

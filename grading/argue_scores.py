@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grading.argue import IGNORED, PENALISED, REWARDED, Judged
-from grading.intervals import LEVEL, Estimate, bootstrap, bootstrap_mean
+from grading.intervals import LEVEL, Estimate, bootstrap_mean, bootstrap_of_sums
 from grading.records import BankQuestion, Report
 
+Floats = NDArray[np.float64]
 WEIGHTS = {"vital": 2.0, "okay": 1.0}
 """What a nugget weighs in `recall_weighted`."""
 RATIOS = ("precision", "recall", "recall_weighted", "sentence_support", "citation_support")
@@ -171,8 +172,9 @@ def _over_topics(
     values = {name: np.array([one.value(name) for one in scores]) for name in MEASURES}
     counts = {name: np.array([one.ratios[name] for one in scores]) for name in RATIOS}
     macro = {name: bootstrap_mean(found[~np.isnan(found)], level=level, seed=seed) for name, found in values.items()}
-    micro = {name: _of_sums(counts[name], level, seed) for name in RATIOS}
-    micro["f1"] = _f1_of_sums(counts["precision"], counts["recall"], level, seed)
+    micro = {name: bootstrap_of_sums(_ratios, counts[name], level=level, seed=seed) for name in RATIOS}
+    both = np.hstack([counts["precision"], counts["recall"]])
+    micro["f1"] = bootstrap_of_sums(_f1s, both, level=level, seed=seed)
     return RunScore(
         run=run,
         topics=tuple(one.topic for one in scores if not one.missing),
@@ -190,15 +192,17 @@ def _over_topics(
     )
 
 
-def _of_sums(counts: NDArray[np.float64], level: float, seed: int) -> Estimate:
-    return bootstrap(lambda at: _ratio(*counts[at].sum(axis=0)), len(counts), level=level, seed=seed)
+def _ratios(sums: Floats) -> Floats:
+    """The first column over the second, NaN where that is zero."""
+    return np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
 
 
-def _f1_of_sums(precision: NDArray[np.float64], recall: NDArray[np.float64], level: float, seed: int) -> Estimate:
-    def statistic(at: NDArray[np.intp]) -> float:
-        return f1(_ratio(*precision[at].sum(axis=0)), _ratio(*recall[at].sum(axis=0)))
-
-    return bootstrap(statistic, len(precision), level=level, seed=seed)
+def _f1s(sums: Floats) -> Floats:
+    """F1 of precision (the first two columns) and recall (the others), as `f1`."""
+    precision, recall = _ratios(sums[:, :2]), _ratios(sums[:, 2:])
+    total = precision + recall
+    found: Floats = np.divide(2 * precision * recall, total, out=np.where(total == 0, 0.0, np.nan), where=total > 0)
+    return found
 
 
 def _ratio(numerator: float, denominator: float) -> float:

@@ -32,7 +32,7 @@ def argue(
     reports: Reports,
     nuggets: Annotated[Path, typer.Argument(metavar="NUGGETS", help="Nuggets: a bank, nuggetizer's, NeuCLIR's.")],
     judgments: Annotated[
-        Path | None, typer.Argument(metavar="[JUDGMENTS]", help="Human judgements, one or several to a line.")
+        Path | None, typer.Argument(metavar="JUDGMENTS", help="Human judgements, one or several to a line.")
     ] = None,
     citations: Annotated[
         str, typer.Option(help="Of several citations: any must support, all must, or each counts (micro).")

@@ -258,13 +258,13 @@ def over_topics(seed: int, topics: int = 40) -> tuple[list[ReportScore], list[Ba
 
 def test_intervals_cover_the_true_precision_and_recall() -> None:
     precision, recall = [], []
-    for seed in range(60):
+    for seed in range(30):
         (one,) = score_runs(*over_topics(seed))
         precision.append(one.macro["precision"].low <= 0.7 <= one.macro["precision"].high)
         recall.append(one.macro["recall"].low <= 0.4 <= one.macro["recall"].high)
-    # 60 intervals of 90 %: at least 47 cover with a probability beyond 0.998.
-    assert sum(precision) >= 47
-    assert sum(recall) >= 47
+    # Of 30 intervals of 90 % at least 21 cover with a probability beyond 0.999.
+    assert sum(precision) >= 21
+    assert sum(recall) >= 21
 
 
 def test_micro_sums_counts_and_macro_means_values() -> None:
