@@ -108,9 +108,8 @@ def _remarks(runs: Sequence[RunScore]) -> list[str]:
     for one in runs:
         for name, topics in one.undefined.items():
             if topics:
-                found.append(
-                    f"run {one.run}: {name} is undefined (0 of 0) on {_topics(topics)}, which its mean leaves out"
-                )
+                why = "precision or recall is" if name == "f1" else "0 of 0"
+                found.append(f"run {one.run}: {name} undefined ({why}) on {_topics(topics)}, which its mean leaves out")
         if one.missing:
             found.append(f"run {one.run}: {_topics(one.missing)} without a report: {_told(one)}")
         if one.unjudged:

@@ -194,7 +194,8 @@ def _over_topics(
 
 def _ratios(sums: Floats) -> Floats:
     """The first column over the second, NaN where that is zero."""
-    return np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+    found: Floats = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+    return found
 
 
 def _f1s(sums: Floats) -> Floats:

@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 
 from exam_gen.lines import kind, shown
 from grading.asks import Ask, Decision, Material
+from grading.faults import Fault
 from grading.rows import Row, read_rows
 
 NAMES = {
@@ -67,21 +68,26 @@ class _Judgments:
 class HumanJudge:
     """Decides as a file of judgements says; what it does not say stays open, but that a sentence claims no absence.
 
-    `warnings` names what the file says to no purpose.
+    `remarks` are on lines and fields that say nothing to these reports.
     """
 
-    def __init__(self, found: Mapping[Key, _Judgments], warnings: Sequence[str]) -> None:
-        self._found, self.warnings = found, tuple(warnings)
+    def __init__(self, found: Mapping[Key, _Judgments], remarks: Sequence[Fault]) -> None:
+        self._found, self.remarks = found, tuple(remarks)
         self._used: set[tuple[Key, str]] = set()
 
     def decide(self, asks: Sequence[Ask]) -> list[Decision]:
         """One decision per question; its reason is where it stands."""
         return [self._decide(one) for one in asks]
 
-    def without_effect(self) -> list[str]:
-        """Nuggets named for a sentence in vain: no answer of theirs is bound to a document that supports it."""
+    def without_effect(self) -> list[Fault]:
+        """Nuggets that are named for a sentence and were never asked about when it was scored."""
         return [
-            f"{place}: names nugget {name!r}, none of whose answers is bound to a document that supports the sentence"
+            Fault(
+                place,
+                "nuggets named in vain",
+                f"nugget {name!r}: no document that supports the sentence is one that its answers are bound to",
+                stops=False,
+            )
             for key, one in self._found.items()
             for (name, _), (verdict, place) in one.nuggets.items()
             if verdict and (key, name) not in self._used
@@ -106,27 +112,23 @@ def read_judgments(path: str | Path, material: Material) -> HumanJudge:
 
     `run` and `topic` may be left out where all reports share them; sentences count from 0. Raises `ValueError`
     (file:line, found, wanted) for a sentence, document, nugget or answer that there is not, a value that is neither yes
-    nor no, and a contradiction. Lines on reports that are not in `material` are counted in `warnings`.
+    nor no, and a contradiction. Lines on reports that are not in `material` are `remarks`.
     """
     found: dict[Key, _Judgments] = {}
-    foreign: dict[tuple[str, str], str] = {}
-    unread: dict[str, str] = {}
+    remarks: list[Fault] = []
     for row in read_rows(path, {"sentence": NAMES["sentence"]}, NAMES):
         run, topic = _of_report(row, material)
         if (run, topic) not in material.reports:
-            foreign.setdefault((run, topic), row.place)
+            message = f"judges run {run!r} on topic {topic!r}, of which there is no report"
+            remarks.append(Fault(row.place, "judgements of no report", message, stops=False))
             continue
-        for name in row.fields.keys() - NAMES.keys() - NOTES:
-            unread.setdefault(name, row.place)
+        for name in sorted(row.fields.keys() - NAMES.keys() - NOTES):
+            message = f"field {name!r} says nothing here and is not read"
+            remarks.append(Fault(row.place, f"field {name!r} not read", message, stops=False))
         key = (run, topic, _index(row, material, run, topic))
         _require_text(row, material.reports[run, topic].sentences[key[2]].text)
         _add(found.setdefault(key, _Judgments()), row, key, material)
-    warnings = [
-        f"{place}: judges run {run!r} on topic {topic!r}, of which there is no report"
-        for (run, topic), place in foreign.items()
-    ]
-    warnings += [f"{place}: field {name!r} says nothing here and is not read" for name, place in unread.items()]
-    return HumanJudge(found, warnings)
+    return HumanJudge(found, remarks)
 
 
 def judgment_line(ask: Ask, decision: Decision) -> dict[str, object]:

@@ -102,7 +102,7 @@ def validate(
     reports: Reports, cited_sentences: Cited = None, lenient: Lenient = False, as_json: AsJson = False
 ) -> None:
     """List everything that is wrong with a file of reports; exit status 2 when something is, and --lenient is not."""
-    from grading.faults import counted
+    from grading.faults import counted, in_words
     from grading.report_files import read_reports
 
     read = read_reports(reports, cited_sentences)
@@ -123,11 +123,9 @@ def validate(
         f"{content['reports']} reports by {content['runs']} runs, {content['sentences']} sentences, "
         f"{content['citations']} citations"
     )
-    tables = [
-        f"{title}: " + (", ".join(f"{name} {count}" for name, count in counted(some).items()) or "none")
-        for title, some in (("faults", stopping), ("remarks", remarks))
-    ]
-    show(content, as_json=as_json, lines="\n".join([head, *tables, *(f"  {one}" for one in read.faults)]))
+    kinds = ", ".join(f"{name} {count}" for name, count in counted(stopping).items()) or "none"
+    shown = [head, f"faults: {kinds}", *(f"  {one}" for one in stopping), "remarks:" + ("" if remarks else " none")]
+    show(content, as_json=as_json, lines="\n".join([*shown, *(f"  {one}" for one in in_words(remarks))]))
     if stopping and not lenient:
         raise typer.Exit(2)
 
@@ -258,7 +256,9 @@ def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judg
 
 
 def _said_in_vain(human: HumanJudge | None) -> list[str]:
-    return [*human.warnings, *human.without_effect()] if human else []
+    from grading.faults import in_words
+
+    return in_words([*human.remarks, *human.without_effect()]) if human else []
 
 
 def _unsure(judges: Iterable[Judge]) -> list[str]:

@@ -132,11 +132,11 @@ def test_what_has_no_effect_is_said(tmp_path: Path) -> None:
     ]
     judge = read(tmp_path, *lines)
     assert outcomes(judge) == [3, 5, 8]
-    foreign, unread = judge.warnings
+    unread, foreign = map(str, judge.remarks)
     assert "judgments.jsonl:2: judges run 'x' on topic 't', of which there is no report" in foreign
-    assert "field 'mood' says nothing here" in unread
-    (vain,) = judge.without_effect()
-    assert "judgments.jsonl:1: names nugget 'm', none of whose answers is bound" in vain
+    assert "judgments.jsonl:1: field 'mood' says nothing here" in unread
+    (vain,) = map(str, judge.without_effect())
+    assert "judgments.jsonl:1: nugget 'm': no document that supports the sentence" in vain
 
 
 def test_run_and_topic_must_be_named_where_there_are_several(tmp_path: Path) -> None:
