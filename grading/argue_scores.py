@@ -9,7 +9,7 @@ that cite nothing), recall the share of the topic's nuggets that the report stat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -114,6 +114,22 @@ def score_runs(
         each = {**own, **blank} if missing == "zero" else own
         found.append(_over_topics(run, [each[one] for one in topics if one in each], tuple(absent), level, seed))
     return found
+
+
+def grade_lines(scores: Sequence[ReportScore], nuggets: Sequence[BankQuestion]) -> Iterator[dict[str, object]]:
+    """A line per report and nugget of its topic: `query, passage` (the run), `question` (the nugget), `grade` 0 or 1.
+
+    These are the rows of an item analysis: how hard nuggets are, and what tells runs apart.
+    """
+    for one in scores:
+        for nugget in nuggets:
+            if nugget.query == one.topic:
+                yield {
+                    "query": one.topic,
+                    "passage": one.run,
+                    "question": nugget.id,
+                    "grade": int(nugget.id in one.credited),
+                }
 
 
 def completed(stated: set[tuple[str, int]], nugget: BankQuestion) -> tuple[bool, bool]:

@@ -63,6 +63,7 @@ class _Judgments:
     nuggets: dict[tuple[str, int | None], tuple[bool, str]] = field(default_factory=dict)
     lists_nuggets: str = ""
     flags: dict[str, tuple[bool, str]] = field(default_factory=dict)
+    outcome: tuple[int, str] | None = None
 
 
 class HumanJudge:
@@ -91,6 +92,19 @@ class HumanJudge:
             for key, one in self._found.items()
             for (name, _), (verdict, place) in one.nuggets.items()
             if verdict and (key, name) not in self._used
+        ]
+
+    def overruled(self, outcomes: Mapping[Key, int | None]) -> list[Fault]:
+        """Outcomes that the file states and the flow does not come to."""
+        return [
+            Fault(
+                one.outcome[1],
+                "outcomes overruled",
+                f"outcome {one.outcome[0]}; reports, nuggets and judgements together make it {outcomes[key] or 'none'}",
+                stops=False,
+            )
+            for key, one in self._found.items()
+            if one.outcome and key in outcomes and outcomes[key] != one.outcome[0]
         ]
 
     def _decide(self, ask: Ask) -> Decision:
@@ -174,6 +188,8 @@ def _require_text(row: Row, text: str) -> None:
 
 def _add(one: _Judgments, row: Row, key: Key, material: Material) -> None:
     fields = dict(_spread(row))
+    if "outcome" in fields and "kind" not in row.fields:
+        one.outcome = (int(str(fields["outcome"]).strip().lstrip("#")), row.place)
     if "supported" in fields:
         for document, verdict in _support(fields["supported"], row, key, material):
             _put(one.supported, document, verdict, row, f"'supported' of {document or 'the citations'}")

@@ -10,7 +10,7 @@ tool's `topic -> run -> sentence number -> text`, whose citations stand in a sec
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -81,6 +81,19 @@ def whole_documents(reports: Sequence[Report]) -> tuple[Report, ...]:
 def document_of(segment: str) -> str:
     """The id of the document that a segment belongs to: what stands before the `#`."""
     return segment.partition(MARK)[0]
+
+
+def foreign_citations(reports: Sequence[Report], documents: Set[str], name: str) -> list[Fault]:
+    """A fault for each cited document that the collection lacks, once per report; `name` is that of the file."""
+    return [
+        Fault(
+            f"{name}, topic {report.topic}, run {report.run}",
+            "document not in the collection",
+            f"cites {document!r}, which the collection lacks; wanted one of its {len(documents)} documents",
+        )
+        for report in reports
+        for document in sorted({cited for one in report.sentences for cited in one.citations} - documents)
+    ]
 
 
 def _files(path: Path) -> list[Path]:

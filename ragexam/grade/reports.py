@@ -12,6 +12,7 @@ from ragexam.grade import common
 from ragexam.grade.common import AsJson, Interval, Seed, show
 
 if TYPE_CHECKING:
+    from grading.argue import Judged
     from grading.asks import Ask, Decision, Judge, Material
     from grading.judgments import HumanJudge
     from grading.records import Report
@@ -54,6 +55,9 @@ def argue(
     judged: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every decision made, in the format of JUDGMENTS.")
     ] = None,
+    grades: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write which nuggets each report has, as grades of 0 and 1.")
+    ] = None,
     unjudged: Annotated[str, typer.Option(help="A sentence that lacks a judgement: error or skip.")] = "error",
     missing: Annotated[str, typer.Option(help="A topic that a run has no report on: zero or skip.")] = "zero",
     whole_documents: Annotated[
@@ -67,6 +71,7 @@ def argue(
     as_json: AsJson = False,
 ) -> None:
     """Judge every sentence of reports by ARGUE's eight outcomes; precision, recall and F1 per report and run."""
+    from exam_gen.files import write_lines
     from grading import argue_result, argue_scores, faults, nugget_files
     from grading.argue import Citations
     from grading.argue import argue as judge_sentences
@@ -92,22 +97,33 @@ def argue(
     runs = argue_scores.score_runs(scores, bank, missing=cast(argue_scores.Missing, missing), level=interval, seed=seed)
     if judged is not None:
         log.write(judged)
-    warnings += [*remarks, *_said_in_vain(human), *_unsure(judges)]
+    if grades is not None:
+        write_lines(grades, argue_scores.grade_lines(scores, bank))
+    warnings += [*remarks, *_said_in_vain(human, decided), *_unsure(judges)]
     content: dict[str, Any] = {"citations": citations, "interval": interval, "seed": seed}
     content |= argue_result.content_of(decided, scores, runs, warnings)
     show(content, as_json=as_json, lines=argue_result.lines_of(content, sentences=sentences))
 
 
 def validate(
-    reports: Reports, cited_sentences: Cited = None, lenient: Lenient = False, as_json: AsJson = False
+    reports: Reports,
+    documents: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The collection (id), which citations must be from.")
+    ] = None,
+    cited_sentences: Cited = None,
+    lenient: Lenient = False,
+    as_json: AsJson = False,
 ) -> None:
     """List everything that is wrong with a file of reports; exit status 2 when something is, and --lenient is not."""
     from grading.faults import counted, in_words
-    from grading.report_files import read_reports
+    from grading.report_files import foreign_citations, read_reports
+    from grading.rows import read_rows
 
     read = read_reports(reports, cited_sentences)
-    stopping = [one for one in read.faults if one.stops]
-    remarks = [one for one in read.faults if not one.stops]
+    known = {row.text("id") for row in read_rows(documents, {"id": _DOCUMENTS["id"]})} if documents else None
+    faults = [*read.faults, *(foreign_citations(read.reports, known, str(reports)) if known is not None else ())]
+    stopping = [one for one in faults if one.stops]
+    remarks = [one for one in faults if not one.stops]
     every = [one for report in read.reports for one in report.sentences]
     content = {
         "valid": not stopping,
@@ -117,7 +133,7 @@ def validate(
         "citations": sum(len(one.citations) for one in every),
         "faults": counted(stopping),
         "remarks": counted(remarks),
-        "listed": [one._asdict() for one in read.faults],
+        "listed": [one._asdict() for one in faults],
     }
     head = (
         f"{content['reports']} reports by {content['runs']} runs, {content['sentences']} sentences, "
@@ -255,10 +271,13 @@ def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judg
     )
 
 
-def _said_in_vain(human: HumanJudge | None) -> list[str]:
+def _said_in_vain(human: HumanJudge | None, decided: Sequence[Judged]) -> list[str]:
     from grading.faults import in_words
 
-    return in_words([*human.remarks, *human.without_effect()]) if human else []
+    if human is None:
+        return []
+    outcomes = {(one.run, one.topic, one.index): one.outcome for one in decided}
+    return in_words([*human.remarks, *human.overruled(outcomes), *human.without_effect()])
 
 
 def _unsure(judges: Iterable[Judge]) -> list[str]:

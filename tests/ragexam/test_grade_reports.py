@@ -71,7 +71,10 @@ def test_the_worked_example_as_files(example: tuple[Path, Path, Path], capsys: p
 def test_what_was_decided_can_be_written_and_read_again(
     example: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = argue(capsys, *example, judged=tmp_path / "made.jsonl")
+    first = argue(capsys, *example, judged=tmp_path / "made.jsonl", grades=tmp_path / "grades.jsonl")
+    grades = [json.loads(line) for line in (tmp_path / "grades.jsonl").read_text().splitlines()]
+    assert [one["grade"] for one in grades] == [0, 1, 1, 0, 1]
+    assert {(one["query"], one["passage"]) for one in grades} == {(films.TOPIC, films.RUN)}
     again = argue(capsys, *example[:2], tmp_path / "made.jsonl")
     assert again["sentences"] == first["sentences"]
 
@@ -194,6 +197,32 @@ def test_validate_lists_every_fault_and_ends_with_status_2(
     commands.validate(example[0], lenient=True)
 
 
+def test_a_collection_says_which_citations_lead_outside_it(
+    example: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = lines(tmp_path / "documents.jsonl", *({"docid": one} for one in ("D1", "D2", "D12", "D13", "D14")))
+    with pytest.raises(typer.Exit):
+        commands.validate(example[0], known, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["faults"] == {"document not in the collection": 1}
+    assert "cites 'D101', which the collection lacks" in found["listed"][0]["message"]
+
+
+def test_an_outcome_that_the_files_contradict_is_named(
+    example: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = [
+        {"sentence": at, "outcome": outcome, "nuggets": [nugget] if nugget else []}
+        for at, (_, _, outcome, nugget) in enumerate(films.FIGURE4)
+    ]
+    lines(example[2], *said)
+    assert argue(capsys, *example)["warnings"] == []
+    lines(example[2], *said[:2], {"sentence": 2, "outcome": 3, "nuggets": ["1"]}, *said[3:])
+    overruled, vain = argue(capsys, *example)["warnings"]
+    assert "judgments.jsonl:3: outcome 3; reports, nuggets and judgements together make it 2" in overruled
+    assert "judgments.jsonl:3: nugget '1': no document that supports the sentence" in vain
+
+
 def test_two_texts_are_compared_by_all_measures(capsys: pytest.CaptureFixture[str]) -> None:
     commands.similarity("a b c", ["a b d"], as_json=True)
     found = json.loads(capsys.readouterr().out)
@@ -264,7 +293,9 @@ def test_from_the_command_line_bad_input_is_one_line_and_status_2(example: tuple
 def test_neuclirs_files_are_valid(capsys: pytest.CaptureFixture[str]) -> None:
     folder = SHARED / "neuclir24_reports" / "resources"
     commands.validate(
-        folder / "mini-test.report-sentences.json", folder / "mini-test.citation-to-sentences.json", as_json=True
+        folder / "mini-test.report-sentences.json",
+        cited_sentences=folder / "mini-test.citation-to-sentences.json",
+        as_json=True,
     )
     found = json.loads(capsys.readouterr().out)
     counts = (found["runs"], found["reports"], found["sentences"], found["citations"])
