@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from grading.argue import IGNORED, REWARDED, Judged
 from grading.argue_scores import MEASURES, ReportScore, RunScore
 from grading.intervals import Estimate
+from grading.sentence_flow import IGNORED, REWARDED, Judged
 
 Content = dict[str, Any]
 FEW = 60

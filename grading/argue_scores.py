@@ -16,9 +16,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from grading.argue import IGNORED, PENALISED, REWARDED, Judged
 from grading.intervals import LEVEL, Estimate, bootstrap_mean, bootstrap_of_sums
 from grading.records import BankQuestion, Report
+from grading.sentence_flow import IGNORED, PENALISED, REWARDED, Judged
 
 Floats = NDArray[np.float64]
 WEIGHTS = {"vital": 2.0, "okay": 1.0}

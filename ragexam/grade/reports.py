@@ -12,10 +12,10 @@ from ragexam.grade import common
 from ragexam.grade.common import AsJson, Interval, Seed, show
 
 if TYPE_CHECKING:
-    from grading.argue import Judged
     from grading.asks import Ask, Decision, Judge, Material
     from grading.judgments import HumanJudge
     from grading.records import Report
+    from grading.sentence_flow import Judged
 
 Reports = Annotated[
     Path, typer.Argument(metavar="REPORTS", help="Reports of TREC RAG, NeuCLIR or RAGTIME; or a folder.")
@@ -73,9 +73,9 @@ def argue(
     """Judge every sentence of reports by ARGUE's eight outcomes; precision, recall and F1 per report and run."""
     from exam_gen.files import write_lines
     from grading import argue_result, argue_scores, faults, nugget_files
-    from grading.argue import Citations
     from grading.argue import argue as judge_sentences
     from grading.asks import InTurn, Material
+    from grading.sentence_flow import Citations
 
     for name, value, wanted in (
         ("--citations", citations, ("any", "all", "micro")),

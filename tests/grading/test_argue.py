@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading.argue import Citations, Judged, absence_nuggets, argue, bound_answers
+from grading.argue import argue
 from grading.argue_scores import ReportScore, completed, f1, score_reports, score_runs
 from grading.asks import Ask, Decision, InTurn, Material
 from grading.judgments import HumanJudge, judgment_line, read_judgments
 from grading.records import BankQuestion, KeyAnswer, Report, Sentence
+from grading.sentence_flow import Citations, Judged, absence_nuggets, bound_answers
 from tests.grading import films
 
 
