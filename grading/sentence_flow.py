@@ -139,10 +139,10 @@ class _Sentence:
 def _claimed_absence(here: _Sentence, nuggets: Sequence[BankQuestion]) -> Flow:
     asks = [here.ask("answers", nugget=one.id) for one in absence_nuggets(nuggets)]
     decisions = (yield asks) if asks else []
-    named = [ask.nugget for ask, one in zip(asks, decisions, strict=True) if one.verdict]
-    if named:
-        why = f"claims the absence that {named(named)} asks for: rewarded"
-        return here.whole(8, why, stated=tuple((one, -1) for one in named))
+    asked_for = [ask.nugget for ask, one in zip(asks, decisions, strict=True) if one.verdict]
+    if asked_for:
+        why = f"claims the absence that {named(asked_for)} asks for: rewarded"
+        return here.whole(8, why, stated=tuple((one, -1) for one in asked_for))
     for ask, one in zip(asks, decisions, strict=True):
         if one.verdict is None:
             return here.unjudged(ask, one)
