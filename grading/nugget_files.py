@@ -107,7 +107,9 @@ def _reader(fields: Mapping[str, object]) -> _Reader | None:
 
 
 def _from_nuggetizer(record: Record, _: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
-    topic = str(record.fields.get("qid", record.fields.get("query", "")))
+    topic = str(record.fields.get("qid") or record.fields.get("query") or "")
+    if not topic:
+        raise ValueError(f"{record.place}: qid is empty; wanted the topic of the nuggets")
     nuggets = record.fields["nuggets"]
     for number, one in enumerate(nuggets if isinstance(nuggets, list) else (), start=1):
         place = f"{record.place}, nugget {number}"

@@ -73,6 +73,7 @@ def test_trecs_banks_keep_their_combination(tmp_path: Path) -> None:
     [
         ("n.jsonl", "", "n.jsonl: holds no nuggets; wanted at least one"),
         ("n.jsonl", '{"qid": "1", "nuggets": [{"text": ""}]}', r"n.jsonl:1, nugget 1: text is \"\"; wanted a text"),
+        ("n.jsonl", '{"qid": null, "nuggets": [{"text": "x"}]}', "n.jsonl:1: qid is empty; wanted the topic"),
         ("n.json", '{"nugget_dict": {"Q": {}}}', "the name says no topic; wanted nuggets_TOPIC.json"),
         ("nuggets_1.json", '{"nugget_dict": {"Q": ["XOR", {}]}}', 'answers combined by "XOR"; wanted AND or OR'),
         ("nuggets_1.json", '{"nugget_dict": {"Q": {"a": "D1"}}}', 'documents "D1"; wanted a list of document ids'),

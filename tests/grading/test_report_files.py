@@ -12,6 +12,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from grading.faults import counted, in_words, refuse
 from grading.records import Report, Sentence
@@ -214,6 +216,32 @@ def test_the_published_answers_of_trec_rag_have_no_fault_that_stops() -> None:
     assert (len(read.reports), len(every)) == (301, 4029)
     # Of 4,195 citations five are given twice.
     assert sum(len(one.citations) for one in every) == 4190
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.floats(allow_nan=False) | st.sampled_from(["", " ", "D1", "0"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["text", "citations", "run_id", "topic_id", "team_id", "0", "D1"]), inner, max_size=3
+        )
+    ),
+    max_leaves=8,
+)
+RECORDS = st.dictionaries(
+    st.sampled_from(["metadata", "run_id", "topic_id", "references", "answer", "responses", "sentences"]),
+    JSON,
+    max_size=5,
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(records=st.lists(RECORDS | JSON, min_size=1, max_size=3))
+def test_whatever_stands_in_a_line_is_a_report_or_a_fault(tmp_path: Path, records: list[object]) -> None:
+    read = read_reports(written(tmp_path, RAGTIME, *map(json.dumps, records)))
+    assert read.reports[0].run == "r"
+    assert all(one.place.startswith(str(tmp_path)) and "\n" not in one.message for one in read.faults)
+    assert len(read.reports) - 1 + len(read.faults) >= len(records)
 
 
 CHANGES: list[Callable[[], dict[str, Any]]] = [
