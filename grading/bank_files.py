@@ -185,7 +185,7 @@ def _answer(value: object, place: str) -> KeyAnswer:
     if not isinstance(value, dict):
         return KeyAnswer(_plain(value, place))
     text = next((value[name] for name in TEXT if value.get(name) is not None), None)
-    documents = next((value[name] for name in DOCUMENTS if value.get(name) is not None), [])
+    documents: object = next((value[name] for name in DOCUMENTS if value.get(name) is not None), [])
     if isinstance(documents, str | int):
         documents = [documents]
     if not isinstance(documents, list | dict):
