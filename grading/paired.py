@@ -37,9 +37,14 @@ class Pair(NamedTuple):
     p_adjusted: float
     detectable: float
 
+    @property
+    def told_apart(self) -> bool:
+        """Whether the two differ at the level of .05, by adjusted p."""
+        return bool(self.p_adjusted < ALPHA)
+
     def as_dict(self) -> dict[str, object]:
-        """The fields for JSON."""
-        return {**self._asdict(), "difference": self.difference.as_dict()}
+        """The fields for JSON, and `told_apart`."""
+        return {**self._asdict(), "difference": self.difference.as_dict(), "told_apart": self.told_apart}
 
 
 class Comparison(NamedTuple):
@@ -49,8 +54,8 @@ class Comparison(NamedTuple):
     best: dict[str, float]
 
     def apart(self) -> list[Pair]:
-        """The pairs that differ at the level of .05, by adjusted p."""
-        return [pair for pair in self.pairs if pair.p_adjusted < ALPHA]
+        """The pairs that are told apart."""
+        return [pair for pair in self.pairs if pair.told_apart]
 
 
 def compare_systems(

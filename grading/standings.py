@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grading.intervals import DRAWS, LEVEL, Estimate, bootstrap_mean
+from grading.paired import Pair, compare_systems
+from grading.score_tables import table_of
 
 Table = Mapping[str, Mapping[str, float]]
 """System -> topic -> score; NaN where the data cannot say it."""
@@ -23,25 +24,6 @@ class Standing(NamedTuple):
     topics: int
 
 
-class Difference(NamedTuple):
-    """Mean of `first - second` over the topics that both have a score for; `told_apart`: the interval leaves 0 out."""
-
-    first: str
-    second: str
-    difference: Estimate
-    topics: int
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the interval lies on one side of 0."""
-        return bool(self.difference.low > 0 or self.difference.high < 0)
-
-    def as_dict(self) -> dict[str, object]:
-        """For JSON."""
-        names = {"first": self.first, "second": self.second, "topics": self.topics}
-        return {**names, **self.difference.as_dict(), "told_apart": self.told_apart}
-
-
 def standings(table: Table, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> list[Standing]:
     """The systems by their means, the best first; those without any score last."""
     found = []
@@ -53,17 +35,13 @@ def standings(table: Table, *, level: float = LEVEL, draws: int = DRAWS, seed: i
     return sorted(found, key=lambda one: -np.inf if np.isnan(one.score.estimate) else one.score.estimate, reverse=True)
 
 
-def differences(table: Table, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> list[Difference]:
-    """Every pair of systems, the better one first, compared topic by topic."""
-    order = [one.system for one in standings(table, level=level, draws=0, seed=seed)]
-    return [_difference(table, pair, level, draws, seed) for pair in combinations(order, 2)]
-
-
-def _difference(table: Table, pair: tuple[str, str], level: float, draws: int, seed: int) -> Difference:
-    topics = [topic for topic in table[pair[0]] if topic in table[pair[1]]]
-    values = _values(table[pair[0]], topics) - _values(table[pair[1]], topics)
-    values = values[~np.isnan(values)]
-    return Difference(*pair, bootstrap_mean(values, level=level, draws=draws, seed=seed), len(values))
+def differences(table: Table, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> list[Pair]:
+    """Every pair of systems that have scores, the better one first, compared over the topics both have."""
+    order = [one.system for one in standings(table, level=level, draws=0, seed=seed) if table[one.system]]
+    if len(order) < 2:
+        return []
+    cells = {(system, topic): score for system in order for topic, score in table[system].items()}
+    return list(compare_systems(table_of(cells), level=level, draws=draws, seed=seed).pairs)
 
 
 def _values(scores: Mapping[str, float], topics: Sequence[str]) -> NDArray[np.float64]:

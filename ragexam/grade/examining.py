@@ -49,7 +49,7 @@ def examined(answers: Path, gold: Path | None, bank: Path | None, level: float, 
         **(next(iter(rows.values())) if len(rows) == 1 else {}),
         "systems": rows,
         "gold": None if gold_score is None else _gold(gold_score, level, seed),
-        "differences": pairs,
+        "pairs": pairs,
         "warnings": warnings,
     }
     lines = [
@@ -85,7 +85,7 @@ def rouge(articles: Path, gold: Path, level: float, seed: int) -> Said:
     rows: dict[str, dict[str, Any]] = {
         one.system: {"rouge_1_f1": one.score.as_dict(), "per_query": table[one.system]} for one in ranked
     }
-    result: dict[str, Any] = {"queries": len(wanted), "systems": rows, "differences": pairs, "warnings": warnings}
+    result: dict[str, Any] = {"queries": len(wanted), "systems": rows, "pairs": pairs, "warnings": warnings}
     lines = [[name, in_words(row["rouge_1_f1"])] for name, row in rows.items()]
     return Said(result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *compared(pairs)))
 

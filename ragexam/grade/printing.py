@@ -52,8 +52,13 @@ def compared(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
     for pair in pairs:
         first.setdefault(pair["first"], pair)
     return [
-        f"{one['first']} - {one['second']}: {one['estimate']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]"
-        f"{'' if one['told_apart'] else ', not told apart'}"
+        f"{one['first']} - {one['second']}: {signed(one['difference'])}"
+        f"{'' if one['told_apart'] else ', not told apart'} (adjusted p = {one['p_adjusted']:.3f})"
         for one in first.values()
-        if None not in (one["estimate"], one["low"], one["high"])
+        if None not in one["difference"].values()
     ]
+
+
+def signed(found: Mapping[str, float]) -> str:
+    """A difference with its sign and interval."""
+    return f"{found['estimate']:+.3f} [{found['low']:+.3f}, {found['high']:+.3f}]"

@@ -40,7 +40,7 @@ def measured(
             run.name: {topic: {name: found.scores[name][run.name][topic] for name in means} for topic in found.topics}
             for run in read
         },
-        "differences": {
+        "pairs": {
             name: [one.as_dict() for one in differences(table, level=level, seed=seed)]
             for name, table in found.scores.items()
         },
@@ -52,7 +52,7 @@ def measured(
     first = next(iter(means))
     head = ["run", *means]
     rows = [[name, *(in_words(means[one][name]) for one in means)] for name in means[first]]
-    pairs = [f"{first}: {line}" for line in compared(result["differences"][first])]
+    pairs = [f"{first}: {line}" for line in compared(result["pairs"][first])]
     return Said(result, joined(aligned([head, *rows]), warnings, *pairs))
 
 
@@ -78,7 +78,7 @@ def covered(
         "unparsed": graded.unparsed,
         **_alone({"cover": ranked[0].score.as_dict(), "per_query": found[0].scores}, found),
         "runs": {one.system: {"cover": one.score.as_dict(), **_detail(by_run[one.system])} for one in ranked},
-        "differences": pairs,
+        "pairs": pairs,
         "warnings": warnings,
     }
     rows = [[one.system, in_words(one.score.as_dict()), str(one.topics), _share(by_run[one.system])] for one in ranked]

@@ -114,13 +114,14 @@ def test_a_measure_without_its_cutoff_is_refused() -> None:
 
 def test_differences_are_paired_and_the_better_system_stands_first() -> None:
     table = {
-        "low": dict(zip("abcd", [0.1, 0.2, 0.3, 0.4], strict=True)),
-        "high": dict(zip("abcd", [0.2, 0.3, 0.4, 0.5], strict=True)),
+        "low": dict(zip("abcdef", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], strict=True)),
+        "high": dict(zip("abcdef", [0.2, 0.3, 0.4, 0.5, 0.6, 0.7], strict=True)),
     }
     (pair,) = differences(table)
-    assert (pair.first, pair.second, pair.topics) == ("high", "low", 4)
+    assert (pair.first, pair.second, pair.n) == ("high", "low", 6)
     assert pair.difference == pytest.approx((0.1, 0.1, 0.1))
-    assert pair.told_apart
+    assert (pair.p, pair.told_apart) == (2 / 64, True)
+    assert differences({"alone": table["low"]}) == []
     assert [one.system for one in standings({**table, "none": {"a": math.nan}})] == ["high", "low", "none"]
 
 
@@ -130,4 +131,4 @@ def test_a_topic_without_a_score_takes_no_part() -> None:
         "x": (0.5, 2),
         "y": (pytest.approx(1 / 3), 3),
     }
-    assert (differences(table)[0].difference.estimate, differences(table)[0].topics) == (0.5, 2)
+    assert (differences(table)[0].difference.estimate, differences(table)[0].n) == (0.5, 2)

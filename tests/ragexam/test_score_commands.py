@@ -82,9 +82,9 @@ def test_cover_of_several_runs_is_a_leaderboard(folder: Path) -> None:
     assert found["runs"]["C"]["per_query"]["q1"] == {"cover": None, "covered": [], "passages": 1, "ungraded": ["p9"]}
     assert found["runs"]["C"]["skipped"] == ["q2"]
     assert found["runs"]["B"]["without_bank"] == ["q3"]
-    pair = found["differences"][0]
+    pair = found["pairs"][0]
     assert (pair["first"], pair["second"], pair["told_apart"]) == ("B", "A", False)
-    assert pair["estimate"] == pytest.approx(1 / 3)
+    assert pair["difference"]["estimate"] == pytest.approx(1 / 3)
     assert "Queries of C without a graded passage: no score, left out of the mean: 1 (q1)." in found["warnings"]
     assert "Queries of the bank that C skips, counted 0: 1 (q2)." in found["warnings"]
 
