@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,17 @@ from rag.weights import cache_folder, is_embedded, locate
 
 DEFAULT_ENCODER = "embedded:minilm-l6"
 BATCH = 32
-BLOCK = 2048
+BLOCK = 512
 """Texts that are encoded and kept together: what a stopped process loses."""
 
 
-def embed(texts: Sequence[str], *, encoder: str = DEFAULT_ENCODER, cache_dir: Path | None = None) -> Vectors:
+def embed(
+    texts: Sequence[str],
+    *,
+    encoder: str = DEFAULT_ENCODER,
+    cache_dir: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Vectors:
     """Embeddings `[n, d]` of texts, of unit length but for DPR encoders; each different text is encoded once, ever.
 
     `encoder` is `embedded:minilm-l6`, a folder or a hub name that sentence-transformers reads, or one part of DPR.
@@ -29,11 +35,13 @@ def embed(texts: Sequence[str], *, encoder: str = DEFAULT_ENCODER, cache_dir: Pa
     Raises ValueError or OSError with one line when the encoder cannot be loaded.
     """
     place = encoder_place(encoder)
-    store = VectorStore((cache_dir or cache_folder() / "embeddings") / f"{_key(place)}.sqlite")
+    store = _store(place, cache_dir)
     rows = {digest(text): text for text in texts}
     vectors = store.known(list(rows))
     missing = [name for name in rows if name not in vectors]
     for start in range(0, len(missing), BLOCK):
+        if progress is not None:
+            progress(start, len(missing))
         names = missing[start : start + BLOCK]
         fresh = encode([rows[name] for name in names], place)
         store.keep(names, fresh)
@@ -46,6 +54,12 @@ def embed(texts: Sequence[str], *, encoder: str = DEFAULT_ENCODER, cache_dir: Pa
     return found
 
 
+def unknown(texts: Sequence[str], encoder: str = DEFAULT_ENCODER, cache_dir: Path | None = None) -> int:
+    """How many different texts `embed` would still have to encode."""
+    rows = {digest(text) for text in texts}
+    return len(rows - set(_store(encoder_place(encoder), cache_dir).known(list(rows))))
+
+
 def encode(texts: Sequence[str], place: str) -> Vectors:
     """Embeddings `[n, d]` straight from the encoder at `place`."""
     if not texts:
@@ -54,6 +68,10 @@ def encode(texts: Sequence[str], place: str) -> Vectors:
         list(texts), batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
     )
     return np.ascontiguousarray(vectors, dtype=np.float32)
+
+
+def _store(place: str, cache_dir: Path | None) -> VectorStore:
+    return VectorStore((cache_dir or cache_folder() / "embeddings") / f"{_key(place)}.sqlite")
 
 
 def encoder_place(encoder: str) -> str:

@@ -13,9 +13,10 @@ from typing import Any
 
 from exam_gen.files import read_chunks, read_exam, write_text
 from exam_gen.records import Chunk, Exam
+from rag.encoders import embed, unknown
 from rag.pipelines import OWN
 from rag.retrieval.measures import CUTOFFS, Found, find_sources
-from rag.retrievers import BOUNDS, ClosedBook, Retriever
+from rag.retrievers import BOUNDS, ClosedBook, Retriever, searched
 from ragexam.config import GridSettings
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.progress import Progress, Report
@@ -46,6 +47,16 @@ class Library:
         """The retrievers by name; that of black boxes finds nothing, as they are given no passages."""
         built = {one.name: one.build(self.chunks) for one in self.grid.grid.retrievers}
         return built | ({OWN: ClosedBook(OWN)} if self.grid.grid.black_boxes else {})
+
+
+def encode_passages(library: Library, progress: Progress) -> None:
+    """Encode the passages that are not encoded yet, so that it is seen how long this takes and none is encoded twice."""
+    dense = [one.parts.encoder for one in library.grid.grid.retrievers if one.encoders]
+    texts = [searched(chunk) for chunk in library.chunks] if dense else []
+    for encoder in dict.fromkeys(dense):
+        if unknown(texts, encoder):
+            with progress.step("passages") as report:
+                embed(texts, encoder=encoder, progress=report)
 
 
 def retrieval_step(steps: Steps, library: Library, seed: int) -> None:
