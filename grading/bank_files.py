@@ -1,0 +1,213 @@
+"""Files of question banks: our JSON lines, manual tables with keys, and the published banks of EXAM++ and nuggets.
+
+A line is one question, or a query with the list of its questions (`items`, `questions` or `nuggets`). Names that other
+tools use are understood (`QUERY`, `QUESTION` and so on below); what a question does not say it has from its query.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from exam_gen.files import check_format, write_lines
+from exam_gen.lines import Record, json_lines, kind, read_text, shown
+from grading.records import BankQuestion, Combine, Importance, KeyAnswer
+from grading.rows import read_rows
+
+ID = ("id", "question_id", "nugget_id")
+QUERY = ("query_id", "qid", "topic_id", "request_id", "query", "topic")
+QUESTION = ("question", "question_text", "nugget", "nugget_text", "text")
+ANSWERS = ("answers", "gold_answers", "gold_answer", "correct_answer", "answer", "key")
+SUBTOPIC = ("subtopic", "subtopic_id", "facet", "facet_id")
+TEXT = ("text", "answer", "answer_text")
+DOCUMENTS = ("documents", "document_ids", "docs", "doc_ids", "docids", "citations")
+NESTED = ("items", "questions", "nuggets")
+BETWEEN = "|"
+"""What stands between several answers in a field of a CSV table."""
+
+Fields = Mapping[str, object]
+
+
+def read_bank(path: str | Path) -> tuple[BankQuestion, ...]:
+    """The questions of a bank, in file order; JSON lines, a JSON list, or CSV or TSV, each optionally .gz.
+
+    An answer that is a text, a number or a truth value stays one answer. A question without an id has one made from its
+    query, sub-topic and wording. Raises `ValueError` (file:line, found, wanted) for a missing query or question, an
+    answer of another kind, an unknown `combine` or `importance`, and an id that stands twice in a query.
+    """
+    path = Path(path)
+    placed = [(one.place, _question(one)) for one in _records(path)]
+    if not placed:
+        raise ValueError(f"{path}: the bank is empty; wanted at least one question")
+    places: dict[tuple[str, str], str] = {}
+    for place, one in placed:
+        before = places.setdefault((one.query, one.id), place)
+        if before != place:
+            raise ValueError(
+                f"{place}: question {one.id!r} of query {one.query!r} stands at {before} already; wanted unique ids"
+            )
+    return tuple(one for _, one in placed)
+
+
+def write_bank(path: str | Path, bank: Iterable[BankQuestion]) -> None:
+    """Write a bank as JSON lines: `id, query, question, answers, combine, importance, subtopic` per line."""
+    if not str(path).endswith(".jsonl"):
+        raise ValueError(f"{path}: wanted a name that ends in .jsonl for a bank")
+    write_lines(path, map(bank_fields, bank))
+
+
+def bank_fields(question: BankQuestion) -> dict[str, object]:
+    """The fields of a bank's line; an answer bound to no document is a plain text."""
+    answers = [
+        {"text": one.text, "documents": sorted(one.documents)} if one.documents else one.text
+        for one in question.answers
+    ]
+    names = ("id", "query", "question", "answers", "combine", "importance", "subtopic")
+    return {name: answers if name == "answers" else getattr(question, name) for name in names}
+
+
+def question_of(record: Record) -> BankQuestion:
+    """The question of one flat record; `ValueError` (place, found, wanted) as `read_bank`."""
+    return _question(record)
+
+
+def by_query(bank: Sequence[BankQuestion]) -> dict[str, list[BankQuestion]]:
+    """The questions of each query, both in the bank's order."""
+    found: dict[str, list[BankQuestion]] = {}
+    for one in bank:
+        found.setdefault(one.query, []).append(one)
+    return found
+
+
+def made_id(query: str, subtopic: str, question: str) -> str:
+    """The id of a question that has none: ten hex digits of its query, sub-topic and wording."""
+    return hashlib.sha256(f"{query}\n{subtopic}\n{question}".encode()).hexdigest()[:10]
+
+
+def _records(path: Path) -> Iterator[Record]:
+    """One record per question, with what its query says of all of them."""
+    for record in _lines(path):
+        check_format(record)
+        nested = next((name for name in NESTED if isinstance(record.fields.get(name), list)), None)
+        if nested is None:
+            yield record
+            continue
+        shared = {name: record.fields[name] for name in (*QUERY, *SUBTOPIC) if record.fields.get(name) is not None}
+        for number, item in enumerate(cast("list[object]", record.fields[nested]), start=1):
+            place = f"{record.place}, {nested} {number}"
+            if not isinstance(item, dict | str):
+                raise ValueError(f"{place}: found JSON {kind(item)}; wanted an object or a text")
+            yield Record(place, {**shared, **({"question": item} if isinstance(item, str) else item)})
+
+
+def _lines(path: Path) -> Iterator[Record]:
+    name = path.name.lower().removesuffix(".gz")
+    if not name.endswith((".json", ".jsonl")):
+        columns = {"query": QUERY, "question": QUESTION}
+        rows = read_rows(path, columns, {"id": ID, "answers": ANSWERS, "subtopic": SUBTOPIC})
+        yield from (Record(row.place, _divided(row.fields, row.place)) for row in rows)
+    elif read_text(path).lstrip().startswith("["):
+        yield from _listed(path)
+    else:
+        yield from json_lines(path)
+
+
+def _listed(path: Path) -> Iterator[Record]:
+    try:
+        found = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise ValueError(f"{path}:{line}: malformed JSON; wanted a list of questions") from None
+    for number, one in enumerate(found, start=1):
+        if not isinstance(one, dict):
+            raise ValueError(f"{path}: record {number}: found JSON {kind(one)}; wanted an object")
+        yield Record(f"{path}: record {number}", one)
+
+
+def _divided(fields: Fields, place: str) -> dict[str, object]:
+    """A table's fields; several answers stand in one field, divided by `BETWEEN` or as a JSON list."""
+    found = dict(fields)
+    answers = str(found.get("answers", "")).strip()
+    if answers.startswith("[") and answers.endswith("]"):
+        try:
+            found["answers"] = json.loads(answers)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{place}: answers: malformed JSON ({error.msg}); wanted a list, or a text") from None
+    elif answers:
+        found["answers"] = [one.strip() for one in answers.split(BETWEEN) if one.strip()]
+    return found
+
+
+def _question(record: Record) -> BankQuestion:
+    query, question = _text(record, QUERY), _text(record, QUESTION)
+    if not query:
+        raise ValueError(f"{record.place}: no {' or '.join(QUERY)}; wanted the query of the question")
+    subtopic = _text(record, SUBTOPIC, "")
+    return BankQuestion(
+        id=_text(record, ID, "") or made_id(query, subtopic, question),
+        query=query,
+        question=question,
+        answers=tuple(_answers(record)),
+        combine=cast(Combine, _one_of(record, "combine", ("or", "and"))),
+        importance=cast(Importance, _one_of(record, "importance", ("vital", "okay"))),
+        subtopic=subtopic,
+    )
+
+
+def _text(record: Record, names: Sequence[str], default: str | None = None) -> str:
+    """The first named field there is, as text; an id may be a number."""
+    name = next((one for one in names if record.fields.get(one) is not None), None)
+    if name is None:
+        if default is None:
+            raise ValueError(f"{record.place}: no {' or '.join(names)}; found {', '.join(record.fields) or 'nothing'}")
+        return default
+    value = record.fields[name]
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"{record.place}: {name} {shown(value)}; wanted text")
+    return str(value).strip()
+
+
+def _answers(record: Record) -> Iterator[KeyAnswer]:
+    name = next((one for one in ANSWERS if record.fields.get(one) is not None), None)
+    value = record.fields[name] if name else []
+    if isinstance(value, dict) and not set(value) & set(TEXT):
+        # Nuggets by answer: the text leads to its documents.
+        value = [{"text": text, "documents": documents} for text, documents in value.items()]
+    # A text is one answer: read as a sequence it would become its characters.
+    for one in value if isinstance(value, list) else [value]:
+        yield _answer(one, f"{record.place}: {name}")
+
+
+def _answer(value: object, place: str) -> KeyAnswer:
+    if not isinstance(value, dict):
+        return KeyAnswer(_plain(value, place))
+    text = next((value[name] for name in TEXT if value.get(name) is not None), None)
+    documents: object = next((value[name] for name in DOCUMENTS if value.get(name) is not None), [])
+    if isinstance(documents, str | int):
+        documents = [documents]
+    if not isinstance(documents, list | dict):
+        raise ValueError(f"{place}: documents {shown(documents)}; wanted a list of document ids")
+    return KeyAnswer(_plain(text, place), frozenset(_plain(one, f"{place}: documents") for one in documents))
+
+
+def _plain(value: object, place: str) -> str:
+    """A text, number or truth value as text: `true` is a key like any other."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | float):
+        raise ValueError(f"{place} {shown(value)}; wanted a text")
+    text = str(value).strip()
+    if not text:
+        raise ValueError(f"{place} is blank; wanted a text")
+    return text
+
+
+def _one_of(record: Record, name: str, known: Sequence[str]) -> str:
+    value = record.fields.get(name)
+    found = known[0] if value is None or value == "" else str(value).strip().lower()
+    if found not in known:
+        raise ValueError(f"{record.place}: {name} {shown(value)}; wanted {' or '.join(known)}")
+    return found
