@@ -31,7 +31,7 @@ from rag.tasks import Task
 
 MARGIN = math.log(2)
 """Nats: a passage that supports a choice makes it at least twice as likely."""
-TOGETHER = 16
+TOGETHER = 64
 """Articles and questions whose likelihoods are asked for together."""
 ABSTAINED, WRONG, RIGHT = "abstained", "wrong choice", "right choice"
 

@@ -45,7 +45,10 @@ class Span(NamedTuple):
 class SpanReader(Protocol):
     """A reader of spans."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
 
     @property
     def settings(self) -> Mapping[str, object]:

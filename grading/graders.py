@@ -58,7 +58,10 @@ class Graded(NamedTuple):
 class Grader(Protocol):
     """Grades pairs, in order; `name` and `settings` (prompt versions and all else that decides) are kept with them."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name it is chosen by."""
+        ...
 
     @property
     def settings(self) -> Mapping[str, object]:

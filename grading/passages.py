@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from grading import fields
 from grading.records import BankQuestion
 from grading.rows import Row, read_rows
 
-QUERY = ("query_id", "qid", "topic_id", "request_id", "topic")
-PASSAGE = ("passage_id", "id", "paragraph_id", "docid", "doc_id", "doc")
-TEXT = ("body", "content", "contents", "passage_text", "segment")
-SYSTEM = ("system_id", "run", "run_id", "method")
+QUERY = ("query_id", "qid", "topic_id", "request_id", "query", "topic")
+PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
+TEXT = ("text", "body", "content", "contents", "passage_text", "segment", "passage")
+SYSTEM = ("system", "system_id", "run", "run_id", "method")
+"""Names of columns; where a table has several (an id and its text), the first one counts."""
 CHUNK = ("document_id", "start", "end")
 """Fields that mark a line as a passage of a corpus, which belongs to no query."""
 
@@ -51,10 +53,9 @@ def read_passages(path: str | Path) -> list[Passage]:
     Names that other tools use are understood (`QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line, found,
     wanted) for a missing column, a blank text, and one id with two texts for the same query and system.
     """
-    rows = read_rows(path, {"passage": PASSAGE}, {"system": SYSTEM})
     texts: dict[tuple[str, str, str], str] = {}
     found = []
-    for row in rows:
+    for row in read_rows(path, {}):
         one = _passage(row)
         key = (one.query, one.id, one.system)
         if texts.setdefault(key, one.text) != one.text:
@@ -98,18 +99,14 @@ def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]
 
 
 def _passage(row: Row) -> Passage:
-    fields: Mapping[str, object] = row.fields
-    text = next((name for name in ("text", *TEXT) if name in fields), None)
-    if text is None:
-        raise ValueError(f"{row.place}: no text; wanted one of text, {', '.join(TEXT)}")
-    said = row.text(text)
-    if not said.strip():
+    name = fields.text(row, PASSAGE)
+    told = [one for one in TEXT if one != fields.present(row, PASSAGE)]
+    text = fields.text(row, told)
+    if not text.strip():
         raise ValueError(f"{row.place}: text is blank; wanted the passage")
-    is_chunk = all(name in fields for name in CHUNK) and "query" not in fields
-    query = None if is_chunk else next((name for name in (*QUERY[:-1], "query", QUERY[-1]) if name in fields), None)
-    if query is None and not is_chunk:
-        raise ValueError(f"{row.place}: no query; wanted query, {', '.join(QUERY)}, or the chunks of a corpus")
-    return Passage(row.text(query) if query else "", row.text("passage"), said, row.text("system", ""))
+    is_chunk = all(one in row.fields for one in CHUNK) and "query" not in row.fields
+    query = "" if is_chunk else fields.text(row, QUERY)
+    return Passage(query, name, text, fields.text(row, SYSTEM, ""))
 
 
 def _some(names: Sequence[str]) -> str:
