@@ -29,7 +29,9 @@ SHORT = 16
 _ILL_FORMED = re.compile(r"[(\[]?\s*(?:[a-e]|i{1,3}|iv|vi{0,3}|ix|x)\s*[)\].:]*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)?(?![\w]|[.,]\d)")
 _RATED = re.compile(r"(?:rating|score|grade|rate)\s*(?:is|:|=|of)?\s*\W*\Z", re.IGNORECASE)
-_OUT_OF = re.compile(r"(?:/|\bout of|\bfrom 0 to|\b0-)\s*\Z", re.IGNORECASE)
+_OUT_OF = re.compile(r"(?:/|\bout of)\s*\Z", re.IGNORECASE)
+_SCALE = re.compile(r"(?<![\w.])0\s*(?:to|-|–)\s*[1-5](?![\w.]\w)", re.IGNORECASE)
+"""The scale itself ("from 0 to 5"), which rates nothing."""
 _TURNS = re.compile(r"<\|[^|>]*\|>|</?s>|<pad>")
 
 
@@ -52,6 +54,7 @@ def parse_rating(reply: str, top: int = 5) -> Parsed:
     text = cleaned(reply)
     if is_unanswerable(text):
         return Parsed(0.0, "unanswerable")
+    text = _SCALE.sub("", text).strip() or text
     for one in _NUMBER.finditer(text):
         before = text[: one.start()]
         if one.group() in map(str, range(top + 1)) and not _OUT_OF.search(before):

@@ -68,7 +68,8 @@ def polarity(text: str, *, alone: bool = False) -> bool | None:
     if alone:
         return TRUTH.get(words[0]) if len(words) == 1 else None
     if words and words[0] in _SAID:
-        return _SAID[words[0]]
+        both = words[1:2] in (["and"], ["or"]) and _SAID.get("".join(words[2:3]), _SAID[words[0]]) != _SAID[words[0]]
+        return None if both else _SAID[words[0]]
     said = {_SAID[word] for word in words if word in _SAID}
     return None if len(said) != 1 else said.pop() is not bool(_NEGATED.search(text))
 
