@@ -20,7 +20,7 @@ TOLERANCE = 0.2
 STOP_WORDS = frozenset(
     """a an the this that these those it its they them their there he she his her we our us you your i my me is are was
     were be been being am do does did has have had having of in on at to for by as from with and or but so if then than
-    which who whom whose what when where can could will would shall should may might must also just very s t""".split()  # noqa: SIM905
+    which who whom whose what when where can could will would shall should may might must also just very""".split()  # noqa: SIM905
 )
 TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 """Keys that are truth values."""
@@ -80,7 +80,8 @@ def meet(first: Sequence[KeyAnswer], second: Sequence[KeyAnswer]) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+    """Lower-case words; what an apostrophe hangs on ("Earth's") is no word."""
+    return re.findall(r"\w+", re.sub(r"['’](?:s|t|re|ve|ll|d|m)\b", "", text.lower()))
 
 
 def _parts(answer: str) -> list[str]:
