@@ -166,7 +166,7 @@ def _grader(
 ) -> Iterator[tuple[Grader, Callable[[], dict[str, Any]]]]:
     """The grader at work, and what tells its usage."""
     if job.grader == "reader":
-        yield ExtractiveGrader(load_reader(job.model[0], job.model[2]), store, job.threshold), lambda: {}
+        yield ExtractiveGrader(load_reader(job.model[0], job.model[2]), store, job.threshold), dict
         return
     settings = _settings(job.model)
     prepare([settings.model], [settings], progress)

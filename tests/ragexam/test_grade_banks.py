@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from exam_gen.files import write_exam
 from exam_gen.records import Question
 from grading.bank_files import read_bank
+from ragexam.cli import app
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
+# The models are loaded by the name of their file.
+sys.path.insert(0, str(HERE))
 MODEL = ("--model", "python:assessors:seeker")
 
 
@@ -38,10 +42,15 @@ def ragexam(*words: str, **environment: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(**command(*words, **environment), capture_output=True, text=True, check=False, timeout=300)
 
 
+def here(*words: str) -> Any:
+    """A command in this process, which spares loading everything once more."""
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done
+
+
 def result(*words: str) -> dict[str, Any]:
-    done = ragexam(*words, "--json")
-    assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout))
+    return dict(json.loads(here(*words, "--json").stdout))
 
 
 def lines(path: Path, *records: Any) -> Path:
@@ -88,7 +97,7 @@ def test_ratings_are_written_and_unparsed_ones_are_null_and_shown(place: Path) -
     told = grade(place, "rating")
     assert grades(place / "rating") == {
         ("p1", "q1"): 5,
-        ("p1", "q2"): 2,
+        ("p1", "q2"): 1,
         ("p2", "q1"): None,
         ("p2", "q2"): None,
         ("p3", "q3"): 3,
@@ -99,7 +108,7 @@ def test_ratings_are_written_and_unparsed_ones_are_null_and_shown(place: Path) -
     assert told["left_out"] == {"queries_without_questions": ["zebra"], "queries_without_passages": [], "passages": 1}
     again = grade(place, "rating")
     assert (again["usage"]["calls"], again["usage"]["cached"]) == (5, 5)
-    said = ragexam(
+    said = here(
         "grade", "run", str(place / "bank.jsonl"), str(place / "passages.jsonl"), *MODEL, "--out", str(place / "rating")
     )
     assert "unparsed: 2, a share of 0.400" in said.stdout
@@ -230,8 +239,7 @@ def test_lint_lists_findings_and_ends_well(place: Path, tmp_path: Path) -> None:
         {"id": "a", "query": "q", "question": "Is the sky blue by day?", "answers": [True]},
         {"id": "b", "query": "q", "question": "is the sky blue by day", "answers": [False]},
     )
-    done = ragexam("grade", "bank", "lint", str(bank), "--fewest", "1")
-    assert done.returncode == 0
+    done = here("grade", "bank", "lint", str(bank), "--fewest", "1")
     assert "2 questions for 1 queries; 2 findings" in done.stdout
     assert "a and b ask the same and have no answer in common: 'true' and 'false'" in done.stdout
     table = tmp_path / "grades.csv"
@@ -253,7 +261,7 @@ def test_the_passages_whose_label_changes_are_listed(tmp_path: Path) -> None:
     assert (found["n_changed"], found["passages"], found["up"], found["down"]) == (1, 2, 0, 1)
     assert found["questions"]["added"] == [{"query": "q", "id": "d"}]
     assert len(found["ungraded"]) == 2
-    done = ragexam("grade", "bank", "changes", str(before), str(after), str(table))
+    done = here("grade", "bank", "changes", str(before), str(after), str(table))
     assert "q  p1  5 -> 3" in done.stdout
     assert "note: 2 pairs of 2 passages and added or changed questions have no grade" in done.stdout
 
@@ -262,16 +270,22 @@ def test_the_passages_whose_label_changes_are_listed(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("--grader", "guess"), "--grader guess: unknown; wanted qa, rating, relevance, reader, choices"),
-        (("--grader", "choices"), "no 'question'"),
+        (("--grader", "choices"), r"bank.jsonl:1: choices"),
         (("--verify", "luck"), "--verify luck: unknown; wanted words, model"),
         (("--workers", "2", "--batch", "4"), "--batch 4: found with --engine or --workers; wanted one of them"),
         (("--engine", "cloud"), "--engine cloud: unknown; wanted local or ray"),
+        (("--model", "nowhere/at all"), "model nowhere/at all: no such folder"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(place: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+def test_bad_input_is_named(place: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     files = (str(place / "bank.jsonl"), str(place / "passages.jsonl"))
-    done = ragexam("grade", "run", *files, *MODEL, "--out", str(tmp_path / "out"), *words)
+    with pytest.raises((ValueError, OSError), match=message):
+        here("grade", "run", *files, *MODEL, "--out", str(tmp_path / "out"), *words)
+
+
+def test_bad_input_is_one_line_and_status_2(place: Path) -> None:
+    done = ragexam("grade", "bank", "lint", str(place / "passages.jsonl"))
     assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    if "choices" not in words:
-        assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "passages.jsonl:1: " in done.stderr
+    assert "wanted" in done.stderr or "found" in done.stderr
