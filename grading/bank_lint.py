@@ -35,7 +35,7 @@ class Limits:
     """
 
     near: float = 0.8
-    fewest: int = 5
+    fewest: int = 3
     most_answers: int = 10
     broad: float = 0.8
     passages: int = 5

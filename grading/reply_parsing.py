@@ -30,6 +30,7 @@ _ILL_FORMED = re.compile(r"[(\[]?\s*(?:[a-e]|i{1,3}|iv|vi{0,3}|ix|x)\s*[)\].:]*"
 _NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)?(?![\w]|[.,]\d)")
 _RATED = re.compile(r"(?:rating|score|grade|rate)\s*(?:is|:|=|of)?\s*\W*\Z", re.IGNORECASE)
 _OUT_OF = re.compile(r"(?:/|\bout of)\s*\Z", re.IGNORECASE)
+_OF = re.compile(r"\s*(?:/|out of)\s*(\d+)", re.IGNORECASE)
 _SCALE = re.compile(r"(?<![\w.])0\s*(?:to|-|–)\s*[1-5](?![\w.]\w)", re.IGNORECASE)
 """The scale itself ("from 0 to 5"), which rates nothing."""
 _TURNS = re.compile(r"<\|[^|>]*\|>|</?s>|<pad>")
@@ -49,7 +50,8 @@ def parse_rating(reply: str, top: int = 5) -> Parsed:
     """A rating from 0 to `top`: the first number in that range that stands alone, else 1 for an answer and 0 for none.
 
     "4", "4.", "4/5", "Rating: **4**" and "4: mostly relevant" are 4. A number out of range that is all of the reply, or
-    is called the rating ("Rating: 10"), is no answer: unparsed. So is a reply without a word.
+    is called the rating ("Rating: 10"), is no answer: unparsed. So are a rating on another scale ("4/10", "1.5/10") and
+    a reply without a word.
     """
     text = cleaned(reply)
     if is_unanswerable(text):
@@ -57,6 +59,8 @@ def parse_rating(reply: str, top: int = 5) -> Parsed:
     text = _SCALE.sub("", text).strip() or text
     for one in _NUMBER.finditer(text):
         before = text[: one.start()]
+        if _on_another_scale(text[one.end() :], top):
+            return UNPARSED
         if one.group() in map(str, range(top + 1)) and not _OUT_OF.search(before):
             return Parsed(float(one.group()), "number")
         if not re.search(r"[^\W\d_]", text) or _RATED.search(before):
@@ -85,8 +89,10 @@ def parse_yes_no(reply: str) -> Parsed:
 def parse_level(reply: str, top: int = 2) -> Parsed:
     """A relevance level: the first number from 0 to `top` that stands alone; anything else is unparsed."""
     text = cleaned(reply)
-    found = next((one.group() for one in _NUMBER.finditer(text)), "")
-    return Parsed(float(found), "number") if found in map(str, range(top + 1)) else UNPARSED
+    found = next(iter(_NUMBER.finditer(text)), None)
+    if found is None or found.group() not in map(str, range(top + 1)) or _on_another_scale(text[found.end() :], top):
+        return UNPARSED
+    return Parsed(float(found.group()), "number")
 
 
 def cleaned(reply: str) -> str:
@@ -105,6 +111,12 @@ def is_unanswerable(text: str) -> bool:
 def is_ill_formed(text: str) -> bool:
     """Whether an answer is a bare letter or Roman numeral, as of a list of choices: "a.", "(iii)"."""
     return bool(_ILL_FORMED.fullmatch(text.strip()))
+
+
+def _on_another_scale(after: str, top: int) -> bool:
+    """Whether a number is out of another one than the scale's highest, by what follows it."""
+    of = _OF.match(after)
+    return of is not None and int(of.group(1)) != top
 
 
 def _answered(text: str) -> Parsed:

@@ -48,9 +48,12 @@ def grade_all(grader: Grader, pairs: Sequence[Pair], report: Report | None = Non
     return Run(tuple(one for one in found if one.rule != NO_REPLY), lost, unkeyed)
 
 
-def write_grades(path: str | Path, graded: Sequence[Graded], grader: str) -> None:
-    """Write `grades.jsonl`: `query, passage, question, grade, answer, reply, rule, grader`; null is unparsed."""
-    write_lines(path, ({**_fields(one), "grader": grader} for one in graded))
+def write_grades(path: str | Path, graded: Sequence[Graded], grader: str, *, articles: bool = False) -> None:
+    """Write `grades.jsonl`: `query, passage, question, grade, answer, reply, rule, grader`; null is unparsed.
+
+    With `articles` the graded texts are systems' articles, and `system` names whose.
+    """
+    write_lines(path, ({**_fields(one, articles=articles), "grader": grader} for one in graded))
 
 
 def summary(run: Run, *, level: float = LEVEL, seed: int = 0) -> dict[str, object]:
@@ -88,9 +91,10 @@ def unparsed_share(graded: Sequence[Graded], *, level: float = LEVEL, seed: int 
     return bootstrap(lambda rows: float(bad[rows].sum() / all_[rows].sum()), len(per), level=level, seed=seed)
 
 
-def _fields(one: Graded) -> Mapping[str, object]:
+def _fields(one: Graded, *, articles: bool) -> Mapping[str, object]:
     names = ("query", "passage", "question", "grade", "answer", "reply")
-    return {**{name: getattr(one.grade, name) for name in names}, "rule": one.rule}
+    system = {"system": one.grade.passage} if articles else {}
+    return {**{name: getattr(one.grade, name) for name in names}, **system, "rule": one.rule}
 
 
 def _example(one: Graded) -> dict[str, str]:

@@ -81,7 +81,7 @@ def grade_run(job: Job, *, quiet: bool) -> Result:
         with _grader(job, store, exam, progress) as (grader, usage), progress.step("grading") as report:
             found = grade_all(grader, taken, report)
             used = usage()
-        write_grades(job.out / "grades.jsonl", found.graded, grader.name)
+        write_grades(job.out / "grades.jsonl", found.graded, grader.name, articles=exam is not None)
         result = {
             "grader": grader.name,
             "model": job.model[0],

@@ -21,7 +21,7 @@ def lint(
     bank: Bank,
     grades: Annotated[Path | None, typer.Option(help="Grades: finds questions that most passages answer.")] = None,
     tau: Annotated[float, typer.Option(help="The grade from which a question is answered.")] = 1.0,
-    fewest: Annotated[int, typer.Option(min=1, help="Questions a query should have at least.")] = 5,
+    fewest: Annotated[int, typer.Option(min=1, help="Questions a query should have at least.")] = 3,
     near: Annotated[float, typer.Option(min=0.1, max=1, help="Similarity from which questions ask the same.")] = 0.8,
     as_json: AsJson = False,
 ) -> None:

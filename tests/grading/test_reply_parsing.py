@@ -52,7 +52,24 @@ def test_an_ill_formed_answer_is_0(reply: str) -> None:
     assert parse_rating(reply) == parse_answer(reply) == (0, "ill-formed")
 
 
-@pytest.mark.parametrize("reply", ["", "  ", "...", "10", "Rating: 10", "4.5", "-1", "6/5", "\n**\n", "Score = 10/5"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "  ",
+        "...",
+        "10",
+        "Rating: 10",
+        "4.5",
+        "-1",
+        "6/5",
+        "4/10",
+        "1.5/10\n\nThe answer is: 1",
+        "3 out of 10",
+        "\n**\n",
+        "Score = 10/5",
+    ],
+)
 def test_what_fits_no_rule_is_unparsed_and_not_0(reply: str) -> None:
     found = parse_rating(reply)
     assert math.isnan(found.grade)
@@ -88,7 +105,7 @@ def test_a_level_is_the_first_number(reply: str, grade: float) -> None:
     assert parse_level(reply) == (grade, "number")
 
 
-@pytest.mark.parametrize("reply", ["3", "relevant", "", "1.5", "10, 2"])
+@pytest.mark.parametrize("reply", ["3", "relevant", "", "1.5", "10, 2", "2/5"])
 def test_a_level_outside_the_scale_is_unparsed(reply: str) -> None:
     assert math.isnan(parse_level(reply).grade)
 

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from exam_gen.files import write_exam
 from exam_gen.records import Question
+from grading.answers import read_answers
 from grading.bank_files import read_bank
 from ragexam.cli import app
 
@@ -141,6 +142,11 @@ def test_the_exam_that_pipelines_sit_grades_articles_of_systems(place: Path) -> 
     )
     assert told["rules"] == {"right choice": 1, "wrong choice": 1, "abstained": 2}
     assert grades(place / "choices")[("B", "e1")] == 0
+    systems = read_answers(place / "choices" / "grades.jsonl").systems
+    assert systems == {
+        "A": {"bread": {"e1": True, "e2": False}},
+        "B": {"bread": {"e1": False, "e2": False}},
+    }
     assert told["settings"]["margin"] == pytest.approx(0.6931471805599453)
 
 
@@ -283,9 +289,8 @@ def test_bad_input_is_named(place: Path, tmp_path: Path, words: tuple[str, ...],
         here("grade", "run", *files, *MODEL, "--out", str(tmp_path / "out"), *words)
 
 
-def test_bad_input_is_one_line_and_status_2(place: Path) -> None:
-    done = ragexam("grade", "bank", "lint", str(place / "passages.jsonl"))
+def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
+    done = ragexam("grade", "bank", "lint", str(lines(tmp_path / "bank.jsonl", {"id": "a", "query": "q"})))
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "passages.jsonl:1: " in done.stderr
-    assert "wanted" in done.stderr or "found" in done.stderr
+    assert "bank.jsonl:1: no question or question_text" in done.stderr
