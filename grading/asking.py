@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
 from exam_gen.model import LanguageModel, Likelihoods, NoReply, Prompt, Remote
@@ -110,10 +111,10 @@ class Asking:
     batch: int = 1
     usage: Usage = field(default_factory=Usage)
 
-    def replies(self, asked: Sequence[Asked]) -> Iterator[Reply]:
-        """The reply to each prompt, in order."""
-        for start in range(0, len(asked), max(TOGETHER - TOGETHER % self.batch, self.batch)):
-            group = asked[start : start + max(TOGETHER - TOGETHER % self.batch, self.batch)]
+    def replies(self, asked: Iterable[Asked]) -> Iterator[Reply]:
+        """The reply to each prompt, in order; prompts are taken up a group at a time, as they may be many."""
+        prompts = iter(asked)
+        while group := list(islice(prompts, max(TOGETHER - TOGETHER % self.batch, self.batch))):
             keys = [self._key("graded text", one.prompt, one.max_tokens) for one in group]
             lost = self._ask([_task(one) for one in group], keys, _text)
             for key in keys:

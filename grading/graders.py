@@ -92,7 +92,7 @@ class SelfRating:
 
     def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
         """See `Grader`."""
-        asked = [_asked(one, rating_prompt, self.max_tokens) for one in pairs]
+        asked = (_asked(one, rating_prompt, self.max_tokens) for one in pairs)
         for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
             yield _graded(one, reply, parse_rating)
 
@@ -122,7 +122,7 @@ class QaGrader:
 
     def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
         """See `Grader`."""
-        asked = [_asked(one, qa_prompt, self.max_tokens) for one in pairs]
+        asked = (_asked(one, qa_prompt, self.max_tokens) for one in pairs)
         group: list[Graded] = []
         for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
             group.append(graded_answer(one, reply))
@@ -170,7 +170,7 @@ class DirectRelevance:
 
     def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
         """See `Grader`."""
-        asked = [Asked(one.passage.id, self._prompt(one), one.passage.text, FEW) for one in pairs]
+        asked = (Asked(one.passage.id, self._prompt(one), one.passage.text, FEW) for one in pairs)
         parse = parse_yes_no if self.scale == "yes-no" else parse_level
         for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
             question = BankQuestion(RELEVANCE, one.passage.query, "")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from exam_gen.replies import ReplyStore
 from grading.extractive import ExtractiveGrader, Span, TransformersReader, best_span, load_reader
 from grading.passages import Pair, Passage
 from grading.records import BankQuestion, KeyAnswer
+from ragexam.cli import app
 
 WORDS = "the outer layer of skin is called epidermis . what ? moon raises tides a baker kneads bread with salt".split()  # noqa: SIM905
 
@@ -175,3 +178,19 @@ def test_windows_overlap(folder: Path) -> None:
 
     model, tokenizer = AutoModelForQuestionAnswering.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     assert TransformersReader(model, tokenizer, "tiny").settings == {"window": 32, "stride": 8, "longest": 30}
+
+
+def test_the_command_grades_with_a_reader_and_reads_nothing_twice(folder: Path, tmp_path: Path) -> None:
+    bank, passages, out = tmp_path / "bank.csv", tmp_path / "passages.csv", tmp_path / "out"
+    bank.write_text("query,id,question,answer\nskin,q1,what is the outer layer ?,epidermis\nskin,q2,what is salt ?,\n")
+    passages.write_text(
+        "query,passage,text\nskin,p1,the outer layer of skin is called epidermis\nskin,p2,bread with salt\n"
+    )
+    words = ["grade", "run", str(bank), str(passages), "--grader", "reader", "--model", str(folder), "--device", "cpu"]
+    told = [CliRunner().invoke(app, [*words, "--out", str(out), "--json"], catch_exceptions=False) for _ in range(2)]
+    assert told[0].stdout == told[1].stdout
+    result = json.loads(told[0].stdout)
+    assert (result["n"], result["without_key"], result["unparsed"]) == (2, 2, 0)
+    assert result["settings"] == {"window": 32, "stride": 8, "longest": 30, "threshold": 0.0}
+    with ReplyStore(out / "replies.sqlite") as store:
+        assert len(store) == 2
