@@ -57,6 +57,9 @@ RULES = (
 )
 """Every rule, in the order in which findings are listed."""
 
+MANY = 20
+"""Statements from which on a bank of which they are more than half is one of statements."""
+
 _ASKS = re.compile(
     r"\b(?:what|which|who|whom|whose|when|where|why|how)\b|\A\W*(?:is|are|was|were|do|does|did|can|could|will|would"
     r"|should|must|may|might|has|have|had|name|list|describe|explain|give|define|compare|discuss|identify|state)\b",
@@ -87,7 +90,18 @@ def lint(
             )
             found.append(Finding("few-questions", query, tuple(one.id for one in questions), said))
     found += _answered_by_most(bank, grades, chosen)
+    found = _gathered(found, len(bank))
     return tuple(sorted(found, key=lambda one: RULES.index(one.rule)))
+
+
+def _gathered(found: list[Finding], size: int) -> list[Finding]:
+    """The findings; a bank of statements, as nuggets are, is told of once and not for each of them."""
+    mute = [one for one in found if one.rule == "not-a-question"]
+    if len(mute) < MANY or len(mute) <= size / 2:
+        return found
+    said = f"{len(mute)} of {size} ask nothing: a bank of statements, which a model can rate and not answer"
+    ids = tuple(dict.fromkeys(name for one in mute for name in one.ids))
+    return [Finding("not-a-question", "", ids, said), *(one for one in found if one.rule != "not-a-question")]
 
 
 def _alone(one: BankQuestion, limits: Limits, *, bound: bool, keyed: bool) -> Iterator[Finding]:

@@ -21,7 +21,8 @@ MOST = 40
 
 def lint_bank(path: Path, grades: Path | None, tau: float, fewest: int, near: float) -> Result:
     """The findings in a bank."""
-    bank = read_bank(path)
+    notes: list[str] = []
+    bank = read_bank(path, notes)
     graded = read_grades(grades).grades if grades else ()
     known = {(one.query, one.id) for one in bank}
     foreign = sum((one.query, one.question) not in known for one in graded)
@@ -34,10 +35,12 @@ def lint_bank(path: Path, grades: Path | None, tau: float, fewest: int, near: fl
         "counts": counts,
         "findings": [{**one._asdict(), "ids": list(one.ids)} for one in found],
         "grades_of_other_questions": foreign,
+        "notes": notes,
     }
     lines = [f"{path}: {len(bank)} questions for {result['queries']} queries; {len(found)} findings"]
     width = max(map(len, counts), default=0)
     lines += [f"  {one.rule:<{width}}  {one.query}  {one.sentence}" for one in found]
+    lines += [f"note: {note}" for note in notes]
     if foreign:
         lines.append(f"note: {foreign} grades are of questions that the bank does not have")
     return result, "\n".join(lines)
@@ -45,7 +48,8 @@ def lint_bank(path: Path, grades: Path | None, tau: float, fewest: int, near: fl
 
 def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -> Result:
     """The passages whose label changes from one bank to another."""
-    found = label_changes(read_bank(before), read_bank(after), read_grades(grades).grades, tau)
+    notes: list[str] = []
+    found = label_changes(read_bank(before, notes), read_bank(after, notes), read_grades(grades).grades, tau)
     up, down = _moves(found.changes)
     edits = {
         name: [{"query": query, "id": one} for query, one in getattr(found.edits, name)]
@@ -63,6 +67,7 @@ def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -
             {"query": query, "passage": passage, "question": question} for query, passage, question in found.ungraded
         ],
         "foreign_grades": found.foreign,
+        "notes": notes,
     }
     counts = ", ".join(f"{len(some)} {name}" for name, some in edits.items())
     lines = [f"questions: {counts}", f"labels: {len(found.changes)} of {found.passages} passages change"]
@@ -75,6 +80,7 @@ def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -
             f"note: {len(found.ungraded)} pairs of {passages} passages and added or changed questions have no grade; "
             "grade them before the labels are used"
         )
+    lines += [f"note: {note}" for note in notes]
     if found.foreign:
         lines.append(f"note: {found.foreign} grades are of questions of neither bank")
     return result, "\n".join(lines)

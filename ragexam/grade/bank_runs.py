@@ -75,7 +75,7 @@ def grade_run(job: Job, *, quiet: bool) -> Result:
     Raises `OSError` at the end when pairs got no reply: what was graded is written, the same command asks for the rest.
     """
     progress = Progress(quiet=quiet)
-    exam, pairs, left = _work(job)
+    exam, pairs, left = _work(job, progress)
     taken = pairs[: job.limit]
     with RunFolder(job.out).held(), ReplyStore(job.out / "replies.sqlite") as store:
         with _grader(job, store, exam, progress) as (grader, usage), progress.step("grading") as report:
@@ -140,14 +140,17 @@ def assessor(settings: ModelSettings, batch: int) -> Assessor:
     return Assessor(loaded(settings), batch=batch)
 
 
-def _work(job: Job) -> tuple[Reading | None, tuple[Pair, ...], dict[str, Any]]:
+def _work(job: Job, progress: Progress) -> tuple[Reading | None, tuple[Pair, ...], dict[str, Any]]:
     """The exam (for choices), the pairs, and what takes no part."""
     passages = read_passages(job.passages)
     if job.grader == "choices":
         exam = read_exam(job.bank)
         found = articles_of(exam, passages)
         return (exam, found), found.pairs, _left(found.without_questions, found.without_passages, 0)
-    paired = pair(read_bank(job.bank), passages)
+    notes: list[str] = []
+    paired = pair(read_bank(job.bank, notes), passages)
+    for note in notes:
+        progress.say(f"note: {note}")
     left = _left(paired.without_questions, paired.without_passages, paired.passages_left_out)
     return None, paired.pairs, left
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grading.bank_files import made_id, read_bank, write_bank
+from grading.bank_files import by_query, made_id, read_bank, write_bank
+from grading.bank_lint import lint
 from grading.records import BankQuestion, KeyAnswer
 
+SHARED = (
+    Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data/rag24_nuggets/data/nuggets"
+)
 WORKBENCH = {
     "query_id": "tqa2:L_0384",
     "facet_id": "tqa2:L_0384/f1",
@@ -86,6 +91,35 @@ def test_nuggets_without_ids_are_named_by_what_they_say(tmp_path: Path) -> None:
         ("7", "Let it cool", "vital"),
     ]
     assert bank[0].id == made_id("7", "", "Boil it") != bank[1].id
+
+
+def test_nuggets_that_say_the_same_are_told_apart_by_number(tmp_path: Path) -> None:
+    bank = read_bank(lines(tmp_path / "nuggets.jsonl", {"qid": "7", "nuggets": ["Boil it", "Boil it", "Cool it"]}))
+    name = made_id("7", "", "Boil it")
+    assert [one.id for one in bank[:2]] == [name, f"{name}-2"]
+
+
+def test_an_unknown_importance_is_noted_where_notes_are_taken(tmp_path: Path) -> None:
+    notes: list[str] = []
+    path = lines(tmp_path / "bank.jsonl", GOOD, {**GOOD, "id": "b", "importance": "failed"})
+    assert [one.importance for one in read_bank(path, notes)] == ["vital", "okay"]
+    assert notes == [f"{path}: 1 questions are neither vital nor okay ('failed' 1 times); taken as okay"]
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the nuggets of TREC RAG 2024 are not here")
+def test_the_nuggets_of_trec_rag_are_read_and_linted() -> None:
+    notes: list[str] = []
+    (path,) = SHARED.glob("*.jsonl")
+    bank = read_bank(path, notes)
+    with path.open() as file:
+        counted = [len(json.loads(line)["nuggets"]) for line in file]
+    assert len(bank) == sum(counted)
+    assert len(by_query(bank)) == len(counted)
+    assert len({(one.query, one.id) for one in bank}) == len(bank)
+    assert len(notes) == 1
+    rules = {one.rule for one in lint(bank)}
+    assert {"not-a-question", "duplicate"} <= rules
+    assert not rules & {"contradiction", "unsatisfiable-and", "no-answer"}
 
 
 def test_a_manual_table_and_a_list_say_the_same_as_lines(tmp_path: Path) -> None:

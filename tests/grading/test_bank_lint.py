@@ -126,6 +126,13 @@ def test_a_question_that_nearly_every_passage_answers_is_too_broad(reached: int,
     assert found(grades=(*grades, *unparsed)) == ([("too-broad", ("s2",))] if broad else [])
 
 
+def test_a_bank_of_statements_is_told_of_once() -> None:
+    nuggets = [question(f"n{n}", f"Fact {number} about the skin layer {n}") for n, number in enumerate(range(100, 130))]
+    (one,) = [one for one in lint(nuggets, limits=Limits(near=1.0)) if one.rule == "not-a-question"]
+    assert len(one.ids) == 30
+    assert "30 of 30 ask nothing" in one.sentence
+
+
 def test_every_rule_is_declared_in_the_order_of_the_findings() -> None:
     bank = [question("x", " "), question("y", "Skin?", "a", "a"), question("y2", "skin", "b")]
     rules = [one.rule for one in lint(bank, limits=Limits(fewest=5))]
