@@ -5,8 +5,9 @@ the others is the answer, and where all are rejected the question is not answere
 
 1. Each choice is scored after the question with each passage of the article, and after the question alone, by the
    prompt and the normalisation that pipelines sit the exam with.
-2. A passage supports a choice when it makes the choice's log-likelihood more than `margin` nats higher than it is
-   without any passage. A choice that no passage supports is eliminated.
+2. A passage supports a choice when it raises the choice's log-likelihood by more than `margin` nats beyond what it
+   raises that of the other choices in the mean: any text, whatever it says, raises (or lowers) all of them together. A
+   choice that no passage supports is eliminated.
 3. The answer is the choice with the highest score after a passage that supports it; without one there is no answer.
 """
 
@@ -30,7 +31,7 @@ from rag.scoring import Evidence, scores
 from rag.tasks import Task
 
 MARGIN = math.log(2)
-"""Nats: a passage that supports a choice makes it at least twice as likely."""
+"""Nats: a passage that supports a choice makes it at least twice as likely against the others."""
 TOGETHER = 64
 """Articles and questions whose likelihoods are asked for together."""
 ABSTAINED, WRONG, RIGHT = "abstained", "wrong choice", "right choice"
@@ -89,7 +90,9 @@ def supported(
     """The rule above: `closed` log-likelihoods `[choices]` without a passage, `read` those with each passage."""
     if not read:
         return Chosen(None, -1, math.nan)
-    support = np.array([one.sums for one in read]) - np.array(closed)
+    lift = np.array([one.sums for one in read]) - np.array(closed)
+    others = (lift.sum(axis=1, keepdims=True) - lift) / max(len(texts) - 1, 1)
+    support = lift - others
     ranked = np.array(
         [scores(Evidence(tuple(texts), one.sums, one.tokens, tuple(closed)), normalization) for one in read]
     )
