@@ -147,7 +147,7 @@ def test_the_exam_that_pipelines_sit_grades_articles_of_systems(place: Path) -> 
         "A": {"bread": {"e1": True, "e2": False}},
         "B": {"bread": {"e1": False, "e2": False}},
     }
-    assert told["settings"]["margin"] == pytest.approx(0.6931471805599453)
+    assert told["settings"]["margin"] == 2.0
 
 
 @pytest.mark.parametrize(
