@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -31,17 +33,23 @@ BETWEEN = "|"
 Fields = Mapping[str, object]
 
 
-def read_bank(path: str | Path) -> tuple[BankQuestion, ...]:
+def read_bank(path: str | Path, notes: list[str] | None = None) -> tuple[BankQuestion, ...]:
     """The questions of a bank, in file order; JSON lines, a JSON list, or CSV or TSV, each optionally .gz.
 
     An answer that is a text, a number or a truth value stays one answer. A question without an id has one made from its
-    query, sub-topic and wording. Raises `ValueError` (file:line, found, wanted) for a missing query or question, an
-    answer of another kind, an unknown `combine` or `importance`, and an id that stands twice in a query.
+    query, sub-topic and wording, with its number where those stand several times. Raises `ValueError` (file:line,
+    found, wanted) for a missing query or question, an answer of another kind, an unknown `combine` or `importance`, and
+    an id that stands twice in a query. With `notes` an unknown importance, as published nuggets have some, counts as
+    `okay`, and a sentence about it is added to them.
     """
     path = Path(path)
-    placed = [(one.place, _question(one)) for one in _records(path)]
+    labels: Counter[str] | None = None if notes is None else Counter()
+    placed = _named((one, _question(one, labels)) for one in _records(path))
     if not placed:
         raise ValueError(f"{path}: the bank is empty; wanted at least one question")
+    if notes is not None and labels:
+        told = ", ".join(f"{label!r} {count} times" for label, count in labels.most_common(3))
+        notes.append(f"{path}: {labels.total()} questions are neither vital nor okay ({told}); taken as okay")
     places: dict[tuple[str, str], str] = {}
     for place, one in placed:
         before = places.setdefault((one.query, one.id), place)
@@ -85,6 +93,19 @@ def by_query(bank: Sequence[BankQuestion]) -> dict[str, list[BankQuestion]]:
 def made_id(query: str, subtopic: str, question: str) -> str:
     """The id of a question that has none: ten hex digits of its query, sub-topic and wording."""
     return hashlib.sha256(f"{query}\n{subtopic}\n{question}".encode()).hexdigest()[:10]
+
+
+def _named(questions: Iterable[tuple[Record, BankQuestion]]) -> list[tuple[str, BankQuestion]]:
+    """The questions with their places; those without an id of their own that say the same are told apart by number."""
+    counts: Counter[tuple[str, str]] = Counter()
+    found = []
+    for record, one in questions:
+        if not _text(record, ID, ""):
+            counts[(one.query, one.id)] += 1
+            number = counts[(one.query, one.id)]
+            one = one if number == 1 else replace(one, id=f"{one.id}-{number}")
+        found.append((record.place, one))
+    return found
 
 
 def _records(path: Path) -> Iterator[Record]:
@@ -141,7 +162,7 @@ def _divided(fields: Fields, place: str) -> dict[str, object]:
     return found
 
 
-def _question(record: Record) -> BankQuestion:
+def _question(record: Record, labels: Counter[str] | None = None) -> BankQuestion:
     query, question = _text(record, QUERY), _text(record, QUESTION)
     if not query:
         raise ValueError(f"{record.place}: no {' or '.join(QUERY)}; wanted the query of the question")
@@ -152,7 +173,7 @@ def _question(record: Record) -> BankQuestion:
         question=question,
         answers=tuple(_answers(record)),
         combine=cast(Combine, _one_of(record, "combine", ("or", "and"))),
-        importance=cast(Importance, _one_of(record, "importance", ("vital", "okay"))),
+        importance=_importance(record, labels),
         subtopic=subtopic,
     )
 
@@ -203,6 +224,15 @@ def _plain(value: object, place: str) -> str:
     if not text:
         raise ValueError(f"{place} is blank; wanted a text")
     return text
+
+
+def _importance(record: Record, labels: Counter[str] | None) -> Importance:
+    value = record.fields.get("importance")
+    known = ("vital", "okay")
+    if labels is not None and isinstance(value, str) and value.strip() and value.strip().lower() not in known:
+        labels[value] += 1
+        return "okay"
+    return cast(Importance, _one_of(record, "importance", known))
 
 
 def _one_of(record: Record, name: str, known: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ class Library:
 
 
 def encode_passages(library: Library, progress: Progress) -> None:
-    """Encode the passages that are not encoded yet, so that it is seen how long this takes and none is encoded twice."""
+    """Encode the passages that are not encoded yet, with progress of its own: on a large corpus this takes minutes."""
     dense = [one.parts.encoder for one in library.grid.grid.retrievers if one.encoders]
     texts = [searched(chunk) for chunk in library.chunks] if dense else []
     for encoder in dict.fromkeys(dense):

@@ -1,10 +1,130 @@
-"""Banks of questions: bank lint and what follows from edits, and grading with a model."""
+"""Banks of questions: bank write, bank lint and what follows from edits, and grading with a model."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
+
+from ragexam.grade.common import AsJson, Interval, Seed, show
+from ragexam.grade.common import register as add
+
+Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
+Model = Annotated[str, typer.Option(help="The model, as for pipelines: embedded:NAME, a folder, a hub name, openai:…")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")]
+Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+
+
+def lint(
+    bank: Bank,
+    grades: Annotated[Path | None, typer.Option(help="Grades: finds questions that most passages answer.")] = None,
+    tau: Annotated[float, typer.Option(help="The grade from which a question is answered.")] = 1.0,
+    fewest: Annotated[int, typer.Option(min=1, help="Questions a query should have at least.")] = 3,
+    near: Annotated[float, typer.Option(min=0.1, max=1, help="Similarity from which questions ask the same.")] = 0.8,
+    as_json: AsJson = False,
+) -> None:
+    """Find faults of a bank: duplicates, contradictions, AND keys that nothing meets, questions that are too broad."""
+    from ragexam.grade.bank_results import lint_bank
+
+    result, lines = lint_bank(bank, grades, tau, fewest, near)
+    show(result, as_json=as_json, lines=lines)
+
+
+def changes(
+    before: Annotated[Path, typer.Argument(metavar="BANK_A", help="The bank before the edits.")],
+    after: Annotated[Path, typer.Argument(metavar="BANK_B", help="The bank after them.")],
+    grades: Annotated[Path, typer.Argument(metavar="GRADES", help="grades.jsonl or a table of grades.")],
+    tau: Annotated[float | None, typer.Option(help="Count only labels that cross this grade.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the passages whose EXAM-Label changes from one bank to another."""
+    from ragexam.grade.bank_results import changed_labels
+
+    result, lines = changed_labels(before, after, grades, tau)
+    show(result, as_json=as_json, lines=lines)
+
+
+def write(
+    topics: Annotated[Path, typer.Argument(metavar="TOPICS", help="query, text, subtopic (JSON lines, CSV, TSV).")],
+    model: Model,
+    out: Annotated[Path, typer.Option("--out", metavar="BANK.jsonl", help="The bank to write.")],
+    questions: Annotated[int, typer.Option(min=1, max=50, help="Questions per query and sub-topic.")] = 10,
+    keys: Annotated[bool, typer.Option("--keys", help="Ask for an answer to each question too.")] = False,
+    dtype: Dtype = "auto",
+    device: Device = "auto",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a bank of open questions for each query and sub-topic with a model."""
+    from ragexam.grade.bank_runs import write_bank_run
+
+    result, lines = write_bank_run(topics, (model, dtype, device), out, questions, seed, keys=keys, quiet=quiet)
+    show(result, as_json=as_json, lines=lines)
+
+
+def run(
+    bank: Annotated[Path, typer.Argument(metavar="BANK", help="A question bank, or exam.jsonl for --grader choices.")],
+    passages: Annotated[Path, typer.Argument(metavar="PASSAGES", help="query, passage, text[, system], or chunks.")],
+    model: Model,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for grades.jsonl and the replies.")],
+    grader: Annotated[str, typer.Option(help="qa, rating, relevance, reader or choices.")] = "rating",
+    limit: Annotated[int | None, typer.Option(min=1, help="Grade only the first so many pairs.")] = None,
+    verify: Annotated[str, typer.Option(help="qa: words, or model for answers that the words reject.")] = "words",
+    scale: Annotated[str, typer.Option(help="relevance: yes-no or 0-2.")] = "yes-no",
+    shots: Annotated[int, typer.Option(min=0, max=4, help="relevance: solved examples in the prompt.")] = 0,
+    queries: Annotated[Path | None, typer.Option(help="relevance: query, text; else the ids are the texts.")] = None,
+    margin: Annotated[float | None, typer.Option(help="choices: nats by which a passage has to support one.")] = None,
+    threshold: Annotated[float, typer.Option(help="reader: how far a span must beat the null score.")] = 0.0,
+    batch: Annotated[int, typer.Option(min=1, help="Prompts written together; more is faster on a GPU.")] = 1,
+    engine: Annotated[str, typer.Option("--engine", help="Where the model works: local or ray.")] = "local",
+    workers: Annotated[int | None, typer.Option(help="How many work at once; local without it: this process.")] = None,
+    address: Annotated[str | None, typer.Option(help="The Ray cluster: auto or HOST:PORT.")] = None,
+    worker_gpus: Annotated[float | None, typer.Option(help="GPUs a Ray worker takes; 1 where there are any.")] = None,
+    dtype: Dtype = "auto",
+    device: Device = "auto",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Grade passages by a bank's questions with a model; stops and resumes anywhere."""
+    from rag.engines.options import EngineOptions
+    from ragexam.grade.bank_runs import Job, grade_run
+
+    job = Job(
+        bank=bank,
+        passages=passages,
+        model=(model, dtype, device),
+        out=out,
+        grader=grader,
+        limit=limit,
+        verify=verify,
+        scale=scale,
+        shots=shots,
+        queries=queries,
+        margin=margin,
+        threshold=threshold,
+        batch=batch,
+        engine=EngineOptions(engine, workers, address, worker_gpus),
+        interval=interval,
+        seed=seed,
+    )
+    result, lines = grade_run(job, quiet=quiet)
+    show(result, as_json=as_json, lines=lines)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    del app
+    bank = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Question banks.")
+    app.add_typer(bank, name="bank")
+    commands: dict[str, tuple[Any, str]] = {
+        "lint": (lint, "bank.jsonl --grades grades.jsonl"),
+        "changes": (changes, "bank.jsonl edited.jsonl grades.jsonl --tau 4"),
+        "write": (write, "topics.jsonl --model embedded:qwen2.5-coder-1.5b --out bank.jsonl"),
+    }
+    add(bank, commands, "grade bank")
+    example = "bank.jsonl passages.jsonl --grader rating --model embedded:qwen2.5-coder-1.5b --out grades"
+    add(app, {"run": (run, example)}, "grade")

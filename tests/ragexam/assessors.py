@@ -1,35 +1,69 @@
-"""A fast model that judges sentences of reports: yes where most long words of the sentence stand in the source."""
+"""A fast grading model for whole commands: it looks for the question's words in the text, and can be slow."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import time
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
 
 from exam_gen.model import Likelihoods, Prompt
 
+PAUSE = float(os.environ.get("ASSESSOR_SECONDS", "0"))
+ASKED = os.environ.get("ASSESSOR_LOG", "")
 
-class Assessor:
-    """Says yes to a sentence whose long words are, more than half of them, in the rest of the prompt."""
 
-    name, context_tokens = "assessor", 4000
+class WordSeeker:
+    """Rates by the share of the question's long words that the text holds; answers with the text's last word."""
+
+    name = "word-seeker"
+    context_tokens = 100_000
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def generate(self, prompts: Sequence[Prompt], **_: Any) -> list[str]:
-        return ["Yes" if self._agrees(one.user) else "No" for one in prompts]
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> list[str]:
+        return [self._reply(prompt) for prompt in prompts]
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
-        agrees = self._agrees(prompt.user)
-        return Likelihoods((-0.1, -3.0) if agrees else (-3.0, -0.1), (1, 1), self.count_tokens(prompt.user))
+        time.sleep(PAUSE)
+        sums = tuple(-1.0 if one.strip().lower() in prompt.user.lower() else -6.0 for one in continuations)
+        return Likelihoods(sums, tuple(max(1, self.count_tokens(one)) for one in continuations), 10)
 
-    def _agrees(self, text: str) -> bool:
-        before, sentence, after = re.split(r"[Ss]entence: (.*)", text, maxsplit=1)
-        said = set(re.findall(r"\w{4,}", sentence.lower()))
-        held = set(re.findall(r"\w{4,}", f"{before} {after.partition('Does the')[0]}".lower()))
-        return 2 * len(said & held) > len(said)
+    def _reply(self, prompt: Prompt) -> str:
+        time.sleep(PAUSE)
+        if ASKED:
+            with Path(ASKED).open("a") as log:
+                log.write(json.dumps(prompt.user) + "\n")
+        if "Reply with JSON" in prompt.user:
+            subject = re.findall(r"'([^']*)'", prompt.user)[-1]
+            return json.dumps({"questions": [f"Which {word} has {subject}?" for word in ("use", "cost", "use")]})
+        if prompt.reply == "Judgement:":
+            *_, query, passage = re.findall(r"(?:Query|Passage): (.*)", prompt.user)
+            return "Yes." if _found(query, passage) > 0.5 else "No."
+        if prompt.reply == "Reply:":
+            return "Yes."
+        text, _, question = prompt.user.rpartition("\n\nQuestion: ")
+        share = _found(question, text.rpartition("Text:\n")[2])
+        if prompt.reply == "Rating:":
+            return "..." if "unreadable" in text else f" {round(5 * share)}"
+        return text.split()[-1] if share > 0.5 else "unanswerable"
 
 
-def assessor() -> Assessor:
-    return Assessor()
+def _found(question: str, text: str) -> float:
+    words = set(re.findall(r"[a-z]{4,}", question.lower())) - {"what", "which", "does", "where", "when"}
+    return sum(word in text.lower() for word in words) / max(len(words), 1)
+
+
+def seeker() -> WordSeeker:
+    return WordSeeker()

@@ -169,13 +169,17 @@ def test_a_model_decides_what_the_file_leaves_open_and_goes_on(
             for number in (1, 2, 12, 13, 14, 101)
         ),
     )
-    options = {"judge": ["model:python:assessors:assessor"], "documents": documents, "replies": tmp_path / "replies.db"}
+    options = {
+        "judge": ["model:python:sentence_assessor:assessor"],
+        "documents": documents,
+        "replies": tmp_path / "replies.db",
+    }
     first = argue(capsys, *example, **options)
     assert [one["outcome"] for one in first["sentences"] if not one["citations"]] == [4, 4, 6, 6, 4, 4, 6, 6, 4]
     assert all(one["outcome"] in {1, 2, 3} for one in first["sentences"] if one["citations"])
     assert argue(capsys, *example, **options) == first
     with pytest.raises(ValueError, match="no text of document"):
-        commands.argue(*example, judge=["model:python:assessors:assessor"])
+        commands.argue(*example, judge=["model:python:sentence_assessor:assessor"])
 
 
 def test_validate_lists_every_fault_and_ends_with_status_2(

@@ -1,0 +1,125 @@
+"""From what a grading model wrote to a grade; every reply falls under one named rule, or is unparsed (NaN).
+
+The rules are those of EXAM++ (Farzi and Dietz 2024, sections 4.2.1 and 4.2.2): a number from 0 to 5 is the rating; with
+no number an answer counts 1, and an expression of `UNANSWERABLE` or an ill-formed answer ("a.", "(iii)") counts 0.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+UNANSWERABLE = (
+    "unanswerable",
+    "no",
+    "no answer",
+    "not enough information",
+    "unknown",
+    "it is not possible to tell",
+    "it does not say",
+    "no relevant information",
+)
+"""The expressions of the paper."""
+PHRASES = tuple(one for one in UNANSWERABLE if one != "no" and one != "unknown")
+"""Those that also count inside a short sentence ("The question is unanswerable.")."""
+SHORT = 16
+"""Words of a reply within which a phrase of `PHRASES` is what the reply says, rather than a part of an answer."""
+
+_ILL_FORMED = re.compile(r"[(\[]?\s*(?:[a-e]|i{1,3}|iv|vi{0,3}|ix|x)\s*[)\].:]*", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)?(?![\w]|[.,]\d)")
+_RATED = re.compile(r"(?:rating|score|grade|rate)\s*(?:is|:|=|of)?\s*\W*\Z", re.IGNORECASE)
+_OUT_OF = re.compile(r"(?:/|\bout of)\s*\Z", re.IGNORECASE)
+_OF = re.compile(r"\s*(?:/|out of)\s*(\d+)", re.IGNORECASE)
+_SCALE = re.compile(r"(?<![\w.])0\s*(?:to|-|–)\s*[1-5](?![\w.]\w)", re.IGNORECASE)
+"""The scale itself ("from 0 to 5"), which rates nothing."""
+_TURNS = re.compile(r"<\|[^|>]*\|>|</?s>|<pad>")
+
+
+class Parsed(NamedTuple):
+    """A grade and the rule that gave it; NaN where no rule fits."""
+
+    grade: float
+    rule: str
+
+
+UNPARSED = Parsed(math.nan, "unparsed")
+
+
+def parse_rating(reply: str, top: int = 5) -> Parsed:
+    """A rating from 0 to `top`: the first number in that range that stands alone, else 1 for an answer and 0 for none.
+
+    "4", "4.", "4/5", "Rating: **4**" and "4: mostly relevant" are 4. A number out of range that is all of the reply, or
+    is called the rating ("Rating: 10"), is no answer: unparsed. So are a rating on another scale ("4/10", "1.5/10") and
+    a reply without a word.
+    """
+    text = cleaned(reply)
+    if is_unanswerable(text):
+        return Parsed(0.0, "unanswerable")
+    text = _SCALE.sub("", text).strip() or text
+    for one in _NUMBER.finditer(text):
+        before = text[: one.start()]
+        if _on_another_scale(text[one.end() :], top):
+            return UNPARSED
+        if one.group() in map(str, range(top + 1)) and not _OUT_OF.search(before):
+            return Parsed(float(one.group()), "number")
+        if not re.search(r"[^\W\d_]", text) or _RATED.search(before):
+            return UNPARSED
+    return _answered(text)
+
+
+def parse_answer(reply: str) -> Parsed:
+    """1 for a reply with an answer, 0 for one that says there is none or is ill-formed; unparsed without words."""
+    text = cleaned(reply)
+    return Parsed(0.0, "unanswerable") if is_unanswerable(text) else _answered(text)
+
+
+def parse_yes_no(reply: str) -> Parsed:
+    """1 for yes, 0 for no ("Yes.", "**No**, because …", "The answer is yes"); both or neither is unparsed."""
+    words = re.findall(r"[a-z]+", cleaned(reply).lower())
+    if words and words[0] in ("yes", "no"):
+        other = "no" if words[0] == "yes" else "yes"
+        if words[1:3] not in (["or", other], ["and", other]):
+            return Parsed(float(words[0] == "yes"), words[0])
+        return UNPARSED
+    said = {word for word in words if word in ("yes", "no")}
+    return Parsed(float("yes" in said), said.pop()) if len(said) == 1 else UNPARSED
+
+
+def parse_level(reply: str, top: int = 2) -> Parsed:
+    """A relevance level: the first number from 0 to `top` that stands alone; anything else is unparsed."""
+    text = cleaned(reply)
+    found = next(iter(_NUMBER.finditer(text)), None)
+    if found is None or found.group() not in map(str, range(top + 1)) or _on_another_scale(text[found.end() :], top):
+        return UNPARSED
+    return Parsed(float(found.group()), "number")
+
+
+def cleaned(reply: str) -> str:
+    """A reply without turn marks, enclosing quotes, stars and white space."""
+    return _TURNS.sub(" ", reply).strip(" \t\r\n\"'`*_")
+
+
+def is_unanswerable(text: str) -> bool:
+    """Whether a reply is one of the expressions, or a short sentence that says one."""
+    said = " ".join(re.findall(r"\w+", text.lower()))
+    if said in UNANSWERABLE:
+        return True
+    return len(said.split()) <= SHORT and any(re.search(rf"\b{phrase}\b", said) for phrase in PHRASES)
+
+
+def is_ill_formed(text: str) -> bool:
+    """Whether an answer is a bare letter or Roman numeral, as of a list of choices: "a.", "(iii)"."""
+    return bool(_ILL_FORMED.fullmatch(text.strip()))
+
+
+def _on_another_scale(after: str, top: int) -> bool:
+    """Whether a number is out of another one than the scale's highest, by what follows it."""
+    of = _OF.match(after)
+    return of is not None and int(of.group(1)) != top
+
+
+def _answered(text: str) -> Parsed:
+    if is_ill_formed(text):
+        return Parsed(0.0, "ill-formed")
+    return Parsed(1.0, "answer") if re.search(r"\w", text) else UNPARSED

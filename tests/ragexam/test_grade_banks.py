@@ -1,0 +1,296 @@
+"""The commands on banks: lint, changes, write, and grading that can be killed, stopped, and spread over workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from exam_gen.files import write_exam
+from exam_gen.records import Question
+from grading.answers import read_answers
+from grading.bank_files import read_bank
+from ragexam.cli import app
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+# The models are loaded by the name of their file.
+sys.path.insert(0, str(HERE))
+MODEL = ("--model", "python:assessors:seeker")
+
+
+def command(*words: str, **environment: str) -> dict[str, Any]:
+    paths = {"PYTHONPATH": f"{ROOT}:{HERE}"}
+    return {
+        "args": [sys.executable, "-m", "ragexam", *words],
+        "cwd": ROOT,
+        "env": {**os.environ, **paths, **environment},
+    }
+
+
+def ragexam(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(**command(*words, **environment), capture_output=True, text=True, check=False, timeout=300)
+
+
+def here(*words: str) -> Any:
+    """A command in this process, which spares loading everything once more."""
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def result(*words: str) -> dict[str, Any]:
+    return dict(json.loads(here(*words, "--json").stdout))
+
+
+def lines(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+    return path
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bank of two queries, passages of them, and a folder."""
+    folder = tmp_path_factory.mktemp("banks")
+    lines(
+        folder / "bank.jsonl",
+        {
+            "id": "q1",
+            "query": "skin",
+            "question": "Which layer is the outer layer of the skin?",
+            "answers": ["epidermis"],
+        },
+        {"id": "q2", "query": "skin", "question": "Which layer holds sweat glands?", "answers": "dermis"},
+        {"id": "q3", "query": "tides", "question": "What raises ocean tides?", "answers": ["the moon"]},
+    )
+    lines(
+        folder / "passages.jsonl",
+        {"query": "skin", "passage": "p1", "text": "The outer layer of the skin is the epidermis"},
+        {"query": "skin", "passage": "p2", "text": "This unreadable passage is about bread"},
+        {"query": "tides", "passage": "p3", "text": "The tides of the ocean are raised by the moon"},
+        {"query": "zebra", "passage": "p4", "text": "Stripes"},
+    )
+    return folder
+
+
+def grade(place: Path, out: str, *more: str) -> dict[str, Any]:
+    words = ("grade", "run", str(place / "bank.jsonl"), str(place / "passages.jsonl"))
+    return result(*words, *MODEL, "--out", str(place / out), *more)
+
+
+def grades(folder: Path) -> dict[tuple[str, str], Any]:
+    records = map(json.loads, (folder / "grades.jsonl").read_text().splitlines())
+    return {(one["passage"], one["question"]): one["grade"] for one in records}
+
+
+def test_ratings_are_written_and_unparsed_ones_are_null_and_shown(place: Path) -> None:
+    told = grade(place, "rating")
+    assert grades(place / "rating") == {
+        ("p1", "q1"): 5,
+        ("p1", "q2"): 1,
+        ("p2", "q1"): None,
+        ("p2", "q2"): None,
+        ("p3", "q3"): 3,
+    }
+    assert (told["n"], told["unparsed"]) == (5, 2)
+    assert told["unparsed_share"]["estimate"] == pytest.approx(0.4)
+    assert told["unparsed_examples"][0] == {"query": "skin", "passage": "p2", "question": "q1", "reply": "..."}
+    assert told["left_out"] == {"queries_without_questions": ["zebra"], "queries_without_passages": [], "passages": 1}
+    again = grade(place, "rating")
+    assert (again["usage"]["calls"], again["usage"]["cached"]) == (5, 5)
+    said = here(
+        "grade", "run", str(place / "bank.jsonl"), str(place / "passages.jsonl"), *MODEL, "--out", str(place / "rating")
+    )
+    assert "unparsed: 2, a share of 0.400" in said.stdout
+    assert "note: 1 passages are of queries without questions" in said.stdout
+    assert "grading 5/5" in said.stderr
+
+
+def test_each_grader_says_what_it_decided_by(place: Path) -> None:
+    told = grade(place, "qa", "--grader", "qa", "--verify", "model")
+    assert told["settings"] == {"prompt": "qa-1", "verify": "model", "verify_prompt": "verify-1"}
+    assert grades(place / "qa")[("p1", "q1")] == 1
+    assert told["rules"]["unanswerable"] == 3
+    told = grade(place, "relevance", "--grader", "relevance", "--shots", "2", "--limit", "3")
+    assert told["beyond_limit"] == 2
+    assert set(grades(place / "relevance")) == {("p1", "relevance"), ("p2", "relevance")}
+
+
+def test_the_exam_that_pipelines_sit_grades_articles_of_systems(place: Path) -> None:
+    questions = [
+        Question("e1", "What lifts bread?", ("yeast", "sand"), 0, topic="bread"),
+        Question("e2", "What is glass made of?", ("yeast", "sand"), 1, topic="bread"),
+    ]
+    write_exam(place / "exam.jsonl", questions)
+    articles = [("A", "p1", "Bread is lifted by yeast"), ("A", "p2", "Sand makes glass"), ("B", "p1", "Nothing")]
+    records = [{"query": "bread", "system": system, "passage": name, "text": text} for system, name, text in articles]
+    lines(place / "articles.jsonl", *records)
+    told = result(
+        *("grade", "run", str(place / "exam.jsonl"), str(place / "articles.jsonl"), *MODEL),
+        *("--grader", "choices", "--out", str(place / "choices")),
+    )
+    assert told["rules"] == {"right choice": 1, "wrong choice": 1, "abstained": 2}
+    assert grades(place / "choices")[("B", "e1")] == 0
+    systems = read_answers(place / "choices" / "grades.jsonl").systems
+    assert systems == {
+        "A": {"bread": {"e1": True, "e2": False}},
+        "B": {"bread": {"e1": False, "e2": False}},
+    }
+    assert told["settings"]["margin"] == 2.0
+
+
+@pytest.mark.parametrize(
+    "engine", [("--workers", "2"), pytest.param(("--engine", "ray", "--workers", "2"), marks=pytest.mark.slow)]
+)
+def test_workers_grade_as_one_process_does(place: Path, engine: tuple[str, ...]) -> None:
+    if "ray" in engine:
+        pytest.importorskip("ray")
+    grade(place, "alone")
+    told = grade(place, f"workers-{len(engine)}", *engine)
+    assert grades(place / f"workers-{len(engine)}") == grades(place / "alone")
+    assert told["usage"]["cached"] == 0
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> list[str]:
+    """The words of a command that asks for 120 ratings."""
+    bank = [{"id": f"q{n}", "query": "skin", "question": f"Which layer number {n} is outer?"} for n in range(6)]
+    passages = [{"query": "skin", "passage": f"p{n}", "text": f"layer {n} is outer"} for n in range(20)]
+    lines(tmp_path / "bank.jsonl", *bank)
+    lines(tmp_path / "passages.jsonl", *passages)
+    return ["grade", "run", str(tmp_path / "bank.jsonl"), str(tmp_path / "passages.jsonl"), *MODEL]
+
+
+def stored(path: Path) -> int:
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+            return int(store.execute("SELECT count(*) FROM replies").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+@pytest.mark.slow
+def test_kill_9_asks_nothing_twice_whose_reply_was_kept(long: list[str], tmp_path: Path) -> None:
+    whole, out, log = tmp_path / "whole", tmp_path / "out", tmp_path / "asked.log"
+    assert ragexam(*long, "--out", str(whole)).returncode == 0
+    kills = 0
+    for share in (0.2, 0.6):
+        job = subprocess.Popen(
+            **command(*long, "--out", str(out), ASSESSOR_SECONDS="0.05", ASSESSOR_LOG=str(log)),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while stored(out / "replies.sqlite") < share * 120 and job.poll() is None:
+            time.sleep(0.005)
+        job.send_signal(signal.SIGKILL)
+        kills += job.wait() == -signal.SIGKILL
+    assert kills == 2
+    assert not (out / "grades.jsonl").exists()
+    done = ragexam(*long, "--out", str(out), ASSESSOR_LOG=str(log))
+    assert done.returncode == 0, done.stderr
+    assert (out / "grades.jsonl").read_bytes() == (whole / "grades.jsonl").read_bytes()
+    asked = Counter(log.read_text().splitlines())
+    assert len(asked) == 120
+    # The prompt under way at each kill is asked once more.
+    assert asked.total() <= 120 + kills
+
+
+def test_ctrl_c_says_how_to_go_on(long: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    # A background job of a shell ignores Ctrl-C and its children inherit that; a handler of our own they do not.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    job = subprocess.Popen(
+        **command(*long, "--out", str(out), ASSESSOR_SECONDS="0.2"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    signal.signal(signal.SIGINT, before)
+    while stored(out / "replies.sqlite") < 2 and job.poll() is None:
+        time.sleep(0.02)
+    job.send_signal(signal.SIGINT)
+    _, told = job.communicate(timeout=60)
+    assert job.returncode == 130
+    assert told.splitlines()[-1] == "ragexam: stopped; the same command goes on from here"
+
+
+def test_a_bank_is_written_linted_and_read_again(tmp_path: Path) -> None:
+    (tmp_path / "topics.csv").write_text("query,text\nt1,the skin\nt2,the tides\n")
+    bank = tmp_path / "bank.jsonl"
+    told = result(
+        "grade", "bank", "write", str(tmp_path / "topics.csv"), *MODEL, "--out", str(bank), "--questions", "3"
+    )
+    assert (told["n"], told["losses"]) == (4, {"stands in the bank already": 2})
+    assert told["short"] == [{"query": "t1", "subtopic": "", "n": 2}, {"query": "t2", "subtopic": "", "n": 2}]
+    assert [one.question for one in read_bank(bank)][:2] == ["Which use has the skin?", "Which cost has the skin?"]
+    found = result("grade", "bank", "lint", str(bank))
+    assert found["n"] == 4
+    assert found["counts"] == {"few-questions": 2}
+
+
+def test_lint_lists_findings_and_ends_well(place: Path, tmp_path: Path) -> None:
+    bank = lines(
+        tmp_path / "bank.jsonl",
+        {"id": "a", "query": "q", "question": "Is the sky blue by day?", "answers": [True]},
+        {"id": "b", "query": "q", "question": "is the sky blue by day", "answers": [False]},
+    )
+    done = here("grade", "bank", "lint", str(bank), "--fewest", "1")
+    assert "2 questions for 1 queries; 2 findings" in done.stdout
+    assert "a and b ask the same and have no answer in common: 'true' and 'false'" in done.stdout
+    table = tmp_path / "grades.csv"
+    table.write_text("query,passage,question,grade\n" + "".join(f"q,p{n},a,4\n" for n in range(9)) + "q,p1,zz,1\n")
+    found = result("grade", "bank", "lint", str(bank), "--fewest", "1", "--grades", str(table), "--tau", "4")
+    assert [one["rule"] for one in found["findings"]] == ["duplicate", "contradiction", "too-broad"]
+    assert found["findings"][2]["ids"] == ["a"]
+    assert found["grades_of_other_questions"] == 1
+
+
+def test_the_passages_whose_label_changes_are_listed(tmp_path: Path) -> None:
+    questions = [{"id": name, "query": "q", "question": f"What is {name}?"} for name in "abc"]
+    before = lines(tmp_path / "before.jsonl", *questions)
+    after = lines(tmp_path / "after.jsonl", *questions[1:], {"id": "d", "query": "q", "question": "What is d?"})
+    table = tmp_path / "grades.csv"
+    table.write_text("query,passage,question,grade\nq,p1,a,5\nq,p1,b,3\nq,p2,a,2\nq,p2,c,4\n")
+    found = result("grade", "bank", "changes", str(before), str(after), str(table), "--tau", "4")
+    assert found["changes"] == [{"query": "q", "passage": "p1", "before": 5.0, "after": 3.0}]
+    assert (found["n_changed"], found["passages"], found["up"], found["down"]) == (1, 2, 0, 1)
+    assert found["questions"]["added"] == [{"query": "q", "id": "d"}]
+    assert len(found["ungraded"]) == 2
+    done = here("grade", "bank", "changes", str(before), str(after), str(table))
+    assert "q  p1  5 -> 3" in done.stdout
+    assert "note: 2 pairs of 2 passages and added or changed questions have no grade" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--grader", "guess"), "--grader guess: unknown; wanted qa, rating, relevance, reader, choices"),
+        (("--grader", "choices"), r"bank.jsonl:1: choices"),
+        (("--verify", "luck"), "--verify luck: unknown; wanted words, model"),
+        (("--workers", "2", "--batch", "4"), "--batch 4: found with --engine or --workers; wanted one of them"),
+        (("--engine", "cloud"), "--engine cloud: unknown; wanted local or ray"),
+        (("--model", "nowhere/at all"), "model nowhere/at all: no such folder"),
+    ],
+)
+def test_bad_input_is_named(place: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    files = (str(place / "bank.jsonl"), str(place / "passages.jsonl"))
+    with pytest.raises((ValueError, OSError), match=message):
+        here("grade", "run", *files, *MODEL, "--out", str(tmp_path / "out"), *words)
+
+
+def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
+    done = ragexam("grade", "bank", "lint", str(lines(tmp_path / "bank.jsonl", {"id": "a", "query": "q"})))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "bank.jsonl:1: no question or question_text" in done.stderr

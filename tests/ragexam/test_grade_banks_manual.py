@@ -1,0 +1,34 @@
+"""What the page on banks shows is run, in its order and in one folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+PAGE = (ROOT / "docs" / "free-text" / "banks.md").read_text(encoding="utf-8")
+
+
+def test_the_commands_and_the_snippet_run_in_their_order(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```(sh|python)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert sum(language == "sh" for language, _ in blocks) >= 4
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"}
+    for language, block in blocks:
+        words = block.replace("ragexam grade", f"{sys.executable} -m ragexam grade")
+        run = ["bash", "-ec", words] if language == "sh" else [sys.executable, "-c", block]
+        done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+        assert done.returncode == 0, f"{block}\n{done.stderr}"
+    assert {"bank.jsonl", "written.jsonl", "graded", "verified", "judged", "edits.jsonl"} <= {
+        one.name for one in tmp_path.iterdir()
+    }
+
+
+def test_every_rule_and_grader_stands_on_the_page() -> None:
+    from grading.bank_lint import RULES
+    from ragexam.grade.bank_runs import GRADERS
+
+    assert all(f"`{name}`" in PAGE for name in (*RULES, *GRADERS))
