@@ -12,13 +12,15 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 PAGE = (ROOT / "docs" / "free-text" / "banks.md").read_text(encoding="utf-8")
 
+SHOWN = "embedded:qwen2.5-coder-1.5b"
+
 
 def test_the_commands_and_the_snippet_run_in_their_order(tmp_path: Path) -> None:
     blocks = re.findall(r"^```(sh|python)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert sum(language == "sh" for language, _ in blocks) >= 4
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"}
     for language, block in blocks:
-        words = block.replace("ragexam grade", f"{sys.executable} -m ragexam grade")
+        words = block.replace("ragexam grade", f"{sys.executable} -m ragexam grade").replace(SHOWN, "python:assessors:seeker")
         run = ["bash", "-ec", words] if language == "sh" else [sys.executable, "-c", block]
         done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
         assert done.returncode == 0, f"{block}\n{done.stderr}"
