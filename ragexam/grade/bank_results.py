@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grading.bank_files import read_bank
-from grading.bank_lint import Limits
-from grading.bank_lint import lint as lint_questions
-from grading.grades import read_grades
-from grading.label_changes import LabelChange, label_changes
+from grading.banks.bank_lint import Limits
+from grading.banks.bank_lint import lint as lint_questions
+from grading.banks.label_changes import LabelChange, label_changes
+from grading.formats.bank_files import read_bank
+from grading.formats.grades import read_grades
 
 Result = tuple[dict[str, Any], str]
 """What `--json` prints, and the lines for a reader."""

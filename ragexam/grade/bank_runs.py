@@ -13,15 +13,15 @@ from typing import Any, cast, get_args
 from exam_gen.files import read_exam, write_text
 from exam_gen.records import Exam
 from exam_gen.replies import CachedModel, ReplyStore
-from grading.asking import Asking, Assessor
-from grading.bank_files import read_bank, write_bank
-from grading.bank_writing import VERSION, read_topics, write_questions
-from grading.choices import MARGIN, Articles, ChoiceReader, articles_of
-from grading.extractive import ExtractiveGrader, load_reader
-from grading.graders import DirectRelevance, Grader, QaGrader, SelfRating, Verify
-from grading.passages import Pair, pair, read_passages
-from grading.prompts import Scale
-from grading.running import grade_all, summary, write_grades
+from grading.banks.bank_writing import VERSION, read_topics, write_questions
+from grading.formats.bank_files import read_bank, write_bank
+from grading.formats.passages import Pair, pair, read_passages
+from grading.graders.asking import Asking, Assessor
+from grading.graders.choices import MARGIN, Articles, ChoiceReader, articles_of
+from grading.graders.extractive import ExtractiveGrader, load_reader
+from grading.graders.graders import DirectRelevance, Grader, QaGrader, SelfRating, Verify
+from grading.graders.prompts import Scale
+from grading.graders.running import grade_all, summary, write_grades
 from rag.engines import EngineOptions, opened
 from ragexam.config import ModelSettings
 from ragexam.folder import RunFolder, file_hash

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grading.answers import Answered, read_answers
-from grading.bank_questions import ALL
-from grading.cover import Bank
-from grading.exam import ExamScore, exam_score, n_exam
-from grading.rouge import read_articles, rouge_scores
-from grading.standings import Table, differences, standings
+from grading.formats.answers import Answered, read_answers
+from grading.formats.bank_questions import ALL
+from grading.leaderboards.standings import Table, differences, standings
+from grading.scores.cover import Bank
+from grading.scores.exam import ExamScore, exam_score, n_exam
+from grading.scores.rouge import read_articles, rouge_scores
 from ragexam.grade.common import in_words
 from ragexam.grade.printing import Said, aligned, compared, few, joined, named
 from ragexam.grade.scoring import bank_of

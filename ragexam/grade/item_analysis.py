@@ -12,9 +12,10 @@ import pandas as pd
 
 import irt
 from exam_gen.files import write_text
-from grading.bank_questions import read_bank_questions
-from grading.grades import Graded, read_grades, unique
-from grading.items import (
+from grading.formats.bank_questions import read_bank_questions
+from grading.formats.grades import Graded, read_grades, unique
+from grading.formats.trec import Run, read_runs
+from grading.scores.items import (
     FEWEST,
     GradeTable,
     Item,
@@ -25,8 +26,7 @@ from grading.items import (
     table_of_passages,
     table_of_runs,
 )
-from grading.nugget_grades import is_assignments, read_assignments
-from grading.trec import Run, read_runs
+from grading.scores.nugget_grades import is_assignments, read_assignments
 from ragexam.grade.printing import Said, aligned, joined, named
 
 SHOWN = 10

@@ -6,17 +6,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from grading.agreement import JudgedOnce, agree, read_judgements
+from grading.formats.score_tables import QUESTION, SCORE, SYSTEM, TOPIC, ScoreTable, cells_of, read_scores
 from grading.intervals import Estimate
-from grading.judge_bias import favour, read_judged
-from grading.leaderboards import Correlations, Intervals, Sampling, correlate
-from grading.nuggets import METRICS, Assignments, NuggetScores, read_assignments, score_run, shared_nuggets
-from grading.nuggets import table_of_scores as nugget_table
-from grading.paired import compare_systems, in_words
-from grading.power import Need, Plan, needs
-from grading.reusability import Contributions, at_least, contributions_of, leave_one_out, read_contributions
+from grading.leaderboards.agreement import JudgedOnce, agree, read_judgements
+from grading.leaderboards.judge_bias import favour, read_judged
+from grading.leaderboards.leaderboards import Correlations, Intervals, Sampling, correlate
+from grading.leaderboards.paired import compare_systems, in_words
+from grading.leaderboards.power import Need, Plan, needs
+from grading.leaderboards.reusability import (
+    Contributions,
+    at_least,
+    contributions_of,
+    leave_one_out,
+    read_contributions,
+)
 from grading.rows import read_rows
-from grading.score_tables import QUESTION, SCORE, SYSTEM, TOPIC, ScoreTable, cells_of, read_scores
+from grading.scores.nuggets import METRICS, Assignments, NuggetScores, read_assignments, score_run, shared_nuggets
+from grading.scores.nuggets import table_of_scores as nugget_table
 
 SHOWN = 10
 """So many names of a long list are given; the count says how many there are."""

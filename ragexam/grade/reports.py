@@ -12,10 +12,10 @@ from ragexam.grade import common
 from ragexam.grade.common import AsJson, Interval, Seed, show
 
 if TYPE_CHECKING:
-    from grading.asks import Ask, Decision, Judge, Material
-    from grading.judgments import HumanJudge
     from grading.records import Report
-    from grading.sentence_flow import Judged
+    from grading.reports.asks import Ask, Decision, Judge, Material
+    from grading.reports.judgments import HumanJudge
+    from grading.reports.sentence_flow import Judged
 
 Reports = Annotated[
     Path, typer.Argument(metavar="REPORTS", help="Reports of TREC RAG, NeuCLIR or RAGTIME; or a folder.")
@@ -72,10 +72,11 @@ def argue(
 ) -> None:
     """Judge every sentence of reports by ARGUE's eight outcomes; precision, recall and F1 per report and run."""
     from exam_gen.files import write_lines
-    from grading import argue_result, argue_scores, faults, nugget_files
-    from grading.argue import argue as judge_sentences
-    from grading.asks import InTurn, Material
-    from grading.sentence_flow import Citations
+    from grading.formats import faults, nugget_files
+    from grading.reports import argue_result, argue_scores
+    from grading.reports.argue import argue as judge_sentences
+    from grading.reports.asks import InTurn, Material
+    from grading.reports.sentence_flow import Citations
 
     for name, value, wanted in (
         ("--citations", citations, ("any", "all", "micro")),
@@ -115,8 +116,8 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """List everything that is wrong with a file of reports; exit status 2 when something is, and --lenient is not."""
-    from grading.faults import counted, in_words
-    from grading.report_files import foreign_citations, read_reports
+    from grading.formats.faults import counted, in_words
+    from grading.formats.report_files import foreign_citations, read_reports
     from grading.rows import read_rows
 
     read = read_reports(reports, cited_sentences)
@@ -210,7 +211,7 @@ class _Log:
 
     def write(self, path: Path) -> None:
         from exam_gen.files import write_lines
-        from grading.judgments import judgment_line
+        from grading.reports.judgments import judgment_line
 
         write_lines(path, (judgment_line(*one) for one in self._made.items() if one[1].verdict is not None))
 
@@ -223,7 +224,7 @@ def _require_one_of(name: str, value: str, wanted: Sequence[str]) -> None:
 def _reports(
     path: Path, cited_sentences: Path | None, *, lenient: bool, whole_documents: bool
 ) -> tuple[tuple[Report, ...], list[str]]:
-    from grading import faults, report_files
+    from grading.formats import faults, report_files
 
     read = report_files.read_reports(path, cited_sentences)
     faults.refuse(read.faults, lenient=lenient, listing=f"ragexam grade validate {path} lists them")
@@ -242,7 +243,7 @@ def _judges(
     judgments: Path | None, names: Sequence[str], material: Material, replies: Path | None, by: str
 ) -> tuple[HumanJudge | None, list[Judge]]:
     """The file of judgements, and after it each named judge."""
-    from grading.judgments import read_judgments
+    from grading.reports.judgments import read_judgments
 
     human = read_judgments(judgments, material) if judgments is not None else None
     if human is None and not names:
@@ -251,7 +252,7 @@ def _judges(
 
 
 def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judge:
-    from grading import judges
+    from grading.reports import judges
 
     kind, _, model = name.partition(":")
     if kind == "entailment" and model:
@@ -272,7 +273,7 @@ def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judg
 
 
 def _said_in_vain(human: HumanJudge | None, decided: Sequence[Judged]) -> list[str]:
-    from grading.faults import in_words
+    from grading.formats.faults import in_words
 
     if human is None:
         return []
@@ -281,7 +282,7 @@ def _said_in_vain(human: HumanJudge | None, decided: Sequence[Judged]) -> list[s
 
 
 def _unsure(judges: Iterable[Judge]) -> list[str]:
-    from grading.judges import LanguageModelJudge
+    from grading.reports.judges import LanguageModelJudge
 
     found: list[str] = []
     for one in judges:

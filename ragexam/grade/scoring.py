@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grading.bank_questions import read_bank_questions
-from grading.cover import Bank, Cover, cover, outside
-from grading.effectiveness import DEFAULT, Effectiveness, Over, measure_runs
-from grading.grades import Graded, read_grades
-from grading.labels import Labels, exam_labels, exam_qrels
+from grading.formats.bank_questions import read_bank_questions
+from grading.formats.grades import Graded, read_grades
+from grading.formats.trec import Qrels, Run, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.leaderboards.standings import Table, differences, standings
 from grading.rows import read_rows
-from grading.standings import Table, differences, standings
-from grading.thresholds import Choice, candidates, choose_by_leaderboard, choose_by_passages
-from grading.trec import Qrels, Run, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.scores.cover import Bank, Cover, cover, outside
+from grading.scores.effectiveness import DEFAULT, Effectiveness, Over, measure_runs
+from grading.scores.labels import Labels, exam_labels, exam_qrels
+from grading.scores.thresholds import Choice, candidates, choose_by_leaderboard, choose_by_passages
 from ragexam.grade.common import in_words
 from ragexam.grade.printing import Said, aligned, compared, few, joined, named
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exam_gen.model import Likelihoods, Prompt
 from exam_gen.replies import ReplyStore
-from grading.asking import Asking, Assessor
+from grading.graders.asking import Asking, Assessor
 
 Say = Callable[[Prompt], str]
 

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 from exam_gen.files import write_exam
 from exam_gen.records import Question
-from grading.answers import read_answers
-from grading.bank_files import read_bank
+from grading.formats.answers import read_answers
+from grading.formats.bank_files import read_bank
 from ragexam.cli import app
 
 HERE = Path(__file__).parent

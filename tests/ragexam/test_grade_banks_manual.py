@@ -20,7 +20,9 @@ def test_the_commands_and_the_snippet_run_in_their_order(tmp_path: Path) -> None
     assert sum(language == "sh" for language, _ in blocks) >= 4
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"}
     for language, block in blocks:
-        words = block.replace("ragexam grade", f"{sys.executable} -m ragexam grade").replace(SHOWN, "python:assessors:seeker")
+        words = block.replace("ragexam grade", f"{sys.executable} -m ragexam grade").replace(
+            SHOWN, "python:assessors:seeker"
+        )
         run = ["bash", "-ec", words] if language == "sh" else [sys.executable, "-c", block]
         done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
         assert done.returncode == 0, f"{block}\n{done.stderr}"
@@ -30,7 +32,7 @@ def test_the_commands_and_the_snippet_run_in_their_order(tmp_path: Path) -> None
 
 
 def test_every_rule_and_grader_stands_on_the_page() -> None:
-    from grading.bank_lint import RULES
+    from grading.banks.bank_lint import RULES
     from ragexam.grade.bank_runs import GRADERS
 
     assert all(f"`{name}`" in PAGE for name in (*RULES, *GRADERS))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import typer
 
-from grading.bank_files import write_bank
+from grading.formats.bank_files import write_bank
 from ragexam.grade import reports as commands
 from tests.grading import films
 

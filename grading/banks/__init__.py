@@ -1,0 +1,1 @@
+"""Banks of questions: written, checked, edited."""

@@ -1,0 +1,1 @@
+"""Passages graded by models: prompts, replies, verification, readers."""

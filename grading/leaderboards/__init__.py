@@ -1,0 +1,1 @@
+"""What scores say of systems: comparison, correlation, agreement, power, reusability, bias."""

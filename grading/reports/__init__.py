@@ -1,0 +1,1 @@
+"""Reports with citations, judged sentence by sentence (ARGUE)."""

@@ -1,0 +1,1 @@
+"""Scores of graded passages and articles: EXAM, EXAM-Cover, labels, measures, nuggets; questions as items."""
