@@ -59,8 +59,13 @@ class OnnxPairs:
 
         if not (folder / "tokenizer.json").is_file():
             raise OSError(f"{folder}: has no tokenizer.json")
+        options = onnxruntime.SessionOptions()
+        # Threads that wait by spinning slow a machine with other work down.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
-            self._session = onnxruntime.InferenceSession(folder / "model.onnx", providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(
+                folder / "model.onnx", options, providers=["CPUExecutionProvider"]
+            )
         except Exception as error:  # onnxruntime's own errors have no common ancestor below this one
             raise OSError(first_line(error)) from error
         self._inputs = {one.name for one in self._session.get_inputs()}
