@@ -48,6 +48,19 @@ def test_the_work_of_an_examinee_grows_with_the_questions() -> None:
     assert many.seconds == pytest.approx(2 * few.seconds, rel=0.05)
 
 
+def test_prompts_that_several_retrievers_ask_alike_are_counted_once() -> None:
+    chunks, spec = chunk(read_corpus("python-docs", sample=10)), LlmSpec("tiny-135m", "org/tiny-135m")
+
+    def asked(*retrievers: str) -> int:
+        settings = config(questions=100)
+        settings.grid.retrievers[:] = retrievers
+        return sit_work(spec, settings, chunks, Machine(1e12, 1e10)).prompts
+
+    assert asked("closed-book", "oracle") == 400
+    assert 400 < asked("closed-book", "oracle", "bm25") < 600
+    assert 600 < asked("closed-book", "oracle", "bm25", "dense", "lsa", "hybrid", "tfidf") < 1400
+
+
 def test_an_estimate_adds_up_and_costs_nothing_for_local_models() -> None:
     found = foresee(config(questions=12), QUIET)
     works = [found["steps"]["writing"], found["steps"]["verifying"], *found["steps"]["sitting"]]
@@ -76,7 +89,7 @@ def test_no_more_is_tried_than_the_corpus_holds() -> None:
 
 def test_a_batch_is_tried_whole() -> None:
     settings = config(questions=1, batch=7)
-    assert material(settings, chunk(read_corpus("python-docs", sample=30))).tried == 21
+    assert material(settings, chunk(read_corpus("python-docs", sample=30))).tried == 28  # four batches for 5 x 5.2
 
 
 @pytest.mark.parametrize("mode", ["paper", "json"])
