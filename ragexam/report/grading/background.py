@@ -118,7 +118,7 @@ def left_out_view(evidence: Evidence, found: Board) -> View:
         unknown = [query for query, one in cover.queries.items() if math.isnan(one.score)]
         lines += named(f"Queries of {who} without a graded passage, left out of its mean", map(name, unknown))
         lost = [passage for one in cover.queries.values() for passage in one.ungraded]
-        lines += named(f"Passages of {who} that were never graded, of {cover.passages}", map(name, lost))
+        lines += named(f"Passages of {who} without a grade, of {cover.passages}", map(name, lost))
     ungraded = [query for query in evidence.bank if query not in evidence.graded.by_passage]
     lines += named("Queries of the bank without any graded passage", map(name, ungraded))
     return {"sentences": lines or ["Nothing."], "facts": _left_of_run(evidence.record)}

@@ -166,8 +166,8 @@ def _ungraded(found: Board) -> list[str]:
         return []
     worst = max(share, key=lambda who: share[who])
     return [
-        f"Passages that were never graded count as answering nothing: {len(share)} systems have more than "
-        f"{percent(MANY)} of them, most of all {name(worst)} ({percent(share[worst])}). See What was left out."
+        "Passages without a grade, never graded or with unparsed replies only, count as answering nothing. They are "
+        f"{percent(share[worst])} of those of {name(worst)}, the most of any system: see What was left out."
     ]
 
 
