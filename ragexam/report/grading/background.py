@@ -26,8 +26,11 @@ def replies_view(evidence: Evidence) -> View:
     grades = evidence.graded.grades
     known = Counter(one.grade for one in grades if not math.isnan(one.grade))
     bars = [(f"grade {grade:g}", known[grade]) for grade in sorted(known)]
-    bars += [("unparsed", evidence.graded.unparsed)] * bool(evidence.graded.unparsed)
+    bars += [("unparsed", evidence.graded.unparsed)] if evidence.graded.unparsed else []
+    # One of each passage first: the replies about one passage are much alike.
     bad = [one for one in grades if math.isnan(one.grade)]
+    first = {(one.query, one.passage): one for one in reversed(bad)}
+    bad.sort(key=lambda one: first[one.query, one.passage] is not one)
     rules = evidence.record.get("rules")
     return {
         "sentences": [
@@ -35,7 +38,7 @@ def replies_view(evidence: Evidence) -> View:
             *_one_sided(known),
         ],
         "bars": [
-            {"name": what, "share": round(100 * n / len(grades)), "text": f"{n} ({percent(n / len(grades))})"}
+            {"name": f"{what}: {n}", "share": round(100 * n / len(grades)), "text": percent(n / len(grades))}
             for what, n in bars
         ],
         "examples": [

@@ -109,6 +109,10 @@ def _systems_view(evidence: Evidence, used: Board) -> dict[str, Any]:
     told = sum(pair.told_apart for pair in pairs)
     more = f"The first {PAIRS} of {len(pairs)} pairs; `ragexam grade cover --json` lists all."
     lines = [f"{told} of {len(pairs)} pairs of systems are told apart, by permutation tests adjusted for all pairs."]
+    lines.append(
+        "Told apart means an adjusted p below 0.05; with few queries the test may see nothing where an interval does "
+        "not hold 0."
+    )
     gaps = sorted(pair.detectable for pair in pairs if not math.isnan(pair.detectable))
     if gaps:
         lines.append(

@@ -30,10 +30,10 @@ def name(text: str) -> str:
     return clipped(text, NAME)
 
 
-def names(found: Sequence[str]) -> str:
+def names(found: Sequence[str], word: str = "and") -> str:
     """Ids in a sentence, the first few of many."""
     shown = [name(one) for one in found[:NAMED]]
-    return joined([*shown, f"{len(found) - NAMED} more"] if len(found) > NAMED else shown)
+    return joined([*shown, f"{len(found) - NAMED} more"] if len(found) > NAMED else shown, word)
 
 
 def with_interval(found: Estimate, level: float) -> str:
@@ -103,11 +103,11 @@ def _sentences(evidence: Evidence, found: Board, asked: Sequence[Asked]) -> list
     level, best = evidence.sources.level, found.best
     if best is None:
         answered = sum(one.passages > 0 for one in asked)
-        first = f"{answered} of {len(asked)} questions are answered by some passage at tau {found.tau:g}."
+        first = f"{answered} of {len(asked)} questions are answered by some passage at tau\u00a0{found.tau:g}."
         if found.ranked:
             return [first, "No passage of any system was graded, so that nothing is known of the systems."]
         return [first, "No system is compared: no run is given, and the grades name no system."]
-    what = f"{with_interval(best.score, level)} of the questions at tau {found.tau:g}"
+    what = f"{with_interval(best.score, level)} of the questions at tau\u00a0{found.tau:g}"
     if len(found.ranked) == 1:
         return [f"{name(best.system)} answers {what}.", "It is the only system: nothing is compared."]
     if len(found.leaders) > 1:
@@ -116,26 +116,24 @@ def _sentences(evidence: Evidence, found: Board, asked: Sequence[Asked]) -> list
 
 
 def _apart(found: Board) -> list[str]:
-    """Which systems the best one is told apart from."""
-    pairs = found.against_best
-    told = [other for other, pair in pairs.items() if pair.told_apart]
-    open_ = [other for other, pair in pairs.items() if not pair.told_apart]
+    """Which systems the best one is told apart from, and its lead over the next of those that it is not."""
+    assert found.best is not None
+    who, pairs = name(found.best.system), found.against_best
     if not pairs:
         return ["Nothing can be said of the differences: no two systems have a score."]
+    told = [other for other, pair in pairs.items() if pair.told_apart]
+    open_ = [other for other, pair in pairs.items() if not pair.told_apart]
     if not open_:
-        who = name(told[0]) if len(told) == 1 else f"all {len(told)} others"
-        return [f"The data tell it from {who}{_lead(found, next(iter(pairs)))}."]
-    whom = names(open_) if told or len(open_) == 1 else f"any of the others ({names(open_)})"
-    line = f"The data cannot tell it from {whom}{_lead(found, open_[0])}"
-    return [f"{line}; they do tell it from {names(told)}." if told else f"{line}."]
+        return [f"The data tell {who} from {names(told)}: {_lead(found, told[0])}."]
+    line = f"The data cannot tell {who} from {names(open_, 'or')}: {_lead(found, open_[0])}."
+    return [f"{line} They do tell it from {names(told)}."] if told else [line]
 
 
 def _lead(found: Board, other: str) -> str:
     pair = found.against_best[other]
     if math.isnan(pair.difference.low):
-        return ", with too few queries in common"
-    many = f" over {name(other)}" if len(found.against_best) > 1 else ""
-    return f" (lead{many}: {points(Interval(*pair.difference))}; adjusted p = {pair.p_adjusted:.3f})"
+        return "they have too few queries in common"
+    return f"it leads {name(other)} by {points(Interval(*pair.difference))}, adjusted p = {pair.p_adjusted:.3f}"
 
 
 def _warnings(evidence: Evidence, found: Board, boards: Sequence[Board]) -> list[str]:
