@@ -38,7 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def result(place: Path) -> dict[str, Any]:
     found = told(
-        "report", str(place / "graded"), *options(place), "--tau", "4", "--qrels", str(place / "official.qrels")
+        "report", str(place / "graded"), *options(place), "--tau", "5", "--qrels", str(place / "official.qrels")
     )
     shutil.copy(place / "graded" / "report.html", place / "whole.html")
     return found
@@ -51,7 +51,7 @@ def whole(place: Path) -> Seen:
 def test_the_leaderboard_is_that_of_cover(place: Path, result: dict[str, Any]) -> None:
     runs = [str(place / f"{name}.run") for name in ("dense", "bm25", "random")]
     bank = ("--bank", str(place / "bank.jsonl"))
-    cover = told("cover", str(place / "graded" / "grades.jsonl"), *runs, "--tau", "4", *bank)
+    cover = told("cover", str(place / "graded" / "grades.jsonl"), *runs, "--tau", "5", *bank)
     assert result["systems"] == {name: found["cover"] for name, found in cover["runs"].items()}
     assert (result["best"], result["systems"]["dense"]["estimate"]) == ("dense", pytest.approx(3 / 4))
     apart = {pair["second"]: pair["told_apart"] for pair in cover["pairs"] if pair["first"] == "dense"}
@@ -60,10 +60,18 @@ def test_the_leaderboard_is_that_of_cover(place: Path, result: dict[str, Any]) -
 
 def test_the_verdict_names_the_best_system_and_how_sure_that_is(place: Path, result: dict[str, Any]) -> None:
     text = whole(place).text
-    assert "dense answers most: 75 % (90 % interval 75 to 75 %) of the questions at tau 4." in text
+    assert "dense answers most: 75 % (90 % interval 75 to 75 %) of the questions at tau 5." in text
     assert re.search(r"The data (cannot )?tell dense from (bm25|random)", text)
     assert "Intervals resample 6 queries; with fewer than 10 they are too narrow." in text
     assert text.index("dense answers most") < text.index("Probability of being best") < text.index("Tau is a choice")
+
+
+def test_systems_that_tie_share_the_first_place(place: Path) -> None:
+    found = told("report", str(place / "graded"), *options(place), "--tau", "4")
+    assert found["systems"]["dense"] == found["systems"]["bm25"]
+    text = page(place).text
+    assert "dense and bm25 share the first place: each answers 75 % (90 % interval 75 to 75 %)" in text
+    assert "tell dense from bm25" not in text
 
 
 def test_questions_that_tell_nothing_are_counted_and_readable(place: Path, result: dict[str, Any]) -> None:
@@ -85,8 +93,8 @@ def test_tau_is_chosen_by_judgements_and_other_taus_are_told(place: Path, result
     chosen = told("tau", str(place / "graded" / "grades.jsonl"), str(place / "official.qrels"))
     assert result["tau_held_out"] == {"tau": chosen["tau"], "kappa": chosen["held_out"]}
     text = whole(place).text
-    assert "Used here: 4, as asked for (--tau)." in text
-    assert "tau 4 (used)" in text
+    assert "Used here: 5, as asked for (--tau)." in text
+    assert "tau 5 (used)" in text
     unsaid = told("report", str(place / "graded"), "--qrels", str(place / "official.qrels"))
     assert unsaid["tau"] == chosen["tau"]
 

@@ -122,7 +122,9 @@ def _apart(found: Board) -> list[str]:
     if not pairs:
         return ["Nothing can be said of the differences: no two systems have a score."]
     told = [other for other, pair in pairs.items() if pair.told_apart]
-    open_ = [other for other, pair in pairs.items() if not pair.told_apart]
+    open_ = [other for other in pairs if other not in told and other not in found.leaders]
+    if not told and not open_:
+        return []
     if not open_:
         return [f"The data tell {who} from {names(told)}: {_lead(found, told[0])}."]
     line = f"The data cannot tell {who} from {names(open_, 'or')}: {_lead(found, open_[0])}."
