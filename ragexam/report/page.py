@@ -99,6 +99,7 @@ def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[
         "exam": background.exam_view(evidence, found.exam),
         "diagnostics": background.diagnostics_view(evidence),
         "making": background.making_view(evidence),
+        "grading": (evidence.folder.path / "grading" / "report.html").is_file(),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -24,7 +25,7 @@ SYSTEMS = {"dense": (0, 1, 2), "bm25": (0, 1, 3), "random": (3, 4)}
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)> & \u202e"
 
 
-def lines(path: Path, records: list[dict[str, object]]) -> Path:
+def lines(path: Path, records: Sequence[Mapping[str, object]]) -> Path:
     path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
     return path
 

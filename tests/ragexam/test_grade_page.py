@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -133,6 +134,21 @@ def test_articles_that_name_their_system_need_no_run(tmp_path: Path) -> None:
     assert "EXAM, tau 1" in text
     assert "No bank is known" in text
     assert "run.json absent" in text
+
+
+def test_the_command_that_is_kept_grades_the_same(place: Path) -> None:
+    grades, record = place / "graded" / "grades.jsonl", json.loads((place / "graded" / "run.json").read_text())
+    before = grades.read_bytes()
+    again = told(*shlex.split(record["command"])[2:])
+    assert (again["usage"]["calls"], grades.read_bytes()) == (again["usage"]["cached"], before)
+
+
+def test_systems_that_returned_the_passages_are_compared(place: Path, tmp_path: Path) -> None:
+    texts = [json.loads(line) for line in (place / "passages.jsonl").read_text().splitlines()]
+    returned = [{**one, "system": "even" if int(one["passage"][-1]) % 2 == 0 else "odd"} for one in texts]
+    found = told("report", str(place / "graded"), "--passages", str(lines(tmp_path / "passages.jsonl", returned)))
+    assert set(found["systems"]) == {"even", "odd"}
+    assert "The systems are those of the file of passages, in its order." in page(place).text
 
 
 def test_a_bank_that_changed_since_is_not_read(tmp_path: Path) -> None:
