@@ -66,7 +66,8 @@ class Job:
     def command(self) -> str:
         """The command that can be given again; options that change no grade are left out."""
         model, dtype, device = self.model
-        said = {"grader": self.grader, "model": model, "out": self.out, "dtype": dtype, "device": device}
+        said = {"grader": self.grader, "model": model, "out": self.out}
+        said |= {name: one for name, one in (("dtype", dtype), ("device", device)) if one != "auto"}
         said |= {name: getattr(self, name) for name in ("limit", "queries", "margin", "interval", "seed")}
         said |= {name: getattr(self, name) for name in _OWN_OPTIONS.get(self.grader, ())}
         words = [str(one) for name, value in said.items() if value is not None for one in (f"--{name}", value)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grading.intervals import Estimate
+from grading.leaderboards.paired import ALPHA
 from grading.leaderboards.standings import Standing
 from ragexam.grade.printing import FEWEST, few
 from ragexam.report.grading.evidence import Evidence
@@ -135,7 +136,8 @@ def _lead(found: Board, other: str) -> str:
     pair = found.against_best[other]
     if math.isnan(pair.difference.low):
         return "they have too few queries in common"
-    return f"it leads {name(other)} by {points(Interval(*pair.difference))}, adjusted p = {pair.p_adjusted:.3f}"
+    sure = "" if pair.told_apart else f", not below {ALPHA:g}"
+    return f"it leads {name(other)} by {points(Interval(*pair.difference))}, adjusted p = {pair.p_adjusted:.3f}{sure}"
 
 
 def _warnings(evidence: Evidence, found: Board, boards: Sequence[Board]) -> list[str]:
