@@ -75,7 +75,7 @@ def edited(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> tuple[Ban
 
     Raises `ValueError` for an edit that was made of something else than what stands.
     """
-    return tuple(one.question for one in _states(bank, edits).values() if not one.retired)
+    return tuple(one.question for one in states(bank, edits).values() if not one.retired)
 
 
 def record(
@@ -96,7 +96,7 @@ def record(
     with held(log) as pen:
         edits = read_edits(log)
         name = (question.query, question.id)
-        stands = _states(bank, edits).get(name)
+        stands = states(bank, edits).get(name)
         undone = _last(edits, name) if action == "undo" else None
         after = undone.before if undone else _after(action, stands, question)
         number = edits[-1].number + 1 if edits else 1
@@ -105,6 +105,22 @@ def record(
         )
         pen.append(made.fields)
     return made
+
+
+def states(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> dict[Name, State]:
+    """Every question after the edits, retired ones too, by query and id; raises `ValueError` as `edited`."""
+    found = {(one.query, one.id): State(one) for one in bank}
+    for edit in edits:
+        if found.get(edit.name) != edit.before:
+            raise ValueError(
+                f"edit {edit.number} of question {edit.id!r}: was made of another version of the question; "
+                "wanted the bank that the log was begun with"
+            )
+        if edit.after is None:
+            del found[edit.name]
+        else:
+            found[edit.name] = edit.after
+    return found
 
 
 def _after(action: Action, stands: State | None, question: BankQuestion) -> State:
@@ -131,21 +147,6 @@ def _last(edits: Sequence[BankEdit], name: Name) -> BankEdit:
     if not mine:
         raise ValueError(f"question {name[1]!r} of query {name[0]!r}: no edit to undo; wanted one that was edited")
     return mine[-1]
-
-
-def _states(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> dict[Name, State]:
-    states = {(one.query, one.id): State(one) for one in bank}
-    for edit in edits:
-        if states.get(edit.name) != edit.before:
-            raise ValueError(
-                f"edit {edit.number} of question {edit.id!r}: was made of another version of the question; "
-                "wanted the bank that the log was begun with"
-            )
-        if edit.after is None:
-            del states[edit.name]
-        else:
-            states[edit.name] = edit.after
-    return states
 
 
 def _shown(question: BankQuestion) -> str:

@@ -95,6 +95,17 @@ def made_id(query: str, subtopic: str, question: str) -> str:
     return hashlib.sha256(f"{query}\n{subtopic}\n{question}".encode()).hexdigest()[:10]
 
 
+def divided(answers: str, place: str) -> list[object]:
+    """The answers in one field of a table, divided by `BETWEEN` or a JSON list; `ValueError` for malformed JSON."""
+    text = answers.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return [one.strip() for one in text.split(BETWEEN) if one.strip()]
+    try:
+        return list(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{place}: answers: malformed JSON ({error.msg}); wanted a list, or a text") from None
+
+
 def _named(questions: Iterable[tuple[Record, BankQuestion]]) -> list[tuple[str, BankQuestion]]:
     """The questions with their places; those without an id of their own that say the same are told apart by number."""
     counts: Counter[tuple[str, str]] = Counter()
@@ -150,16 +161,8 @@ def _listed(path: Path) -> Iterator[Record]:
 
 def _divided(fields: Fields, place: str) -> dict[str, object]:
     """A table's fields; several answers stand in one field, divided by `BETWEEN` or as a JSON list."""
-    found = dict(fields)
-    answers = str(found.get("answers", "")).strip()
-    if answers.startswith("[") and answers.endswith("]"):
-        try:
-            found["answers"] = json.loads(answers)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{place}: answers: malformed JSON ({error.msg}); wanted a list, or a text") from None
-    elif answers:
-        found["answers"] = [one.strip() for one in answers.split(BETWEEN) if one.strip()]
-    return found
+    answers = divided(str(fields.get("answers", "")), place)
+    return {**fields, "answers": answers} if answers else dict(fields)
 
 
 def _question(record: Record, labels: Counter[str] | None = None) -> BankQuestion:

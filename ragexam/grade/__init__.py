@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ragexam.grade import banks, measures, reports, scores
+from ragexam.grade import banks, measures, page, reports, scores
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -12,5 +12,5 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
 )
-for module in (scores, measures, reports, banks):
+for module in (scores, measures, reports, banks, page):
     module.register(app)

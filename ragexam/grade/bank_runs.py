@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -31,6 +33,8 @@ from ragexam.progress import Progress
 from ragexam.run import loaded, prepare
 
 GRADERS = ("qa", "rating", "relevance", "reader", "choices")
+_OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
+"""Options that concern one grader only."""
 Reading = tuple[Exam, Articles]
 """The exam and the articles that are read by choices."""
 ModelName = tuple[str, str, str]
@@ -57,6 +61,17 @@ class Job:
     engine: EngineOptions
     interval: float
     seed: int
+
+    @property
+    def command(self) -> str:
+        """The command that can be given again; options that change no grade are left out."""
+        model, dtype, device = self.model
+        said = {"grader": self.grader, "model": model, "out": self.out}
+        said |= {name: one for name, one in (("dtype", dtype), ("device", device)) if one != "auto"}
+        said |= {name: getattr(self, name) for name in ("limit", "queries", "margin", "interval", "seed")}
+        said |= {name: getattr(self, name) for name in _OWN_OPTIONS.get(self.grader, ())}
+        words = [str(one) for name, value in said.items() if value is not None for one in (f"--{name}", value)]
+        return shlex.join(["ragexam", "grade", "run", str(self.bank), str(self.passages), *words])
 
     def __post_init__(self) -> None:
         wanted = {"grader": GRADERS, "verify": get_args(Verify), "scale": get_args(Scale)}
@@ -92,8 +107,7 @@ def grade_run(job: Job, *, quiet: bool) -> Result:
             "usage": used,
             "out": str(job.out / "grades.jsonl"),
         }
-        made_from = {"bank": file_hash(job.bank), "passages": file_hash(job.passages)}
-        text = json.dumps({"format": 1, "made_from": made_from, **result}, indent=2, ensure_ascii=False)
+        text = json.dumps({"format": 1, **_making(job), **result}, indent=2, ensure_ascii=False)
         write_text(job.out / "run.json", [text + "\n"])
     if found.lost:
         reasons = ", ".join(
@@ -190,6 +204,19 @@ def _with_model(job: Job, asking: Asking, exam: Reading | None) -> Grader:
         return SelfRating(asking)
     texts = {one.query: one.text for one in read_topics(job.queries)} if job.queries else {}
     return DirectRelevance(asking, cast(Scale, job.scale), job.shots, texts)
+
+
+def _making(job: Job) -> dict[str, Any]:
+    """What `run.json` says of the making: the files and their hashes, the command, its seed and intervals."""
+    files = {"bank": job.bank, "passages": job.passages}
+    return {
+        "made_from": {name: file_hash(path) for name, path in files.items()},
+        "sources": {name: str(path) for name, path in files.items()},
+        "command": job.command,
+        "seed": job.seed,
+        "interval": job.interval,
+        "ragexam": version("ragexam"),
+    }
 
 
 def _settings(model: ModelName) -> ModelSettings:

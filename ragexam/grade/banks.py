@@ -46,6 +46,33 @@ def changes(
     show(result, as_json=as_json, lines=lines)
 
 
+def edit(
+    bank: Bank,
+    values: Annotated[
+        list[str] | None, typer.Argument(metavar="[FIELD=VALUE]...", help="With --change: question, answers, …")
+    ] = None,
+    add_: Annotated[Path | None, typer.Option("--add", metavar="FILE", help="Add the questions of a bank.")] = None,
+    change: Annotated[str | None, typer.Option("--change", metavar="ID", help="Change fields of a question.")] = None,
+    retire: Annotated[str | None, typer.Option("--retire", metavar="ID", help="Take a question out.")] = None,
+    restore: Annotated[str | None, typer.Option("--restore", metavar="ID", help="Put it back.")] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Turn the last edit round.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Print all edits.")] = False,
+    query: Annotated[str | None, typer.Option(help="The question's query, where several have the id.")] = None,
+    reason: Annotated[str, typer.Option(help="Why, for the log.")] = "",
+    who: Annotated[str, typer.Option(help="Who edits, for the log.")] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="EDITED.jsonl", help="The edited bank; BANK.edited.jsonl.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Edit a bank with history: the bank stays, edits go to a log beside it, and the edited bank is written anew."""
+    from ragexam.grade.bank_editing import Wanted, edit_bank
+
+    wanted = Wanted(add_, change, tuple(values or ()), retire, restore, undo, query, reason, who)
+    result, lines = edit_bank(bank, wanted, out, history=history)
+    show(result, as_json=as_json, lines=lines)
+
+
 def write(
     topics: Annotated[Path, typer.Argument(metavar="TOPICS", help="query, text, subtopic (JSON lines, CSV, TSV).")],
     model: Model,
@@ -123,6 +150,7 @@ def register(app: typer.Typer) -> None:
     commands: dict[str, tuple[Any, str]] = {
         "lint": (lint, "bank.jsonl --grades grades.jsonl"),
         "changes": (changes, "bank.jsonl edited.jsonl grades.jsonl --tau 4"),
+        "edit": (edit, "bank.jsonl --retire q3 --reason 'too easy'"),
         "write": (write, "topics.jsonl --model embedded:qwen2.5-coder-1.5b --out bank.jsonl"),
     }
     add(bank, commands, "grade bank")

@@ -114,7 +114,7 @@ def diagnostics_view(evidence: Evidence) -> View:
         )
     lines += measured.fit.notes
     facts = [
-        (_DIAGNOSTICS.get(name, name.replace("_", " ")), _shown(value))
+        (_DIAGNOSTICS.get(name, name.replace("_", " ")), shown_value(value))
         for name, value in flattened(measured.diagnostics)
         if value is not None
     ]
@@ -131,7 +131,7 @@ def making_view(evidence: Evidence) -> list[View]:
     for title, key in (("Configuration", "configuration"), ("Versions", "versions"), ("Input", "inputs")):
         value = record.get(key)
         if isinstance(value, Mapping):
-            parts.append({"title": title, "facts": [(name, _shown(one)) for name, one in flattened(value)]})
+            parts.append({"title": title, "facts": [(name, shown_value(one)) for name, one in flattened(value)]})
     if evidence.seconds:
         facts = [(name, duration(seconds)) for name, seconds in evidence.seconds.items() if seconds]
         facts.append(("in all", duration(sum(evidence.seconds.values()))))
@@ -148,16 +148,19 @@ def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield f"{prefix}{name}", one
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """A value of a record as it is shown: numbers with four digits, lists divided by commas, long texts clipped."""
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", "−")
     if isinstance(value, list | tuple):
-        return clipped(", ".join(_shown(one) if not isinstance(one, Mapping) else _inline(one) for one in value), 600)
+        return clipped(
+            ", ".join(shown_value(one) if not isinstance(one, Mapping) else _inline(one) for one in value), 600
+        )
     return "–" if value is None else clipped(str(value), 600)
 
 
 def _inline(value: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={_shown(one)}" for name, one in flattened(value))
+    return " ".join(f"{name}={shown_value(one)}" for name, one in flattened(value))
 
 
 def model_roles(questions: Sequence[Question]) -> dict[str, list[str]]:

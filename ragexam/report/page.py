@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from exam_gen.files import write_text
@@ -51,6 +51,11 @@ def write_report(run: Path) -> Path:
 
 def render(evidence: Evidence, found: Findings, drawings: Drawings) -> str:
     """The page as text; what comes from files is escaped by the template, only our own style and script are not."""
+    return template("page.html").render(context(evidence, found, drawings))
+
+
+def template(name: str) -> Template:
+    """One of the templates, which escape all they are given."""
     environment = Environment(
         loader=PackageLoader("ragexam.report", ""),
         autoescape=True,
@@ -58,18 +63,30 @@ def render(evidence: Evidence, found: Findings, drawings: Drawings) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html").render(context(evidence, found, drawings))
+    return environment.get_template(name)
+
+
+def frame(title: str, subtitle: str, contents: Sequence[tuple[str, str]]) -> dict[str, object]:
+    """What the frame of every page names: its heads, contents, style and script."""
+    script, style = _own_file("sort.js"), _own_file("style.css")
+    return {
+        "title": title,
+        "subtitle": subtitle,
+        "contents": contents,
+        "version": installed_version(),
+        "style": Markup(style),
+        "script": Markup(script),
+        "script_hash": "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
 
 
 def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[str, object]:
     """Everything the template names."""
     measured = evidence.measured
     numbers, number_warnings = sections.numbers_view(evidence, found)
-    script, style = _own_file("sort.js"), _own_file("style.css")
+    subtitle = f"{len(evidence.questions)} questions, {len(found.accuracy)} pipelines"
     return {
-        "title": _title(evidence),
-        "subtitle": f"{len(evidence.questions)} questions, {len(found.accuracy)} pipelines",
-        "contents": CONTENTS,
+        **frame(_title(evidence), subtitle, CONTENTS),
         "verdict": sections.verdict_view(evidence, found),
         "numbers": numbers,
         "number_warnings": number_warnings,
@@ -82,10 +99,7 @@ def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[
         "exam": background.exam_view(evidence, found.exam),
         "diagnostics": background.diagnostics_view(evidence),
         "making": background.making_view(evidence),
-        "version": _version(),
-        "style": Markup(style),
-        "script": Markup(script),
-        "script_hash": "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "grading": (evidence.folder.path / "grading" / "report.html").is_file(),
     }
 
 
@@ -101,7 +115,8 @@ def _own_file(name: str) -> str:
     return files("ragexam.report").joinpath(name).read_text(encoding="utf-8").strip()
 
 
-def _version() -> str:
+def installed_version() -> str:
+    """The version of the package, for the foot of a page."""
     try:
         return version("ragexam")
     except PackageNotFoundError:

@@ -53,6 +53,13 @@ def test_hostile_question_text_is_text(bare: Path) -> None:
     assert "{{ 7 * 7 }} $x_2$" in page.text
 
 
+def test_the_page_of_free_text_grading_is_linked_where_there_is_one(copy: Path) -> None:
+    (copy / "grading").mkdir()
+    (copy / "grading" / "report.html").write_text("<p>grading")
+    links = [given.get("href") for tag, given in seen(copy).elements if tag == "a"]
+    assert "grading/report.html" in links
+
+
 def test_page_names_no_address_outside(bare: Path) -> None:
     page = Seen((bare / "report.html").read_text(encoding="utf-8"))
     links = [value for _, attrs in page.elements for name, value in attrs.items() if name in ("src", "href")]
