@@ -19,13 +19,14 @@ Over = Literal["all", "common"]
 class Effectiveness:
     """Scores `measure -> run -> topic`, and what the topics were.
 
-    `topics` are those averaged over. `skipped` (run -> topics of the qrels that it does not answer, each scored 0 when
+    `topics` are those averaged over; the measures `summed` are counts (`num_ret`), of which trec_eval gives the sum. `skipped` (run -> topics of the qrels that it does not answer, each scored 0 when
     averaging over all), `unjudged` (run -> its topics without qrels, which take no part) and `without_relevant` (topics
     no document of which reaches the level: every measure with a level is 0 there) say where the means come from.
     """
 
     scores: Mapping[str, Table]
     topics: tuple[str, ...]
+    summed: tuple[str, ...]
     skipped: Mapping[str, tuple[str, ...]]
     unjudged: Mapping[str, tuple[str, ...]]
     without_relevant: tuple[str, ...]
@@ -45,8 +46,10 @@ def measure_runs(
     `rel` is the least grade that counts as relevant (trec_eval's `-l`; nDCG takes the grades themselves), `depth` the
     number of documents read per topic (`-M`). `over="all"` averages over every topic of the qrels, a topic that a run
     skips counting 0 (`-c`); `"common"` over the topics that all the runs answer. Raises `ValueError` for an unknown
-    measure and where no topic is left.
+    measure, a level below 1 (unjudged documents would be relevant) and where no topic is left.
     """
+    if rel < 1:
+        raise ValueError(f"rel: {rel}; wanted at least 1, for a grade of 0 is not relevant")
     if not runs:
         raise ValueError("runs: found none; wanted at least one")
     known = {name: parse_measure(name, rel) for name in measures}
@@ -65,6 +68,7 @@ def measure_runs(
     return Effectiveness(
         scores,
         topics,
+        tuple(name for name, one in known.items() if type(one.aggregator()).__name__ == "SumAgg"),
         {run.name: tuple(topic for topic in qrels if topic not in run.rankings) for run in runs},
         {run.name: tuple(topic for topic in run.rankings if topic not in qrels) for run in runs},
         tuple(topic for topic in topics if all(grade < rel for grade in qrels[topic].values())),
@@ -88,7 +92,7 @@ def parse_measure(name: str, rel: int = 1) -> Any:
 def _parsed(parse: Any, name: str) -> Any:
     try:
         found = parse(name)
-    except (ValueError, NameError, KeyError, SyntaxError, TypeError, AttributeError):
+    except (ValueError, NameError, KeyError, SyntaxError, TypeError, AttributeError, AssertionError):
         return None
     if isinstance(found, list):
         return found[0] if len(found) == 1 else None

@@ -36,7 +36,7 @@ def measure(
     measures: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Divided by commas: MAP,nDCG@20 or map,ndcg_cut_20.")
     ] = None,
-    rel: Annotated[int, typer.Option(help="The least grade that is relevant.")] = 1,
+    rel: Annotated[int, typer.Option(min=1, help="The least grade that is relevant.")] = 1,
     depth: Annotated[int | None, typer.Option(min=1, help="Documents read per topic; all without it.")] = None,
     over: Annotated[
         Over, typer.Option(help="Average over all topics of the qrels, or those all runs answer.")
@@ -98,7 +98,7 @@ def choose_tau(
     ] = None,
     by: Annotated[str, typer.Option(help="What the runs are scored by: cover, or a measure such as MAP.")] = "cover",
     k: K = 20,
-    rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1,
+    rel: Annotated[int, typer.Option(min=1, help="The least official grade that is relevant.")] = 1,
     bank: Bank = None,
     prompt: Prompt = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts of the queries, each held out once.")] = 5,
