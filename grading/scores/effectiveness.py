@@ -12,6 +12,8 @@ from grading.leaderboards.standings import Table
 
 DEFAULT = ("MAP", "nDCG@20", "nDCG@10", "Rprec", "MRR", "P@5", "P@10", "P@20")
 ALIASES = {"MAP": "AP", "MRR": "RR"}
+MOST = 1_000_000_000
+"""The highest cutoff and level that trec_eval's code can hold."""
 Over = Literal["all", "common"]
 
 
@@ -19,9 +21,10 @@ Over = Literal["all", "common"]
 class Effectiveness:
     """Scores `measure -> run -> topic`, and what the topics were.
 
-    `topics` are those averaged over; the measures `summed` are counts (`num_ret`), of which trec_eval gives the sum. `skipped` (run -> topics of the qrels that it does not answer, each scored 0 when
-    averaging over all), `unjudged` (run -> its topics without qrels, which take no part) and `without_relevant` (topics
-    no document of which reaches the level: every measure with a level is 0 there) say where the means come from.
+    `topics` are those averaged over; the measures `summed` are counts (`num_ret`), of which trec_eval gives the sum.
+    `skipped` (run -> topics of the qrels that it does not answer, each scored 0 when averaging over all), `unjudged`
+    (run -> its topics without qrels, which take no part) and `without_relevant` (topics no document of which reaches the
+    level: every measure with a level is 0 there) say where the means come from.
     """
 
     scores: Mapping[str, Table]
@@ -84,7 +87,12 @@ def parse_measure(name: str, rel: int = 1) -> Any:
         if measure is None:
             measure = _parsed(parse, ALIASES.get(name, name))
     if measure is None:
-        raise ValueError(f"measure {shown(name)}: unknown; wanted names such as {', '.join(DEFAULT[:4])}, ndcg_cut_10")
+        some = f"{', '.join(DEFAULT[:4])}, ndcg_cut_10"
+        raise ValueError(f"measure {shown(name)}: unknown; wanted names such as {some}, as ir_measures has them")
+    for part in ("cutoff", "rel"):
+        # trec_eval's code ends the whole process where such a number is 0.
+        if not 1 <= measure.params.get(part, 1) <= MOST:
+            raise ValueError(f"measure {shown(name)}: {part} {measure.params[part]}; wanted from 1 to {MOST}")
     levelled = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
     return measure(rel=rel) if levelled and rel != 1 else measure
 
