@@ -23,8 +23,8 @@ class Effectiveness:
 
     `topics` are those averaged over; the measures `summed` are counts (`num_ret`), of which trec_eval gives the sum.
     `skipped` (run -> topics of the qrels that it does not answer, each scored 0 when averaging over all), `unjudged`
-    (run -> its topics without qrels, which take no part) and `without_relevant` (topics no document of which reaches the
-    level: every measure with a level is 0 there) say where the means come from.
+    (run -> its topics without qrels, which take no part) and `without_relevant` (topics no document of which reaches
+    the level: every measure with a level is 0 there) say where the means come from.
     """
 
     scores: Mapping[str, Table]
