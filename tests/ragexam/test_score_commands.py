@@ -290,7 +290,7 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path, monkeypatch
             used.add(words[0])
         else:
             subprocess.run(["bash", "-ec", line], check=True)
-    assert used == {"cover", "qrels", "measure", "tau", "exam", "rouge", "items"}
+    assert used == {"cover", "qrels", "measure", "tau", "exam", "rouge", "items", "leaderboard"}
 
 
 def test_the_snippet_of_the_page_says_what_it_says(tmp_path: Path) -> None:
