@@ -68,8 +68,10 @@ def label_changes(
 
     With `tau` only crossings of that grade count (a label of 3 and one of 1 are both below 4). Grades that are NaN
     (unparsed) count for nothing. Changed questions count as ungraded in the second bank, unless `regraded` names them:
-    then their grades are of the new wording, and the first bank has none.
+    then their grades are of the new wording, and the first bank has none. Raises `ValueError` for a tau of 0 or less.
     """
+    if tau is not None and not 0 < tau < math.inf:
+        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
     edits = bank_difference(before, after)
     fresh = set(regraded)
     stale = set(edits.changed)

@@ -27,6 +27,9 @@ SUBTOPIC = ("subtopic", "subtopic_id", "facet", "facet_id")
 TEXT = ("text", "answer", "answer_text")
 DOCUMENTS = ("documents", "document_ids", "docs", "doc_ids", "docids", "citations")
 NESTED = ("items", "questions", "nuggets")
+GRADE = ("grade", "rating", "self_rating")
+GRADED = ("passage", "passage_id", "paragraph_id", "docid", "doc_id", "docno")
+"""A line with names of both kinds is a grade of a passage, no question."""
 BETWEEN = "|"
 """What stands between several answers in a field of a CSV table."""
 
@@ -125,6 +128,7 @@ def _records(path: Path) -> Iterator[Record]:
         check_format(record)
         nested = next((name for name in NESTED if isinstance(record.fields.get(name), list)), None)
         if nested is None:
+            _require_question(record)
             yield record
             continue
         shared = {name: record.fields[name] for name in (*QUERY, *SUBTOPIC) if record.fields.get(name) is not None}
@@ -133,6 +137,13 @@ def _records(path: Path) -> Iterator[Record]:
             if not isinstance(item, dict | str):
                 raise ValueError(f"{place}: found JSON {kind(item)}; wanted an object or a text")
             yield Record(place, {**shared, **({"question": item} if isinstance(item, str) else item)})
+
+
+def _require_question(record: Record) -> None:
+    """Refuse a grade of a passage, which names a query and a question as well."""
+    if any(one in record.fields for one in GRADE) and any(one in record.fields for one in GRADED):
+        found = ", ".join(record.fields)
+        raise ValueError(f"{record.place}: a grade of a passage ({found}); wanted a question of a bank")
 
 
 def _lines(path: Path) -> Iterator[Record]:

@@ -22,6 +22,8 @@ from grading.formats.faults import Fault
 from grading.records import Report, Sentence
 
 SENTENCES = ("responses", "answer", "sentences")
+OF_REPORTS = frozenset({"metadata", "run_id", "references"})
+"""A record with none of these and without sentences is of another kind of file."""
 MARK = "#"
 """Divides a document id from the number of its segment in MS MARCO v2.1."""
 
@@ -156,6 +158,10 @@ def _report(record: Record, faults: list[Fault]) -> Report | None:
     """The report of a record, or None where it names no run, no topic or no sentences."""
     here = Place(record.place, faults)
     field = next((name for name in SENTENCES if name in record.fields), None)
+    if field is None and not OF_REPORTS & record.fields.keys():
+        some = ", ".join(list(record.fields)[:4]) or "nothing"
+        here.fault("no report", f"found {some}; wanted run, topic and {' or '.join(SENTENCES)}")
+        return None
     head = _head(record.fields, here, strict=field in {None, "responses"})
     references = _references(record.fields, here, needed=field != "sentences")
     if field is None:

@@ -22,6 +22,9 @@ Qrels = Mapping[str, Mapping[str, int]]
 _WHITE = re.compile(r"[ \t\r\f\v]+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+MOST_GRADE = 100_000
+"""trec_eval keeps a count for every grade up to the highest, so that larger ones would exhaust the memory."""
+
 QRELS_COLUMNS = "topic, iteration, document, grade"
 RUN_COLUMNS = "topic, Q0, document, rank, score, run"
 
@@ -46,8 +49,8 @@ class Run:
 def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
     """Topic -> document -> grade, in the file's order; grades may be negative.
 
-    Raises `ValueError` (file:line, found, wanted) for another number of columns, a grade that is no whole number, a
-    document that stands twice in a topic, and a file without judgements.
+    Raises `ValueError` (file:line, found, wanted) for another number of columns, a grade that is no whole number or
+    beyond `MOST_GRADE`, a document that stands twice in a topic, and a file without judgements.
     """
     path = Path(path)
     qrels: dict[str, dict[str, int]] = {}
@@ -57,6 +60,8 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
         topic, _, document, grade = fields
         if not _WHOLE.fullmatch(grade):
             raise ValueError(f"{place}: grade {shown(grade)}; wanted a whole number")
+        if len(grade) > 20 or abs(int(grade)) > MOST_GRADE:
+            raise ValueError(f"{place}: grade {shown(grade)}; wanted at most {MOST_GRADE}, of either sign")
         judged = qrels.setdefault(topic, {})
         if document in judged:
             raise ValueError(f"{place}: document {shown(document)} stands twice in topic {topic}; wanted one grade")
@@ -163,7 +168,8 @@ def _width_notes(path: Path, wider: int, tags: Iterable[str]) -> list[str]:
     if wider:
         notes.append(f"{path}: {wider} lines have more than 6 columns; what follows the run's name is left out.")
     if len(names) > 1:
-        notes.append(f"{path}: holds {len(names)} run names ({', '.join(names[:3])} …); they are read as one run.")
+        more = " …" if len(names) > 3 else ""
+        notes.append(f"{path}: holds {len(names)} run names ({', '.join(names[:3])}{more}); they are read as one run.")
     return notes
 
 

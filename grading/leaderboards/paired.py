@@ -152,11 +152,16 @@ def in_words(comparison: Comparison, what: str) -> str:
     if not apart:
         return (
             f"{what}: the {systems} systems cannot be told apart {over} "
-            f"(smallest adjusted p = {min(known):.3f} of {len(pairs)} pairs, level {ALPHA:.2f})."
+            f"(smallest adjusted {p_in_words(min(known))} of {len(pairs)} pairs, level {ALPHA:.2f})."
         )
-    shown = "; ".join(f"{_ordered(pair)} (p = {pair.p_adjusted:.3f})" for pair in apart[:5])
+    shown = "; ".join(f"{_ordered(pair)} ({p_in_words(pair.p_adjusted)})" for pair in apart[:5])
     more = f"; and {len(apart) - 5} more" if len(apart) > 5 else ""
     return f"{what}: {len(apart)} of {len(pairs)} pairs differ {over} (p adjusted): {shown}{more}."
+
+
+def p_in_words(p: float) -> str:
+    """`p = 0.013`, or `p < 0.001`: a permutation test never gives 0."""
+    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
 def _ordered(pair: Pair) -> str:

@@ -124,7 +124,13 @@ def contributions(cells: Mapping[tuple[str, str, str], float], kind: Kind) -> Co
 
 
 def at_least(data: Contributions, tau: float) -> Contributions:
-    """The same with grades of 1 from `tau` on and 0 below, as EXAM-Cover counts."""
+    """The same with grades of 1 from `tau` on and 0 below, as EXAM-Cover counts.
+
+    Raises `ValueError` for a tau that every grade reaches, or none: all systems would score the same.
+    """
+    highest = float(np.nanmax(data.grades)) if np.isfinite(data.grades).any() else np.nan
+    if not 0 < tau <= highest:
+        raise ValueError(f"tau: {tau:g}; wanted above 0 and at most {highest:g}, the highest grade")
     graded = np.where(np.isnan(data.grades), np.nan, (data.grades >= tau).astype(float))
     return data._replace(grades=graded)
 

@@ -159,12 +159,16 @@ def _report_lines(report: Mapping[str, Any], sentences: Sequence[Mapping[str, An
         f"run {report['run']}, topic {report['topic']}: precision {_ratio(report['precision'], precision)}, "
         f"recall {_ratio(report['recall'], recall)}, F1 {_value(report['f1'])}"
     )
-    lines = [
-        f"  {one['sentence']:>3}  #{one['outcome'] if one['outcome'] is not None else '?'} {one['effect']}  "
-        f"{_cut(one['text'])}\n           {one['why']}"
-        for one in own
-    ]
+    lines = [f"  {one['sentence']:>3}  {_numbered(one)}  {_cut(one['text'])}\n           {one['why']}" for one in own]
     return "\n".join([head, *lines])
+
+
+def _numbered(one: Mapping[str, Any]) -> str:
+    """`#3 +`; where each citation counts by itself and they differ, `#3 + #1 -`; `#? ?` without an outcome."""
+    if one["outcome"] is not None:
+        return f"#{one['outcome']} {one['effect']}"
+    each = [found["outcome"] for found in one["citations"] if found.get("outcome") is not None]
+    return " ".join(f"#{found} {effect(found)}" for found in each) or "#? ?"
 
 
 def _ratio(value: float, counts: Sequence[float]) -> str:

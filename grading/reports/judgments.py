@@ -37,6 +37,7 @@ NAMES = {
 }
 NOTES = frozenset({"text", "note", "notes", "comment", "why", "assessor", "annotator", "format"})
 """Fields that may stand in a line and say nothing to the scores."""
+NO_REPORT = "judgements of no report"
 YES = frozenset({"yes", "true", "1", "supported", "support", "need citation", "needs citation"})
 NO = frozenset({"no", "false", "0", "not supported", "not_supported", "no support", "no need citations", "none"})
 _OUTCOMES: dict[int, dict[str, object]] = {
@@ -64,6 +65,7 @@ class _Judgments:
     lists_nuggets: str = ""
     flags: dict[str, tuple[bool, str]] = field(default_factory=dict)
     outcome: tuple[int, str] | None = None
+    unread: list[str] = field(default_factory=list)
 
 
 class HumanJudge:
@@ -77,8 +79,8 @@ class HumanJudge:
         self._used: set[tuple[Key, str]] = set()
 
     def decide(self, asks: Sequence[Ask]) -> list[Decision]:
-        """One decision per question; its reason is where it stands."""
-        return [self._decide(one) for one in asks]
+        """One decision per question; its reason is where it stands, or a line that may have been meant for it."""
+        return [self._hinted(one, self._decide(one)) for one in asks]
 
     def without_effect(self) -> list[Fault]:
         """Nuggets that are named for a sentence and were never asked about when it was scored."""
@@ -107,6 +109,13 @@ class HumanJudge:
             if one.outcome and key in outcomes and outcomes[key] != one.outcome[0]
         ]
 
+    def _hinted(self, ask: Ask, decision: Decision) -> Decision:
+        if decision.verdict is not None or decision.why:
+            return decision
+        one = self._found.get((ask.run, ask.topic, ask.sentence), _Judgments())
+        elsewhere = [str(fault) for fault in self.remarks if fault.kind == NO_REPORT]
+        return Decision(None, next(iter([*one.unread, *elsewhere]), ""))
+
     def _decide(self, ask: Ask) -> Decision:
         key = (ask.run, ask.topic, ask.sentence)
         one = self._found.get(key, _Judgments())
@@ -134,12 +143,13 @@ def read_judgments(path: str | Path, material: Material) -> HumanJudge:
         run, topic = _of_report(row, material)
         if (run, topic) not in material.reports:
             message = f"judges run {run!r} on topic {topic!r}, of which there is no report"
-            remarks.append(Fault(row.place, "judgements of no report", message, stops=False))
+            remarks.append(Fault(row.place, NO_REPORT, message, stops=False))
             continue
+        key = (run, topic, _index(row, material, run, topic))
         for name in sorted(row.fields.keys() - NAMES.keys() - NOTES):
             message = f"field {name!r} says nothing here and is not read"
             remarks.append(Fault(row.place, f"field {name!r} not read", message, stops=False))
-        key = (run, topic, _index(row, material, run, topic))
+            found.setdefault(key, _Judgments()).unread.append(str(remarks[-1]))
         _require_text(row, material.reports[run, topic].sentences[key[2]].text)
         _add(found.setdefault(key, _Judgments()), row, key, material)
     return HumanJudge(found, remarks)

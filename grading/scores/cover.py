@@ -61,8 +61,8 @@ def cover(graded: Graded, run: Run, tau: float, k: int = BUDGET, bank: Bank | No
     passage. k counts along the whole ranking of the query. Raises `ValueError` for a tau of 0 or less, which every
     question reaches, for k below 1, and where no query of the run is in the bank.
     """
-    if not tau > 0:
-        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer")
+    if not 0 < tau < math.inf:
+        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
     if k < 1:
         raise ValueError(f"k: {k}; wanted at least 1")
     bank = graded.questions if bank is None else bank

@@ -12,6 +12,8 @@ from grading.leaderboards.standings import Table
 
 DEFAULT = ("MAP", "nDCG@20", "nDCG@10", "Rprec", "MRR", "P@5", "P@10", "P@20")
 ALIASES = {"MAP": "AP", "MRR": "RR"}
+MOST = 1_000_000_000
+"""The highest cutoff and level that trec_eval's code can hold."""
 Over = Literal["all", "common"]
 
 
@@ -19,13 +21,15 @@ Over = Literal["all", "common"]
 class Effectiveness:
     """Scores `measure -> run -> topic`, and what the topics were.
 
-    `topics` are those averaged over. `skipped` (run -> topics of the qrels that it does not answer, each scored 0 when
-    averaging over all), `unjudged` (run -> its topics without qrels, which take no part) and `without_relevant` (topics
-    no document of which reaches the level: every measure with a level is 0 there) say where the means come from.
+    `topics` are those averaged over; the measures `summed` are counts (`num_ret`), of which trec_eval gives the sum.
+    `skipped` (run -> topics of the qrels that it does not answer, each scored 0 when averaging over all), `unjudged`
+    (run -> its topics without qrels, which take no part) and `without_relevant` (topics no document of which reaches
+    the level: every measure with a level is 0 there) say where the means come from.
     """
 
     scores: Mapping[str, Table]
     topics: tuple[str, ...]
+    summed: tuple[str, ...]
     skipped: Mapping[str, tuple[str, ...]]
     unjudged: Mapping[str, tuple[str, ...]]
     without_relevant: tuple[str, ...]
@@ -45,8 +49,10 @@ def measure_runs(
     `rel` is the least grade that counts as relevant (trec_eval's `-l`; nDCG takes the grades themselves), `depth` the
     number of documents read per topic (`-M`). `over="all"` averages over every topic of the qrels, a topic that a run
     skips counting 0 (`-c`); `"common"` over the topics that all the runs answer. Raises `ValueError` for an unknown
-    measure and where no topic is left.
+    measure, a level below 1 (unjudged documents would be relevant) and where no topic is left.
     """
+    if rel < 1:
+        raise ValueError(f"rel: {rel}; wanted at least 1, for a grade of 0 is not relevant")
     if not runs:
         raise ValueError("runs: found none; wanted at least one")
     known = {name: parse_measure(name, rel) for name in measures}
@@ -65,6 +71,7 @@ def measure_runs(
     return Effectiveness(
         scores,
         topics,
+        tuple(name for name, one in known.items() if type(one.aggregator()).__name__ == "SumAgg"),
         {run.name: tuple(topic for topic in qrels if topic not in run.rankings) for run in runs},
         {run.name: tuple(topic for topic in run.rankings if topic not in qrels) for run in runs},
         tuple(topic for topic in topics if all(grade < rel for grade in qrels[topic].values())),
@@ -80,7 +87,12 @@ def parse_measure(name: str, rel: int = 1) -> Any:
         if measure is None:
             measure = _parsed(parse, ALIASES.get(name, name))
     if measure is None:
-        raise ValueError(f"measure {shown(name)}: unknown; wanted names such as {', '.join(DEFAULT[:4])}, ndcg_cut_10")
+        some = f"{', '.join(DEFAULT[:4])}, ndcg_cut_10"
+        raise ValueError(f"measure {shown(name)}: unknown; wanted names such as {some}, as ir_measures has them")
+    for part in ("cutoff", "rel"):
+        # trec_eval's code ends the whole process where such a number is 0.
+        if not 1 <= measure.params.get(part, 1) <= MOST:
+            raise ValueError(f"measure {shown(name)}: {part} {measure.params[part]}; wanted from 1 to {MOST}")
     levelled = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
     return measure(rel=rel) if levelled and rel != 1 else measure
 
@@ -88,7 +100,7 @@ def parse_measure(name: str, rel: int = 1) -> Any:
 def _parsed(parse: Any, name: str) -> Any:
     try:
         found = parse(name)
-    except (ValueError, NameError, KeyError, SyntaxError, TypeError, AttributeError):
+    except (ValueError, NameError, KeyError, SyntaxError, TypeError, AttributeError, AssertionError):
         return None
     if isinstance(found, list):
         return found[0] if len(found) == 1 else None

@@ -118,8 +118,10 @@ def classical(table: GradeTable, tau: float = 1.0, texts: Mapping[Key, str] | No
     """Classical counts of every question, in order, with what makes it redundant.
 
     Questions answered alike are looked for with at least 10 students, among fewer they are so by chance; near copies
-    wherever their `texts` are known.
+    wherever their `texts` are known. Raises `ValueError` for a tau of 0 or less, which every grade reaches.
     """
+    if not 0 < tau < math.inf:
+        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
     grades = table.grades
     redundant = _redundant(table, texts or {})
     total, count = np.nansum(grades, axis=1), np.sum(~np.isnan(grades), axis=1)

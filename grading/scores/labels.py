@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from grading.formats.grades import Graded, parsed
@@ -35,8 +36,8 @@ def exam_qrels(labels: Labels, tau: float | None = None) -> dict[str, dict[str, 
     that is qrels without tau, measured at level tau. Raises `ValueError` for a tau of 0 or less, and for a grade with a
     fraction where the grades themselves are wanted.
     """
-    if tau is not None and not tau > 0:
-        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer")
+    if tau is not None and not 0 < tau < math.inf:
+        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
     return {
         query: {passage: _level(query, passage, label, tau) for passage, label in passages.items()}
         for query, passages in labels.best.items()

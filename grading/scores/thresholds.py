@@ -52,10 +52,15 @@ def choose_by_passages(
 ) -> Choice:
     """The tau whose labels `EXAM-Label(p) >= tau` agree best with official judgements `>= rel`, by Cohen's kappa.
 
-    Read are the passages that both judge. Raises `ValueError` with fewer than two queries in common.
+    Read are the passages that both judge. Raises `ValueError` with fewer than two queries in common and
+    where all of them are relevant or none is.
     """
     best, taus = exam_labels(graded).best, candidates(graded)
     queries = [query for query in best if any(passage in official.get(query, {}) for passage in best[query])]
+    judged = [official[query][one] for query in queries for one in best[query] if one in official[query]]
+    if judged and len({grade >= rel for grade in judged}) < 2:
+        found = f"grades from {min(judged)} to {max(judged)} of {len(judged)} passages with a label"
+        raise ValueError(f"official judgements: {found}; wanted some below {rel} and some from {rel} on")
     counts = np.zeros((len(taus), len(queries), 2, 2))
     for column, query in enumerate(queries):
         for passage, label in best[query].items():
@@ -123,6 +128,8 @@ def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: in
         )
     everything = np.arange(queries)
     curve = [bootstrap(partial(_at, agreement, row), queries, level=level, seed=seed) for row in range(len(taus))]
+    if all(np.isnan(one.estimate) for one in curve):
+        raise ValueError("agreement: undefined at every tau, for one side does not vary; wanted scores that differ")
     chosen = np.zeros(queries, dtype=np.intp)
     for held_out in np.array_split(np.random.default_rng(seed).permutation(queries), min(folds, queries)):
         chosen[held_out] = _best(agreement, len(taus), np.setdiff1d(everything, held_out))

@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+Scores = Annotated[
+    Path | None,
+    typer.Option("--scores", metavar="FILE", help="Write system,topic,score, which leaderboard and power read."),
+]
 Interval = Annotated[float, typer.Option(min=0.01, max=0.99, help="The share that intervals cover.")]
 
 
 def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
     """Print a result as JSON (NaN as null) or its lines."""
     print(json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False) if as_json else lines)
+
+
+def write_scores(path: Path | None, what: str, table: Mapping[str, Mapping[str, float | None]]) -> None:
+    """Write `system,topic,score` as CSV where a path is given, and say so; undefined scores get no line."""
+    if path is None:
+        return
+    from exam_gen.files import write_text
+
+    known = [
+        (system, topic, score)
+        for system, scores in table.items()
+        for topic, score in scores.items()
+        if score is not None and math.isfinite(score)
+    ]
+    page = io.StringIO()
+    csv.writer(page, lineterminator="\n").writerows([("system", "topic", "score"), *known])
+    write_text(path, [page.getvalue()])
+    undefined = sum(map(len, table.values())) - len(known)
+    without = f"; {undefined} undefined scores are left out" if undefined else ""
+    print(f"{path}: {what} of {len(table)} systems, {len(known)} scores{without}", file=sys.stderr)
 
 
 def register(app: typer.Typer, commands: Mapping[str, tuple[Callable[..., None], str]], path: str) -> None:

@@ -148,7 +148,8 @@ def _notes(graded: Graded, table: GradeTable, tau: float) -> list[str]:
     if graded.unparsed:
         notes.append(f"Unparsed grades, which count nowhere: {graded.unparsed} of {len(graded.grades)}.")
     if not graded.highest >= tau:
-        notes.append(f"No grade reaches tau {tau:g}; the highest is {graded.highest:g}.")
+        highest = "none was parsed" if graded.highest != graded.highest else f"the highest is {graded.highest:g}"
+        notes.append(f"No grade reaches tau {tau:g}; {highest}.")
     never = [name for name, column in zip(table.names, table.grades.T, strict=True) if (column != column).all()]
     return notes + named("Questions without a parsed grade", never)
 

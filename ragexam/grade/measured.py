@@ -99,6 +99,8 @@ def power(
     systems = len({key[0] for key in scores})
     if systems < 2:
         raise ValueError(f"{pilot}: has {systems} system; wanted at least 2 to be told apart")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha: {alpha:g}; wanted a share between 0 and 1")
     tests = len(named) or systems * (systems - 1) // 2
     found = needs(scores, Plan(gap, wanted, alpha / tests, level, seed=seed), named or None)
     return {

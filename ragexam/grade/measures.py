@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from ragexam.grade import common
-from ragexam.grade.common import AsJson, Interval, Seed, show
+from ragexam.grade.common import AsJson, Interval, Scores, Seed, show, write_scores
 
 Over = Literal["auto", "topics", "pairs"]
 Metric = Literal[
@@ -26,6 +26,7 @@ def nuggets(
     metric: Annotated[Metric, typer.Option(help="The score that several systems are compared by.")] = "vital_score",
     interval: Interval = 0.9,
     seed: Seed = 0,
+    scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
     """Score answers by the nuggets they support, per topic and all; several systems are compared in pairs."""
@@ -33,6 +34,9 @@ def nuggets(
 
     found = measured.nuggets(files, metric, interval, seed)
     show(found, as_json=as_json, lines=measures_in_words.nuggets(found))
+    systems = found.get("systems", {found.get("run"): found})
+    by_topic = {name: one["topics"].items() for name, one in systems.items()}
+    write_scores(scores, metric, {run: {topic: one[metric] for topic, one in each} for run, each in by_topic.items()})
 
 
 def agreement(

@@ -48,17 +48,20 @@ def joined(table: Sequence[str], warnings: Sequence[str], *more: str) -> str:
 
 def compared(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Sentences on the systems next to each other; `pairs` are the best first."""
+    from grading.leaderboards.paired import p_in_words
+
     first: dict[str, Mapping[str, Any]] = {}
     for pair in pairs:
         first.setdefault(pair["first"], pair)
     return [
         f"{one['first']} - {one['second']}: {signed(one['difference'])}"
-        f"{'' if one['told_apart'] else ', not told apart'} (adjusted p = {one['p_adjusted']:.3f})"
+        f"{'' if one['told_apart'] else ', not told apart'} (adjusted {p_in_words(one['p_adjusted'])})"
         for one in first.values()
         if None not in one["difference"].values()
     ]
 
 
 def signed(found: Mapping[str, float]) -> str:
-    """A difference with its sign and interval."""
-    return f"{found['estimate']:+.3f} [{found['low']:+.3f}, {found['high']:+.3f}]"
+    """A difference with its sign and interval; what rounds to nothing has a plus."""
+    estimate, low, high = (f"{found[part]:+.3f}".replace("-0.000", "+0.000") for part in ("estimate", "low", "high"))
+    return f"{estimate} [{low}, {high}]"

@@ -26,6 +26,8 @@ Cited = Annotated[
         "--cited-sentences", metavar="FILE", help="The annotation tool's sentences by citation, beside REPORTS."
     ),
 ]
+MOST_LISTED = 100
+"""So many faults are listed for a reader; a file of another kind has one or more on every line."""
 Lenient = Annotated[bool, typer.Option("--lenient/--strict", help="Go on without what is faulty instead of stopping.")]
 
 
@@ -141,7 +143,10 @@ def validate(
         f"{content['citations']} citations"
     )
     kinds = ", ".join(f"{name} {count}" for name, count in counted(stopping).items()) or "none"
-    shown = [head, f"faults: {kinds}", *(f"  {one}" for one in stopping), "remarks:" + ("" if remarks else " none")]
+    listed = [f"  {one}" for one in stopping[:MOST_LISTED]]
+    if len(stopping) > MOST_LISTED:
+        listed.append(f"  and {len(stopping) - MOST_LISTED} more, which --json lists")
+    shown = [head, f"faults: {kinds}", *listed, "remarks:" + ("" if remarks else " none")]
     show(content, as_json=as_json, lines="\n".join([*shown, *(f"  {one}" for one in in_words(remarks))]))
     if stopping and not lenient:
         raise typer.Exit(2)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ragexam.grade.common import AsJson, Interval, Seed, show
+from ragexam.grade.common import AsJson, Interval, Scores, Seed, show, write_scores
 from ragexam.grade.common import register as register_all
 
 
@@ -36,13 +36,14 @@ def measure(
     measures: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Divided by commas: MAP,nDCG@20 or map,ndcg_cut_20.")
     ] = None,
-    rel: Annotated[int, typer.Option(help="The least grade that is relevant.")] = 1,
+    rel: Annotated[int, typer.Option(min=1, help="The least grade that is relevant.")] = 1,
     depth: Annotated[int | None, typer.Option(min=1, help="Documents read per topic; all without it.")] = None,
     over: Annotated[
         Over, typer.Option(help="Average over all topics of the qrels, or those all runs answer.")
     ] = Over.ALL,
     interval: Interval = 0.9,
     seed: Seed = 0,
+    scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure runs against qrels: MAP, nDCG, Rprec, MRR, P@k, with intervals and paired differences."""
@@ -51,6 +52,9 @@ def measure(
     names = [one.strip() for one in (measures or "").split(",") if one.strip()]
     said = measured(qrels, runs, names, rel, depth, "all" if over == Over.ALL else "common", interval, seed)
     show(said.result, as_json=as_json, lines=said.lines)
+    first = next(iter(said.result["pairs"]))
+    by_topic = said.result["per_topic"].items()
+    write_scores(scores, first, {run: {topic: one[first] for topic, one in found.items()} for run, found in by_topic})
 
 
 def cover(
@@ -62,6 +66,7 @@ def cover(
     prompt: Prompt = None,
     interval: Interval = 0.9,
     seed: Seed = 0,
+    scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
     """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
@@ -69,6 +74,8 @@ def cover(
 
     said = covered(grades, runs, tau, k, bank, prompt, interval, seed)
     show(said.result, as_json=as_json, lines=said.lines)
+    by_run = {run: one["per_query"].items() for run, one in said.result["runs"].items()}
+    write_scores(scores, "cover", {run: {query: one["cover"] for query, one in found} for run, found in by_run.items()})
 
 
 def qrels(
@@ -98,7 +105,7 @@ def choose_tau(
     ] = None,
     by: Annotated[str, typer.Option(help="What the runs are scored by: cover, or a measure such as MAP.")] = "cover",
     k: K = 20,
-    rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1,
+    rel: Annotated[int, typer.Option(min=1, help="The least official grade that is relevant.")] = 1,
     bank: Bank = None,
     prompt: Prompt = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts of the queries, each held out once.")] = 5,
@@ -121,6 +128,7 @@ def exam(
     bank: Bank = None,
     interval: Interval = 0.9,
     seed: Seed = 0,
+    scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
     """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
@@ -128,6 +136,7 @@ def exam(
 
     said = examined(answers, gold, bank, interval, seed)
     show(said.result, as_json=as_json, lines=said.lines)
+    write_scores(scores, "EXAM", {name: one["per_query"] for name, one in said.result["systems"].items()})
 
 
 def rouge(

@@ -9,7 +9,7 @@ from typing import Any
 from grading.formats.bank_questions import read_bank_questions
 from grading.formats.grades import Graded, read_grades
 from grading.formats.trec import Qrels, Run, qrels_lines, read_qrels, read_runs, write_qrels
-from grading.leaderboards.standings import Table, differences, standings
+from grading.leaderboards.standings import Standing, Table, differences, standings
 from grading.rows import read_rows
 from grading.scores.cover import Bank, Cover, cover, outside
 from grading.scores.effectiveness import DEFAULT, Effectiveness, Over, measure_runs
@@ -27,7 +27,7 @@ def measured(
     read = read_runs(runs)
     found = measure_runs(read_qrels(qrels), read, measures or DEFAULT, rel=rel, depth=depth, over=over)
     means = {
-        name: {one.system: one.score.as_dict() for one in standings(table, level=level, seed=seed)}
+        name: {one.system: _overall(name, one, found) for one in standings(table, level=level, seed=seed)}
         for name, table in found.scores.items()
     }
     warnings = [*_run_notes(read), *_topic_notes(found, over)]
@@ -47,6 +47,7 @@ def measured(
         "skipped": found.skipped,
         "unjudged": found.unjudged,
         "without_relevant": found.without_relevant,
+        "summed": found.summed,
         "warnings": warnings,
     }
     first = next(iter(means))
@@ -148,6 +149,12 @@ def bank_of(path: Path | None) -> dict[str, tuple[str, ...]]:
     return {query: tuple(questions) for query, questions in bank.items()}
 
 
+def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float | None]:
+    """The mean over topics with its interval; of a count the sum, as in trec_eval."""
+    times = one.topics if name in found.summed else 1
+    return {part: None if value is None else value * times for part, value in one.score.as_dict().items()}
+
+
 def _table_at(graded: Graded, runs: Sequence[Run], tau: float, by: str, k: int, bank: Bank) -> Table:
     if by == "cover":
         return {run.name: cover(graded, run, tau, k, bank).scores for run in runs}
@@ -174,6 +181,7 @@ def _topic_notes(found: Effectiveness, over: Over) -> list[str]:
     for run, topics in found.unjudged.items():
         notes += named(f"Topics of {run} without qrels, which take no part", topics)
     notes += named("Topics without a relevant document, which count 0", found.without_relevant)
+    notes += named("Counts, of which the sum over topics is given", found.summed)
     return notes + few(len(found.topics), "topics")
 
 
@@ -188,7 +196,8 @@ def _bank_notes(graded: Graded, questions: Bank, bank: Path | None, tau: float) 
     if graded.unparsed:
         notes.append(f"Unparsed grades, which reach no tau: {graded.unparsed} of {len(graded.grades)}.")
     if not graded.highest >= tau:
-        notes.append(f"No grade reaches tau {tau:g}; the highest is {graded.highest:g}.")
+        highest = "none was parsed" if graded.highest != graded.highest else f"the highest is {graded.highest:g}"
+        notes.append(f"No grade reaches tau {tau:g}; {highest}.")
     return notes
 
 
@@ -238,7 +247,8 @@ def _label_notes(graded: Graded, labels: Labels, tau: float | None) -> list[str]
     if graded.unparsed:
         notes.append(f"Unparsed grades, which count in no label: {graded.unparsed} of {len(graded.grades)}.")
     if tau is not None and not graded.highest >= tau:
-        notes.append(f"No grade reaches tau {tau:g}; the highest is {graded.highest:g}.")
+        highest = "none was parsed" if graded.highest != graded.highest else f"the highest is {graded.highest:g}"
+        notes.append(f"No grade reaches tau {tau:g}; {highest}.")
     without = (passage for _, passage in labels.unlabelled)
     return notes + named("Passages without a parsed grade, which have no label", without)
 

@@ -336,3 +336,19 @@ def test_the_pages_snippets_run() -> None:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
         assert done.returncode == 0, done.stderr
         assert done.stdout
+
+
+def test_a_reader_is_shown_the_first_hundred_faults_and_a_program_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "dense.run"
+    path.write_text("".join(f"q1 Q0 d{place} {place} 1.0 dense\n" for place in range(130)))
+    with pytest.raises(typer.Exit):
+        commands.validate(path)
+    listed = capsys.readouterr().out.splitlines()
+    assert "faults: malformed line 130" in listed
+    assert sum("malformed JSON" in one for one in listed) == 100
+    assert "  and 30 more, which --json lists" in listed
+    with pytest.raises(typer.Exit):
+        commands.validate(path, as_json=True)
+    assert len(json.loads(capsys.readouterr().out)["listed"]) == 130

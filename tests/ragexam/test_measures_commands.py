@@ -262,3 +262,26 @@ def test_the_commands_of_the_manual_run_in_their_order(call: Call, tmp_path: Pat
             assert out.strip(), line
         else:
             subprocess.run(["bash", "-ec", line], cwd=tmp_path, check=True)
+
+
+def test_a_level_beyond_one_is_refused_before_it_is_divided(call: Call) -> None:
+    rows = [f"{one},{topic},{topic % 3 + at}" for at, one in enumerate("xyz") for topic in range(5)]
+    Path("pilot.csv").write_text("system,topic,score\n" + "\n".join(rows) + "\n")
+    status, _, err = call("power", "pilot.csv", "--gap", "1", "--alpha", "2")
+    assert (status, err) == (2, "ragexam: alpha: 2; wanted a share between 0 and 1\n")
+
+
+def test_a_tau_beyond_the_grades_is_refused(call: Call) -> None:
+    rows = [f"{one},{topic},q{topic},{int(at > topic % 3)}" for at, one in enumerate("xyz") for topic in range(5)]
+    Path("grades.csv").write_text("system,topic,question,grade\n" + "\n".join(rows) + "\n")
+    status, _, err = call("reusability", "grades.csv", "--tau", "9")
+    assert (status, err) == (2, "ragexam: tau: 9; wanted above 0 and at most 1, the highest grade\n")
+
+
+def test_nugget_scores_are_written_by_topic(call: Call) -> None:
+    Path("x.jsonl").write_text(nugget_line("1", "x", "support", "odd") + nugget_line("2", "x", "partial_support"))
+    Path("y.jsonl").write_text(nugget_line("1", "y", "support"))
+    answer(call, "nuggets", "x.jsonl", "y.jsonl", "--metric", "strict_vital_score", "--scores", "both.csv")
+    assert Path("both.csv").read_text() == "system,topic,score\nx,1,0.5\nx,2,0.0\ny,1,1.0\n"
+    answer(call, "nuggets", "x.jsonl", "--scores", "one.csv")
+    assert Path("one.csv").read_text() == "system,topic,score\nx,1,0.5\nx,2,0.5\n"

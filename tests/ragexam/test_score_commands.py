@@ -290,7 +290,7 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path, monkeypatch
             used.add(words[0])
         else:
             subprocess.run(["bash", "-ec", line], check=True)
-    assert used == {"cover", "qrels", "measure", "tau", "exam", "rouge", "items"}
+    assert used == {"cover", "qrels", "measure", "tau", "exam", "rouge", "items", "leaderboard"}
 
 
 def test_the_snippet_of_the_page_says_what_it_says(tmp_path: Path) -> None:
@@ -310,3 +310,68 @@ def test_the_snippet_of_the_page_says_what_it_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["measure", "cover", "qrels", "tau", "exam", "rouge", "items"])
 def test_every_command_has_an_example(command: str) -> None:
     assert f"Example: ragexam grade {command}" in " ".join(said(command, "--help").split())
+
+
+def refused(*words: str) -> str:
+    done = CliRunner().invoke(app, ["grade", *words])
+    assert done.exit_code != 0, done.output
+    return str(done.exception)
+
+
+def test_counts_are_summed_over_topics(folder: Path) -> None:
+    (folder / "q.qrels").write_text("q1 0 p1 1\nq1 0 p9 1\nq2 0 p1 1\nq3 0 p5 1\n")
+    found = told("measure", "q.qrels", "a.run", "--measures", "num_ret,num_rel_ret,P@1")
+    assert {name: one["estimate"] for name, one in found["runs"]["A"].items()} == {
+        "num_ret": 4,
+        "num_rel_ret": 3,
+        "P@1": pytest.approx(2 / 3),
+    }
+    assert found["summed"] == ["num_ret", "num_rel_ret"]
+    assert "Counts, of which the sum over topics is given: 2 (num_ret, num_rel_ret)." in found["warnings"]
+
+
+def test_scores_are_written_as_leaderboard_and_power_read_them(folder: Path) -> None:
+    (folder / "q.qrels").write_text("q1 0 p2 1\nq1 0 p9 0\nq2 0 p1 1\nq2 0 p2 0\n")
+    told("measure", "q.qrels", "a.run", "b.run", "--measures", "RR,P@1", "--scores", "rr.csv")
+    rows = [line.split(",") for line in (folder / "rr.csv").read_text().splitlines()]
+    assert rows[0] == ["system", "topic", "score"]
+    assert {(one, topic): float(score) for one, topic, score in rows[1:]} == {
+        ("A", "q1"): 0.5,
+        ("A", "q2"): 1.0,
+        ("B", "q1"): 1.0,
+        ("B", "q2"): 0.0,
+    }
+    done = CliRunner().invoke(
+        app, ["grade", "cover", "grades.csv", "a.run", "b.run", "c.run", "--tau", "4", "--scores", "cover.csv"]
+    )
+    assert "cover.csv: cover of 3 systems, 5 scores; 1 undefined scores are left out" in done.stderr
+    found = told("leaderboard", "rr.csv", "cover.csv")
+    assert (found["n"], found["only_in_b"]) == (2, ["C"])
+    assert found["b"]["scores"]["B"] == pytest.approx(2 / 3)
+    told("exam", "answers.csv", "--gold", "gold.csv", "--scores", "exam.csv")
+    assert "A,q2,1.0\n" in (folder / "exam.csv").read_text()
+
+
+def test_numbers_off_every_scale_are_refused(folder: Path) -> None:
+    (folder / "q.qrels").write_text("q1 0 p1 1\nq1 0 p2 0\nq2 0 p1 1\n")
+    for tau in ("inf", "nan", "0"):
+        assert f"tau: {tau}; wanted above 0" in refused("cover", "grades.csv", "a.run", "--tau", tau)
+        assert f"tau: {tau}; wanted above 0" in refused("qrels", "grades.csv", "--tau", tau)
+        assert f"tau: {tau}; wanted above 0" in refused("items", "grades.csv", "--out", "items", "--tau", tau)
+    for words in (["measure", "q.qrels", "a.run"], ["tau", "grades.csv", "q.qrels"]):
+        done = CliRunner().invoke(app, ["grade", *words, "--rel", "0"])
+        assert done.exit_code == 2
+
+
+def test_nothing_parsed_is_said_in_words(folder: Path) -> None:
+    (folder / "none.csv").write_text("query,passage,question,grade\nq1,p1,r1,\nq2,p1,r4,nan\n")
+    found = told("cover", "none.csv", "a.run", "--tau", "4")
+    assert "No grade reaches tau 4; none was parsed." in found["warnings"]
+
+
+def test_a_level_that_no_official_grade_reaches_chooses_no_tau(folder: Path) -> None:
+    (folder / "q.qrels").write_text("q1 0 p1 1\nq1 0 p2 0\nq2 0 p1 0\nq2 0 p2 1\n")
+    expected = "grades from 0 to 1 of 4 passages with a label; wanted some below 7 and some from 7 on"
+    assert expected in refused("tau", "grades.csv", "q.qrels", "--rel", "7")
+    runs = ("a.run", "b.run", "c.run")
+    assert "undefined at every tau" in refused("tau", "grades.csv", "q.qrels", *runs, "--rel", "7")

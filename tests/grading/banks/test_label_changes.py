@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from grading.banks.label_changes import LabelChange, bank_difference, label_changes
 from grading.formats.grades import Graded
@@ -79,3 +80,9 @@ def test_labels_are_those_that_qrels_are_made_of() -> None:
         name: (before[name], after[name]) for name in before if before[name] != after[name]
     }
     assert len(found.changes) > 5
+
+
+@pytest.mark.parametrize("tau", [math.nan, math.inf, 0.0])
+def test_a_tau_that_nothing_or_everything_reaches_is_refused(tau: float) -> None:
+    with pytest.raises(ValueError, match=r"tau: .*; wanted above 0, which stands for no answer, and finite"):
+        changed((A, B), (A,), tau)

@@ -164,3 +164,10 @@ def test_a_fault_is_named_with_its_place(records: list[Any], message: str, tmp_p
 def test_a_bank_is_only_written_as_json_lines(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"bank.csv: wanted a name that ends in .jsonl"):
         write_bank(tmp_path / "bank.csv", [BankQuestion("a", "q", "Which?")])
+
+
+def test_grades_are_no_bank(tmp_path: Path) -> None:
+    path = tmp_path / "grades.csv"
+    path.write_text("query,passage,question,grade\nq1,d1,r1,5\n")
+    with pytest.raises(ValueError, match=r"grades\.csv:2: a grade of a passage \(.*\); wanted a question of a bank"):
+        read_bank(path)

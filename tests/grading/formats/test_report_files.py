@@ -277,3 +277,13 @@ def test_what_the_schema_refuses_is_a_fault_and_nothing_else_is_of_its_kind(
     valid = jsonschema.Draft7Validator(schema).is_valid(make())
     faults = read_reports(written(tmp_path, make())).faults
     assert valid is not any(one.kind in {"missing field", "wrong type"} for one in faults), faults
+
+
+def test_a_file_of_another_kind_is_said_to_hold_no_report(tmp_path: Path) -> None:
+    bank = {"id": "n1", "query": "300", "question": "When?", "answers": []}
+    found = read_reports(written(tmp_path, bank, {"request_id": "300", "title": "Bridges"})).faults
+    assert [str(one).partition(": ")[2] for one in found] == [
+        "found id, query, question, answers; wanted run, topic and responses or answer or sentences",
+        "found request_id, title; wanted run, topic and responses or answer or sentences",
+    ]
+    assert counted(found) == {"no report": 2}

@@ -152,3 +152,15 @@ def test_columns_beyond_the_sixth_are_noted() -> None:
     assert any("5 lines have more than 6 columns" in note for note in run.notes)
     with pytest.raises(ValueError, match=r"prefs\.rank20:1: 5 columns; wanted 6"):
         read_run(SHARED / "prefs.rank20")
+
+
+@pytest.mark.parametrize("grade", ["2000000000", "-100001", "9" * 5000])
+def test_a_grade_that_would_exhaust_the_memory_is_refused(tmp_path: Path, grade: str) -> None:
+    with pytest.raises(ValueError, match=r"q:2: grade .*; wanted at most 100000, of either sign"):
+        read_qrels(write(tmp_path / "q", f"1 0 a 100000\n1 0 b {grade}\n"))
+
+
+def test_names_of_a_mixed_run_are_cut_only_where_there_are_more(tmp_path: Path) -> None:
+    lines = [f"1 Q0 d{place} {place} {9 - place} tag{place}\n" for place in range(5)]
+    assert "holds 2 run names (tag0, tag1); they" in read_run(write(tmp_path / "r", "".join(lines[:2]))).notes[0]
+    assert "holds 5 run names (tag0, tag1, tag2 …); they" in read_run(write(tmp_path / "r", "".join(lines))).notes[0]

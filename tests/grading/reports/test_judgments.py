@@ -10,6 +10,8 @@ import pytest
 
 from grading.records import BankQuestion, KeyAnswer, Report, Sentence
 from grading.reports.argue import argue
+from grading.reports.argue_result import content_of, lines_of
+from grading.reports.argue_scores import score_reports, score_runs
 from grading.reports.asks import Ask, Material
 from grading.reports.judgments import HumanJudge, read_judgments
 
@@ -143,3 +145,27 @@ def test_run_and_topic_must_be_named_where_there_are_several(tmp_path: Path) -> 
     both = Material.of([REPORT, Report("s", "t", REPORT.sentences)], NUGGETS)
     with pytest.raises(ValueError, match=r"judgments\.jsonl:1: no 'run'; wanted text"):
         read(tmp_path, {"sentence": 0, "supported": True}, material=both)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"sentence": 1, "need_citations": True}, "field 'need_citations' says nothing here and is not read"),
+        ({"run": "s", "sentence": 1, "outcome": 5}, "judges run 's' on topic 't', of which there is no report"),
+    ],
+)
+def test_a_line_that_may_have_been_meant_is_named_where_a_judgement_is_missing(
+    tmp_path: Path, line: dict[str, object], reason: str
+) -> None:
+    judge = read(tmp_path, WHOLE[0], line, WHOLE[2])
+    with pytest.raises(ValueError, match=rf"sentence 1 'B\.': not judged \(.*jsonl:2: {reason}\); wanted"):
+        argue([REPORT], NUGGETS, judge)
+
+
+def test_citations_that_count_by_themselves_are_numbered_each(tmp_path: Path) -> None:
+    judged = argue([REPORT], NUGGETS, read(tmp_path, *WHOLE), citations="micro")
+    scores = score_reports([REPORT], judged, NUGGETS)
+    content = content_of(judged, scores, score_runs(scores, NUGGETS), [])
+    shown = lines_of({**content})
+    assert "    0  #3 + #1 -  A." in shown
+    assert "    1  #5 -  B." in shown

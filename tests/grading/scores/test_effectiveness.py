@@ -132,3 +132,23 @@ def test_a_topic_without_a_score_takes_no_part() -> None:
         "y": (pytest.approx(1 / 3), 3),
     }
     assert (differences(table)[0].difference.estimate, differences(table)[0].n) == (0.5, 2)
+
+
+def test_counts_are_named_as_sums() -> None:
+    names = ["num_q", "num_ret", "NumRel", "num_rel_ret", "MAP"]
+    found = measure_runs(QRELS, [run_of("r", t1="abx", t2="ba", t3="z")], names)
+    assert found.summed == ("num_q", "num_ret", "NumRel", "num_rel_ret")
+    assert {name: sum(found.scores[name]["r"].values()) for name in found.summed} == {
+        "num_q": 3,
+        "num_ret": 6,
+        "NumRel": 3,
+        "num_rel_ret": 2,
+    }
+
+
+@pytest.mark.parametrize("name", ["P@0", "AP@0", "P(rel=0)@5", "P@99999999999999999999", "AP(rel=0)"])
+def test_a_cutoff_or_level_that_ends_the_process_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"(cutoff|rel) -?[0-9]+; wanted from 1 to 1000000000"):
+        measure_runs(QRELS, [run_of("r", t1="a")], [name])
+    with pytest.raises(ValueError, match="rel: 0; wanted at least 1"):
+        measure_runs(QRELS, [run_of("r", t1="a")], ["MAP"], rel=0)
