@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 from pydoc_data.topics import topics
+from typing import Any
 
 import pytest
 
@@ -153,7 +154,27 @@ def test_every_command_stands_in_the_readme_and_has_an_example(command: str) -> 
     assert f"Example: ragexam {command}" in " ".join(done.stdout.split())
 
 
+def test_every_command_on_free_text_has_an_example() -> None:
+    from typer.main import get_command
+
+    from ragexam.grade import app
+
+    group: Any = get_command(app)
+    shown = {f"{name} {inner}" if inner else name: one for name, one, inner in _leaves(group)}
+    assert len(shown) >= 20
+    for name, one in shown.items():
+        assert f"Example: ragexam grade {name} " in str(one.epilog)
+
+
+def _leaves(group: Any) -> list[tuple[str, Any, str]]:
+    found = []
+    for name, one in group.commands.items():
+        inside = getattr(one, "commands", None)
+        found += [(name, each, inner) for inner, each in inside.items()] if inside else [(name, one, "")]
+    return found
+
+
 def test_links_to_files_lead_somewhere() -> None:
-    for page in PAGES:
+    for page in [*PAGES, *sorted((ROOT / "docs" / "free-text").glob("*.md"))]:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -11,6 +11,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     help="Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
+    epilog="Example: ragexam grade nuggets run-a.jsonl run-b.jsonl",
 )
 for module in (scores, measures, reports, banks, page):
     module.register(app)
