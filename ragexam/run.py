@@ -109,6 +109,7 @@ def run_sitting(
     folder = RunFolder(out)
     with folder.held():
         _place_exam(source, exam, folder)
+        _require_examples(source, folder, grid)
         prepare(grid.models, grid.grid.examinees, progress)
         record = Record.open(folder)
         record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
@@ -340,6 +341,18 @@ def _sit(
         {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)},
         engine,
     )
+
+
+def _require_examples(source: RunFolder, folder: RunFolder, grid: GridSettings) -> None:
+    """Refuse a grid with more examples than were set aside; those put beside the exam since are taken."""
+    if source.shots.exists() and not read_pool(folder.shots):
+        write_exam(folder.shots, read_pool(source.shots))
+    there, wanted = len(read_pool(folder.shots)), max((one.shots for one in grid.grid.pipelines), default=0)
+    if there < wanted:
+        raise ValueError(
+            f"{source.shots}: {there} questions to be shown as examples; wanted {wanted} beside those of the exam, in "
+            "the same form, or shots: [0] in the grid"
+        )
 
 
 def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:

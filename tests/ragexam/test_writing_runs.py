@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,31 @@ def test_an_exam_without_a_pool_is_sat_elsewhere_and_exported(tmp_path: Path, na
     assert set(result["accuracy"]) == {"careful+closed-book+icl0", "careful+oracle+icl0"}
     asked, _ = asked_beside(tmp_path / "sat", read_exam(run / "exam.jsonl"))
     assert asked
+
+
+def test_a_written_by_hand_exam_takes_its_examples_from_beside_it(tmp_path: Path) -> None:
+    lines = [
+        json.dumps(
+            {
+                "id": f"q{n}",
+                "question": f"What follows {n}?",
+                "choices": [f"{n + 1}", f"{n}"],
+                "answer": 0,
+                "context": f"After {n} comes {n + 1}.",
+            }
+        )
+        for n in range(3)
+    ]
+    path = tmp_path / "own" / "exam.jsonl"
+    path.parent.mkdir()
+    path.write_text("\n".join(lines[:2]))
+    grid = GridSettings.model_validate({**GRID, "retrievers": ["closed-book"], "shots": [0, 1]})
+    wanted = r"shots\.jsonl: 0 questions to be shown as examples; wanted 1 beside those of the exam"
+    with pytest.raises(ValueError, match=wanted):
+        run_sitting(path, grid, tmp_path / "sat", HERE, 0, Progress(quiet=True))
+    (path.parent / "shots.jsonl").write_text(lines[2])
+    result = run_sitting(path, grid, tmp_path / "sat", HERE, 0, Progress(quiet=True))
+    assert set(result["accuracy"]) == {"careful+closed-book+icl0", "careful+closed-book+icl1"}
 
 
 def test_an_exam_without_a_survivor_leaves_every_reason_and_its_statistics(tmp_path: Path) -> None:
