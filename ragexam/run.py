@@ -109,7 +109,7 @@ def run_sitting(
     folder = RunFolder(out)
     with folder.held():
         _place_exam(source, exam, folder)
-        _require_examples(source, folder, grid)
+        _require_examples(source.shots, len(read_pool(folder.shots)), grid)
         prepare(grid.models, grid.grid.examinees, progress)
         record = Record.open(folder)
         record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
@@ -343,28 +343,29 @@ def _sit(
     )
 
 
-def _require_examples(source: RunFolder, folder: RunFolder, grid: GridSettings) -> None:
-    """Refuse a grid with more examples than were set aside; those put beside the exam since are taken."""
-    if source.shots.exists() and not read_pool(folder.shots):
-        write_exam(folder.shots, read_pool(source.shots))
-    there, wanted = len(read_pool(folder.shots)), max((one.shots for one in grid.grid.pipelines), default=0)
+def _require_examples(beside: Path, there: int, grid: GridSettings) -> None:
+    """Refuse a grid with more examples than there are."""
+    wanted = max((one.shots for one in grid.grid.pipelines), default=0)
     if there < wanted:
         raise ValueError(
-            f"{source.shots}: {there} questions to be shown as examples; wanted {wanted} beside those of the exam, in "
-            "the same form, or shots: [0] in the grid"
+            f"{beside}: {there} questions to be shown as examples; wanted {wanted} beside those of the exam, in the "
+            "same form, or shots: [0] in the grid"
         )
 
 
 def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
-    """Put the exam, its chunks and its pool where the answers go; refuse a folder of another exam."""
+    """Put the exam, its chunks and its pool where the answers go; refuse a folder of another exam.
+
+    A pool that was put beside the exam later is taken as long as there is none.
+    """
     if folder.exam.exists():
         found = read_exam(folder.exam)
         if found.hash != exam.hash:
             raise ValueError(f"{folder.exam}: holds exam {found.hash}, wanted {exam.hash}; choose another --out")
-        return
-    write_exam(folder.exam, exam)
-    write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
-    if source.shots.exists():
+    else:
+        write_exam(folder.exam, exam)
+        write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
+    if source.shots.exists() and not read_pool(folder.shots):
         write_exam(folder.shots, read_pool(source.shots))
 
 

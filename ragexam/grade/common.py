@@ -24,7 +24,7 @@ Interval = Annotated[float, typer.Option(min=0.01, max=0.99, help="The share tha
 
 def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
     """Print a result as JSON (NaN as null) or its lines."""
-    print(json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False) if as_json else lines)
+    print(json.dumps(plain(result), indent=2, ensure_ascii=False, allow_nan=False) if as_json else lines)
 
 
 def write_scores(path: Path | None, what: str, table: Mapping[str, Mapping[str, float | None]]) -> None:
@@ -63,9 +63,10 @@ def in_words(estimate: Mapping[str, float | None], digits: int = 3) -> str:
     return f"{found[0]:.{digits}f} [{found[1]:.{digits}f}, {found[2]:.{digits}f}]"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A result as JSON can hold it: names as text, null for what is not finite."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -27,6 +27,7 @@ from grading.scores.items import (
     table_of_runs,
 )
 from grading.scores.nugget_grades import is_assignments, read_assignments
+from ragexam.grade.common import plain
 from ragexam.grade.printing import Said, aligned, joined, named
 
 SHOWN = 10
@@ -53,7 +54,7 @@ def analysed(
     notes += [refused] if refused else []
     write_text(out / "items.csv", [frame.to_csv(index=False)])
     result = {**_counts(table, items, tau), "model": modelled, "refused": refused, "warnings": notes}
-    write_text(out / "items.json", [json.dumps(_plain({**result, "format": 1}), indent=2, ensure_ascii=False) + "\n"])
+    write_text(out / "items.json", [json.dumps(plain({**result, "format": 1}), indent=2, ensure_ascii=False) + "\n"])
     result["items"] = json.loads(frame.to_json(orient="records"))
     return Said(result, _in_words(result, out, notes))
 
@@ -152,14 +153,6 @@ def _notes(graded: Graded, table: GradeTable, tau: float) -> list[str]:
         notes.append(f"No grade reaches tau {tau:g}; {highest}.")
     never = [name for name, column in zip(table.names, table.grades.T, strict=True) if (column != column).all()]
     return notes + named("Questions without a parsed grade", never)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return None if isinstance(value, float) and value != value else value
 
 
 def _in_words(result: Mapping[str, Any], out: Path, notes: Sequence[str]) -> str:
