@@ -7,6 +7,7 @@ likelihood of the choices' own words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def variants(asked: Sequence[Asked]) -> list[str]:
 
 def _without_shots(asked: Sequence[Asked]) -> list[Asked]:
     """Shots complete `Answer:` with a choice's words; above a question that asks for a letter they would mislead."""
-    return list({one.retriever: Asked(one.retriever, one.passages) for one in asked}.values())
+    bare = (replace(one, shots=()) for one in asked)
+    return list({one.name: one for one in bare}.values())
 
 
 def _sample(exam: Exam, question: Question, asked: Asked) -> dict[str, object]:
@@ -45,7 +47,7 @@ def _sample(exam: Exam, question: Question, asked: Asked) -> dict[str, object]:
         "input": passages_and_stem(question, asked.passages[question.id]),
         "choices": list(question.choices),
         "target": _letter(question.key),
-        "metadata": Origin(exam.hash, asked.retriever, 0)._asdict(),
+        "metadata": Origin.out(exam, asked).fields,
     }
 
 

@@ -62,7 +62,7 @@ def _doc(exam: Exam, question: Question, asked: Asked) -> dict[str, object]:
         "prompt": asked.prompt(question).user,
         "choices": [choice.strip() for choice in question.choices],
         "answer": question.key,
-        **Origin(exam.hash, asked.retriever, len(asked.shots))._asdict(),
+        **Origin.out(exam, asked).fields,
     }
 
 
