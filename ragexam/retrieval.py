@@ -13,10 +13,10 @@ from typing import Any
 
 from exam_gen.files import read_chunks, read_exam, write_text
 from exam_gen.records import Chunk, Exam
-from rag.encoders import embed, unknown
 from rag.pipelines import OWN
+from rag.retrieval.dense import passage_index
 from rag.retrieval.measures import CUTOFFS, Found, find_sources
-from rag.retrievers import BOUNDS, ClosedBook, Retriever, searched
+from rag.retrievers import BOUNDS, ClosedBook, Retriever
 from ragexam.config import GridSettings
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.progress import Progress, Report
@@ -45,18 +45,24 @@ class Library:
     @cached_property
     def retrievers(self) -> Mapping[str, Retriever]:
         """The retrievers by name; that of black boxes finds nothing, as they are given no passages."""
-        built = {one.name: one.build(self.chunks) for one in self.grid.grid.retrievers}
+        specs = self.grid.grid.retrievers
+        built = {one.name: one.build(self.chunks, self._indexes.get(one.parts.encoder)) for one in specs}
         return built | ({OWN: ClosedBook(OWN)} if self.grid.grid.black_boxes else {})
 
+    def encode(self, progress: Progress) -> None:
+        """Encode the passages that are not encoded yet, with progress of its own: on a large corpus this takes minutes.
 
-def encode_passages(library: Library, progress: Progress) -> None:
-    """Encode the passages that are not encoded yet, with progress of its own: on a large corpus this takes minutes."""
-    dense = [one.parts.encoder for one in library.grid.grid.retrievers if one.encoders]
-    texts = [searched(chunk) for chunk in library.chunks] if dense else []
-    for encoder in dict.fromkeys(dense):
-        if unknown(texts, encoder):
-            with progress.step("passages") as report:
-                embed(texts, encoder=encoder, progress=report)
+        Before the retrievers are built, which share what is found here.
+        """
+        for encoder in dict.fromkeys(one.parts.encoder for one in self.grid.grid.retrievers if one.encoders):
+            if encoder not in self._indexes:
+                with progress.step_if_told("passages") as report:
+                    self._indexes[encoder] = passage_index(self.chunks, encoder, progress=report)
+
+    @cached_property
+    def _indexes(self) -> dict[str, Any]:
+        """What is searched, by encoder."""
+        return {}
 
 
 def retrieval_step(steps: Steps, library: Library, seed: int) -> None:
@@ -79,7 +85,7 @@ def retrieval_step(steps: Steps, library: Library, seed: int) -> None:
         "retrievers": [one.identity for one in searching],
         "seed": seed,
     }
-    steps.do("retrieval", made_from, [folder.retrieval, folder.retrieval_ranks], measure)
+    steps.do("retrieval", made_from, [folder.retrieval, folder.retrieval_ranks], measure, first=library.encode)
 
 
 def measure_retrieval(run: Path, progress: Progress) -> dict[str, Any]:

@@ -49,7 +49,7 @@ from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.outcomes import Heard, builds, left_out, mixture, outcome
 from ragexam.progress import Progress, Report
-from ragexam.retrieval import Library, encode_passages, retrieval_step
+from ragexam.retrieval import Library, retrieval_step
 from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
 from ragexam.usage import failed_requests, need_likelihoods, used
@@ -209,9 +209,7 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
                 steps.progress.say(f"note: {note}")
 
     made_from = {"exam": exam.hash, "grid": grid.identity, "seed": seed}
-    if steps.record.fingerprint("answers") is None:
-        encode_passages(library, steps.progress)
-    steps.do("answers", made_from, [folder.answers, folder.responses], answer)
+    steps.do("answers", made_from, [folder.answers, folder.responses], answer, first=library.encode)
 
 
 def measure_steps(steps: Steps, config: Config) -> None:

@@ -44,9 +44,17 @@ class Steps:
         return cls(folder, record, progress)
 
     def do(
-        self, name: str, made_from: Mapping[str, object], makes: Sequence[Path], work: Callable[[Report], None]
+        self,
+        name: str,
+        made_from: Mapping[str, object],
+        makes: Sequence[Path],
+        work: Callable[[Report], None],
+        first: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Do a step unless it is done; what it makes from what decides that."""
+        """Do a step unless it is done; what it makes from what decides that.
+
+        `first` is a part of it with progress of its own.
+        """
         wanted = fingerprint(made_from)
         if self.record.fingerprint(name) == wanted and all(path.exists() for path in makes):
             self.progress.say(f"{name}: already done")
@@ -54,6 +62,8 @@ class Steps:
         self.record.begin(name, wanted)
         began, done = time.monotonic(), False
         try:
+            if first is not None:
+                first(self.progress)
             with self.progress.step(name) as report:
                 work(report)
             done = True
