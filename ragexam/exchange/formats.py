@@ -24,10 +24,11 @@ class Origin(NamedTuple):
     budget: int | None = None
 
     @classmethod
-    def of(cls, fields: Mapping[str, object], place: str, exam: Exam) -> Self:
+    def of(cls, given: object, place: str, exam: Exam) -> Self:
         """The origin of an answer; ValueError for one to another exam, or from no exam of ours."""
+        fields = given if isinstance(given, Mapping) else {}
         found, retriever, icl = (fields.get(name) for name in ("exam", "retriever", "icl"))
-        if not isinstance(found, str) or not isinstance(retriever, str) or not _is_count(icl, 0):
+        if not isinstance(found, str) or not isinstance(retriever, str) or not retriever or not _is_count(icl, 0):
             raise ValueError(f"{place}: no exam, retriever and icl; wanted an answer to what ragexam exported")
         if found != exam.hash:
             raise ValueError(f"{place}: answers exam {shown(found)}; wanted exam {exam.hash}")

@@ -61,7 +61,7 @@ def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[Answered]:
     found: dict[tuple[Any, str], Answered] = {}
     for sample in log.samples:
         place = f"{path}: sample {shown(sample.get('id'))}"
-        origin = Origin.of(sample.get("metadata") or {}, place, exam)
+        origin = Origin.of(sample.get("metadata"), place, exam)
         question = str(sample.get("id"))
         if question not in keys:
             raise ValueError(f"{place}: not asked in exam {exam.hash}; wanted one of its questions")
@@ -78,8 +78,9 @@ def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[Answered]:
     yield from found.values()
 
 
-def _right(scores: Mapping[str, Any], place: str) -> int:
-    value = (scores.get("choice") or {}).get("value")
+def _right(scores: object, place: str) -> int:
+    score = scores.get("choice") if isinstance(scores, Mapping) else None
+    value = score.get("value") if isinstance(score, Mapping) else None
     if isinstance(value, list | dict) or value not in RIGHT:
         raise ValueError(f"{place}: score of 'choice' is {shown(value)}; wanted C, I or N")
     return RIGHT[value]

@@ -234,6 +234,9 @@ def test_two_models_are_two_students_and_a_name_can_be_given(tmp_path: Path, exa
         ({"id": "unknown"}, r":1: question \"unknown\"; wanted one of exam"),
         ({"choices": ["x", "y", "z"]}, r":1: other choices or key of question 'd1/q #1'; wanted the exam's"),
         ({"answer": 9}, r":1: other choices or key"),
+        ({"passages": 0}, r":1: passages is 0; wanted a whole number from 1"),
+        ({"budget": "many"}, r":1: budget is \"many\"; wanted a whole number from 1"),
+        ({"icl": True}, r":1: no exam, retriever and icl; wanted an answer to what ragexam exported"),
         ({"retriever": None}, r":1: no exam, retriever and icl; wanted an answer to what ragexam exported"),
     ],
 )
@@ -244,7 +247,7 @@ def test_answers_to_other_questions_are_refused(
         read(tmp_path, exam, sample(exam, three, (-1, -2, -3), **change))
 
 
-@pytest.mark.parametrize("sums", [(-1, -2), (-1, "nan", -2), (-1, "x", -2)])
+@pytest.mark.parametrize("sums", [(-1, -2), (-1, "nan", -2), (-1, "x", -2), (-1, 0.5, -2), (-1, "inf", -2)])
 def test_numbers_that_are_none_are_refused(tmp_path: Path, exam: Exam, three: Question, sums: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match=r":1: filtered_resps is a list; wanted 3 log-likelihoods"):
         read(tmp_path, exam, sample(exam, three, sums))
@@ -255,6 +258,15 @@ def test_samples_of_another_task_are_refused(tmp_path: Path, exam: Exam) -> None
         read(tmp_path, exam, {"doc": {"question": "2 + 2?"}})
     with pytest.raises(ValueError, match="no answers; wanted samples of lm-eval or logs of Inspect"):
         read(tmp_path, exam)
+
+
+def test_a_file_that_was_cut_off_is_refused_at_its_line(tmp_path: Path, exam: Exam) -> None:
+    write_exam(tmp_path / "exam.jsonl", exam)
+    others = [sample(exam, one, [-1.0] * len(one.choices)) for one in exam.questions]
+    path = write_samples(tmp_path / "m" / "samples_odd_1.jsonl", others)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(ValueError, match=rf"samples_odd_1\.jsonl:{len(others)}: malformed JSON \("):
+        import_answers([str(path)], tmp_path / "exam.jsonl", tmp_path / "r.csv", "sum")
 
 
 def test_a_normalization_that_samples_have_no_numbers_for_is_refused(tmp_path: Path) -> None:
