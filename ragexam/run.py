@@ -354,7 +354,7 @@ def _require_examples(beside: Path, there: int, grid: GridSettings) -> None:
 def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
     """Put the exam, its chunks and its pool where the answers go; refuse a folder of another exam.
 
-    A pool that was put beside the exam later is taken as long as there is none.
+    The pool is taken from beside the exam until answers were given under it.
     """
     if folder.exam.exists():
         found = read_exam(folder.exam)
@@ -363,7 +363,7 @@ def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
     else:
         write_exam(folder.exam, exam)
         write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
-    if source.shots.exists() and not read_pool(folder.shots):
+    if source.shots.exists() and not (folder.answers.exists() and read_pool(folder.shots)):
         write_exam(folder.shots, read_pool(source.shots))
 
 
