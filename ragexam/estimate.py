@@ -35,12 +35,12 @@ STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 34, 4, 15
 PASSAGES_SHARED = 1.7
 """How many times as fast requests about the same passage are read by a local model, which keeps it (RESULTS.md)."""
 EFFICIENCY = 0.9
-"""Share of the measured matrix rate at which the tokens counted here are done with. A pass reaches 0.6 (RESULTS.md), but
-what prompts share besides a passage is read once and counted here each time. By the quickstart's sitting: 130,000 such
-tokens of a model of 135 million parameters in 116 s, where matrices reach 330 GFLOP/s."""
+"""Share of the measured matrix rate at which the tokens counted here are done with. A pass reaches 0.6 (RESULTS.md),
+but what prompts share besides a passage is read once and counted here each time. By the quickstart's sitting: 130,000
+such tokens of a model of 135 million parameters in 116 s, where matrices reach 330 GFLOP/s."""
 SPREAD = 2.0
-"""How far off the time may be either way: the quickstart took 13 and 14 minutes of the 21 that are estimated by the speed
-of such cores with much other work (RESULTS.md)."""
+"""How far off the time may be either way: the quickstart took 13 and 14 minutes of the 21 that are estimated by the
+speed of such cores with much other work (RESULTS.md)."""
 FOUND_ANEW = 0.42
 """Share of a further retriever's passages that none before it found, whose prompts are therefore new: six retrievers of
 one passage each found 3.1 different ones for a question."""
@@ -285,8 +285,8 @@ def in_words(foreseen: Mapping[str, Any]) -> str:
     lines += [
         f"in all {duration(foreseen['low'])} to {duration(foreseen['high'])}, about {duration(foreseen['seconds'])} at "
         "the speed measured now",
-        f"basis: matrix products at {machine['flops'] / 1e9:.0f} GFLOP/s, of which models reach {EFFICIENCY:.0%}, weights "
-        f"read at {machine['bytes'] / 1e9:.1f} GB/s, {machine['threads']} threads; prompts of this corpus; "
+        f"basis: matrix products at {machine['flops'] / 1e9:.0f} GFLOP/s, of which models reach {EFFICIENCY:.0%}, "
+        f"weights read at {machine['bytes'] / 1e9:.1f} GB/s, {machine['threads']} threads; prompts of this corpus; "
         f"{foreseen['attempts']} attempts for a question, as on other corpora",
     ]
     if foreseen["load"] > BUSY:
