@@ -258,7 +258,8 @@ class AnswerStore:
         now: dict[str, object] = json.loads(json.dumps({**settings, **factors}))
         # What is stored later, such as the loaded model's, is no difference as long as only one of the two has it.
         common = before.keys() & now.keys()
-        found = differences(*({key: side[key] for key in side if key in common} for side in (before, now)))
+        stored, wanted = ({key: side[key] for key in side if key in common} for side in (before, now))
+        found = differences(stored, wanted)
         if found:
             raise ValueError(
                 f"{self.path}: pipeline {pipeline.id} answered under other settings ({'; '.join(found)}); "
