@@ -72,10 +72,14 @@ def test_other_settings_of_a_pipeline_are_refused_and_new_pipelines_welcome(exam
     with AnswerStore(tmp_path / "a.sqlite") as store:
         store.begin(exam, SETTINGS)
         store.settle({GRID[0]: {"dtype": "float32"}})
-        with pytest.raises(ValueError, match=r"m\+bm25\+icl0 answered with dtype 'float32', now it is 'bfloat16'"):
+        with pytest.raises(
+            ValueError, match=r"m\+bm25\+icl0 answered under other settings \(dtype: stored 'float32', now 'bfloat16'\)"
+        ):
             store.settle({GRID[0]: {"dtype": "bfloat16"}})
     with AnswerStore(tmp_path / "a.sqlite") as store:
-        with pytest.raises(ValueError, match="answered with k 1, now it is 2; wanted the same settings"):
+        with pytest.raises(
+            ValueError, match=r"\(k: stored 1, now 2\); wanted those stored \(undo the change\), or another run folder"
+        ):
             store.begin(exam, {GRID[0]: {"k": 2, "prompt": "p1"}})
         store.begin(exam, {**SETTINGS, Pipeline("n", "bm25"): {"k": 2}})
 

@@ -213,13 +213,13 @@ def test_changed_settings_pool_or_chunks_are_refused(
     room: Callable[..., Any], pool: list[Question], chunks: list[Chunk]
 ) -> None:
     whole = room()
-    with pytest.raises(ValueError, match="answered with normalization 'character', now it is 'sum'"):
+    with pytest.raises(ValueError, match="normalization: stored 'character', now 'sum'"):
         room(settings=Settings(normalization="sum"))
-    with pytest.raises(ValueError, match="icl1 answered with shots"):
+    with pytest.raises(ValueError, match=r"icl1 answered under other settings \(shots: stored"):
         room(pool=[replace(one, choices=("w", "x", "y", "z")) for one in pool])
-    with pytest.raises(ValueError, match="answered with chunks"):
+    with pytest.raises(ValueError, match=r"settings \(chunks: stored"):
         room(chunks=chunks[:-1])
-    with pytest.raises(ValueError, match=r"answered with behind \{\}, now it is"):
+    with pytest.raises(ValueError, match=r"behind\.one: stored nothing, now 'another model'\)"):
         room(identities={"one": "another model"})
     assert room() == whole
 
@@ -339,5 +339,5 @@ def test_answers_from_before_there_were_budgets_go_on(room: Callable[..., Any], 
             del settings["budget"]
             store.execute("UPDATE pipelines SET settings = ? WHERE pipeline = ?", (json.dumps(settings), name))
     assert room(pipelines=GRID[:2]) == before
-    with pytest.raises(ValueError, match="answered with budget None, now it is 50"):
+    with pytest.raises(ValueError, match="budget: stored nothing, now 50"):
         room(pipelines=GRID[:2], settings=Settings(budget=50))
