@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from exam_gen.files import write_text
+from exam_gen.model import FailedError
 from exam_gen.records import Exam
 from rag.pipelines import FACETS, FACTORS, Pipeline
 
@@ -88,7 +89,7 @@ class Outcome(NamedTuple):
 class AnswerStore:
     """Answers in one SQLite file. Reading is always possible; writing lies between `begin` and `close`.
 
-    Raises ValueError for a file that is no store or of a newer version, OSError when the disk refuses.
+    Raises ValueError for a file that is no store or of a newer version, `FailedError` when the disk refuses.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -288,7 +289,7 @@ class AnswerStore:
                 raise ValueError(
                     f"{self.path}: another process is writing answers; wanted one writer at a time"
                 ) from None
-            raise OSError(f"{self.path}: {error}; earlier answers are intact") from None
+            raise FailedError(f"{self.path}: {error}; earlier answers are intact") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.path}: {error}; wanted an answer store") from None
 
