@@ -89,7 +89,7 @@ class Outcome(NamedTuple):
 class AnswerStore:
     """Answers in one SQLite file. Reading is always possible; writing lies between `begin` and `close`.
 
-    Raises ValueError for a file that is no store or of a newer version, `FailedError` when the disk refuses.
+    Raises ValueError for a file that is no store or of a newer version, OSError when the disk refuses.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -289,7 +289,8 @@ class AnswerStore:
                 raise ValueError(
                     f"{self.path}: another process is writing answers; wanted one writer at a time"
                 ) from None
-            raise FailedError(f"{self.path}: {error}; earlier answers are intact") from None
+            kind = FailedError if "full" in str(error) else OSError
+            raise kind(f"{self.path}: {error}; earlier answers are intact") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.path}: {error}; wanted an answer store") from None
 
