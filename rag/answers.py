@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from exam_gen.files import write_text
+from exam_gen.model import FailedError
 from exam_gen.records import Exam
 from rag.differences import differences
 from rag.pipelines import FACETS, FACTORS, Pipeline
@@ -292,7 +293,8 @@ class AnswerStore:
                 raise ValueError(
                     f"{self.path}: another process is writing answers; wanted one writer at a time"
                 ) from None
-            raise OSError(f"{self.path}: {error}; earlier answers are intact") from None
+            kind = FailedError if "full" in str(error) else OSError
+            raise kind(f"{self.path}: {error}; earlier answers are intact") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.path}: {error}; wanted an answer store") from None
 

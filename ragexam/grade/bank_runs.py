@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from exam_gen.files import read_exam, write_text
+from exam_gen.model import FailedError
 from exam_gen.records import Exam
 from exam_gen.replies import CachedModel, ReplyStore
 from grading.banks.bank_writing import VERSION, read_topics, write_questions
@@ -87,7 +88,8 @@ class Job:
 def grade_run(job: Job, *, quiet: bool) -> Result:
     """Grade; writes `grades.jsonl`, `run.json` and `replies.sqlite` into the folder of the job.
 
-    Raises `OSError` at the end when pairs got no reply: what was graded is written, the same command asks for the rest.
+    Raises `FailedError` at the end when pairs got no reply: what was graded is written, the same command asks for the
+    rest.
     """
     progress = Progress(quiet=quiet)
     exam, pairs, left = _work(job, progress)
@@ -113,7 +115,7 @@ def grade_run(job: Job, *, quiet: bool) -> Result:
         reasons = ", ".join(
             f"{count} {why}" for why, count in cast(Mapping[str, int], result["no_reply_reasons"]).items()
         )
-        raise OSError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded, the same command goes on")
+        raise FailedError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded")
     return result, "\n".join(_lines(result))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from exam_gen.model import FailedError
 from exam_gen.records import Exam
 from rag.answers import VERSION, Answer, AnswerStore, Outcome
 from rag.pipelines import Pipeline
@@ -151,7 +152,7 @@ def test_full_disk_is_one_line_and_keeps_earlier_answers(exam: Exam, tmp_path: P
         store.add(answer())
         pages = store._db.execute("PRAGMA page_count").fetchone()[0]
         store._db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(OSError, match=r"a\.sqlite: database or disk is full; earlier answers are intact"):
+        with pytest.raises(FailedError, match=r"a\.sqlite: database or disk is full; earlier answers are intact"):
             store.add(*[replace(answer(GRID[1], f"q{n}"), passages=("x" * 9000,)) for n in range(9)])
         assert store.answers() == [answer()]
     with AnswerStore(tmp_path / "a.sqlite") as store:
