@@ -85,6 +85,11 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     return Paired(tuple(pairs), tuple(lost), tuple(one for one in questions if one not in known), lost.total())
 
 
+def keyed(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs whose question has a key."""
+    return [one for one in pairs if one.question.answers]
+
+
 def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]:
     """The distinct passages of each query, whoever returned them; a corpus's passages stand for every query."""
     texts: dict[tuple[str, str], str] = {}

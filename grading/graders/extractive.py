@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from exam_gen.replies import Reply as Kept
 from exam_gen.replies import ReplyStore
-from grading.formats.passages import Pair
+from grading.formats.passages import Pair, keyed
 from grading.graders.asking import Reply
-from grading.graders.graders import Graded, graded_answer, keyed
+from grading.graders.graders import Graded, graded_answer
 from grading.graders.reply_parsing import UNANSWERABLE
 
 LONGEST = 30

@@ -53,6 +53,17 @@ def nugget_line(qid: str, run: str, *labels: str) -> str:
     return json.dumps({"qid": qid, "run_id": run, "nuggets": nuggets}) + "\n"
 
 
+def test_each_pair_of_systems_is_printed_where_that_is_wanted(call: Call) -> None:
+    labels = {"x": "support", "y": "partial_support", "z": "not_support"}
+    for run, label in labels.items():
+        Path(f"{run}.jsonl").write_text("".join(nugget_line(str(topic), run, label) for topic in range(6)))
+    files = [f"{run}.jsonl" for run in labels]
+    some, every = call("nuggets", *files)[1], call("nuggets", *files, "--pairs", "all")[1]
+    assert "Each difference: --pairs all." in some
+    assert re.findall(r"^  (\w - \w): ", every, re.MULTILINE) == ["x - y", "x - z", "y - z"]
+    assert re.findall(r"^  (\w - \w): ", some, re.MULTILINE) == []
+
+
 def test_nuggets_of_one_run(call: Call) -> None:
     Path("x.jsonl").write_text(nugget_line("1", "x", "support", "partial_support") + nugget_line("2", "x", "odd"))
     found = answer(call, "nuggets", "x.jsonl")
