@@ -27,7 +27,8 @@ from grading.scores.items import (
     table_of_passages,
     table_of_runs,
 )
-from grading.scores.nugget_grades import is_assignments, read_assignments
+from grading.scores.nugget_grades import graded_nuggets
+from grading.scores.nuggets import is_assignments, read_all_assignments
 from ragexam.grade.common import plain
 from ragexam.grade.printing import Said, aligned, joined, named
 from ragexam.progress import Progress
@@ -65,7 +66,7 @@ def analysed(
 
 def _read(paths: Sequence[Path], prompt: str | None) -> Graded:
     if all(is_assignments(path) for path in paths):
-        return read_assignments(paths)
+        return graded_nuggets(read_all_assignments(paths))
     read = [read_grades(path, prompt) for path in paths]
     if len(read) == 1:
         return read[0]
