@@ -21,7 +21,7 @@ def examined(
     answers: Path, gold: Path | None, bank: Path | None, level: float, seed: int, shown: Pairs = "neighbours"
 ) -> Said:
     """EXAM of every system in a file of answers, n-EXAM beside gold articles."""
-    known = bank_of(bank)
+    known = bank_of(bank, None if bank is None else _seen(read_answers(answers), None))
     read = read_answers(answers, known)
     best = None if gold is None else _one_system(read_answers(gold, known), gold)
     questions = known or _seen(read, best)

@@ -45,7 +45,7 @@ def analysed(
     read = read_runs(runs)
     table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
     require_tau(table, tau)
-    texts = {} if bank is None else read_bank_questions(bank)
+    texts = {} if bank is None else read_bank_questions(bank, graded.questions)
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     with progress.step("counting") as report:
         items = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)

@@ -64,7 +64,7 @@ def covered(
 ) -> Said:  # fmt: skip
     """EXAM-Cover of runs."""
     graded, read = read_grades(grades, prompt), read_runs(runs)
-    questions = bank_of(bank) or graded.questions
+    questions = bank_of(bank, graded.questions) or graded.questions
     found = [cover(graded, run, tau, k, questions) for run in read]
     table: Table = {one.run: one.scores for one in found}
     ranked = standings(table, level=level, seed=seed)
@@ -119,7 +119,7 @@ def chosen_tau(
     graded = read_grades(grades, prompt)
     read = read_runs(runs)
     if read:
-        what, questions = "kendall", bank_of(bank) or graded.questions
+        what, questions = "kendall", bank_of(bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         wanted = _official(official, read, rel)
         choice = choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)
@@ -147,9 +147,9 @@ def chosen_tau(
     return Said(result, joined(table, warnings, said))
 
 
-def bank_of(path: Path | None) -> dict[str, tuple[str, ...]]:
-    """The ids of a bank's questions by query, empty without a bank."""
-    bank = {} if path is None else read_bank_questions(path)
+def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
+    """The names of a bank's questions by query, as `graded` knows them; empty without a bank."""
+    bank = {} if path is None else read_bank_questions(path, graded)
     return {query: tuple(questions) for query, questions in bank.items()}
 
 

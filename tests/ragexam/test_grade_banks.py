@@ -179,19 +179,24 @@ def test_a_calibrated_margin_is_written_told_and_used(place: Path) -> None:
     assert "is a rule of thumb" in here(*grading, *MODEL, "--out", str(place / "by-thumb")).stdout
 
 
+@pytest.mark.parametrize("grader", ["qa", "reader"])
+def test_graders_that_compare_with_keys_want_one(place: Path, tmp_path: Path, grader: str) -> None:
+    keyless = lines(tmp_path / "keyless.jsonl", {"id": "q1", "query": "skin", "question": "What is skin?"})
+    files = (str(keyless), str(place / "passages.jsonl"))
+    with pytest.raises(ValueError, match=r"keyless\.jsonl: no question with passages has a key; wanted answers, or"):
+        here("grade", "run", *files, *MODEL, "--grader", grader, "--out", str(tmp_path / "out"))
+
+
 def test_bad_input_is_refused_before_anything_of_models_is_loaded(place: Path, tmp_path: Path) -> None:
     """In a process of its own: neither torch nor the measurement is imported for missing or malformed files."""
     bank, passages = str(place / "bank.jsonl"), str(place / "passages.jsonl")
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"id": "q1", "query"\n')
-    keyless = lines(tmp_path / "keyless.jsonl", {"id": "q1", "query": "skin", "question": "What is skin?"})
     code = "import sys, runpy\ntry:\n  runpy.run_module('ragexam', run_name='__main__')\nexcept SystemExit as end:\n" \
         "  print(sorted({'torch', 'transformers', 'jax', 'irt'} & set(sys.modules)), end.code)"  # fmt: skip
     for words, message in (
-        ((bank, "nowhere.jsonl"), "nowhere.jsonl: no such file"),
         ((str(broken), passages), "broken.jsonl:1: malformed JSON"),
         ((bank, passages, "--queries", "nowhere.csv", "--grader", "relevance"), "nowhere.csv: no such file"),
-        ((str(keyless), passages, "--grader", "qa"), "keyless.jsonl: no question with passages has a key"),
     ):
         run = command("grade", "run", *words, *MODEL, "--out", str(tmp_path / "out"))
         run["args"] = [sys.executable, "-c", code, *run["args"][3:]]
@@ -345,6 +350,8 @@ def test_the_passages_whose_label_changes_are_listed(tmp_path: Path) -> None:
         (("--workers", "2", "--batch", "4"), "--batch 4: found with --engine or --workers; wanted one of them"),
         (("--engine", "cloud"), "--engine cloud: unknown; wanted local or ray"),
         (("--model", "nowhere/at all"), "model nowhere/at all: no such folder"),
+        (("--queries", "nowhere.csv", "--grader", "relevance"), r"nowhere\.csv: no such file"),
+        (("--margin", "wide", "--grader", "choices"), r"bank.jsonl:1: choices"),
     ],
 )
 def test_bad_input_is_named(place: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
