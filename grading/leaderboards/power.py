@@ -24,6 +24,9 @@ MOST = 10_000_000
 FAR = 30
 """Beyond this noncentrality the series of scipy's distribution gives up."""
 
+ROUNDING = 1e-9
+"""Deviations that are nothing but rounding, beside differences of 1."""
+
 Floats = NDArray[np.float64]
 Scores = Mapping[tuple[str, str, str], float]
 """`(system, topic, question) -> score`; the question is empty where a topic has one score."""
@@ -164,7 +167,9 @@ def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:
     gap = abs(observed.estimate) if plan.gap is None else plan.gap
     between, within = variances(found)
     questions = _typical_questions(found)
-    deviation = _deviation(found, questions) or math.nan
+    deviation = _deviation(found, questions)
+    if deviation <= ROUNDING * max(1.0, float(np.abs(found.mean).max())):
+        deviation = math.nan
     tests = {"power": plan.power, "alpha": plan.alpha}
     return Need(
         *pair,
