@@ -65,7 +65,7 @@ def _lines(result: dict[str, Any], path: Path) -> str:
     lines = [
         f"{path}: margin {result['margin']:.3f} nats for {result['model']}, from {result['n']} questions",
         f"on questions held out (margins {min(result['margins']):.3f} to {max(result['margins']):.3f}):",
-        f"  answered from passages of other documents: {in_words(rates['unsupported'])}, wanted {result['share']:g}",
+        f"  answered from passages of other documents: {in_words(rates['unsupported'])}, wanted at most {result['share']:g}",
         f"  answered from their own passage: {in_words(rates['answered'])}",
         f"  answered rightly from it: {in_words(rates['right'])}",
     ]

@@ -166,7 +166,7 @@ def test_a_calibrated_margin_is_written_told_and_used(place: Path) -> None:
     assert told["held_out"]["unsupported"]["estimate"] == 0
     assert told["held_out"]["right"]["estimate"] == 1
     again = here(*words)
-    assert "answered from passages of other documents: 0.000 [0.000, 0.083], wanted 0.05" in again.stdout
+    assert "answered from passages of other documents: 0.000 [0.000, 0.083], wanted at most 0.05" in again.stdout
     assert "Questions without a document or passage, which take no part: 1." in again.stdout
     assert json.loads((place / "margin" / "margin.json").read_text())["usage"]["cached"] == 90
     lines(place / "one.jsonl", {"query": "bread", "passage": "p1", "text": "Number 3 is substance03 indeed"})
