@@ -32,8 +32,8 @@ from rag.scoring import Evidence, scores
 from rag.tasks import Task
 
 MARGIN = 2.0
-"""Nats: a passage that supports a choice makes it at least seven times as likely. Texts on other things move a choice
-by up to about 2 with a model of 135M parameters; the supports found are kept with the grades."""
+"""Nats, where none is calibrated (`grading.graders.calibration`): a passage that supports a choice makes it at least
+seven times as likely. The supports found are kept with the grades."""
 TOGETHER = 64
 """Articles and questions whose likelihoods are asked for together."""
 ABSTAINED, WRONG, RIGHT = "abstained", "wrong choice", "right choice"

@@ -61,16 +61,16 @@ def _fields(found: Calibration) -> dict[str, Any]:
 
 
 def _lines(result: dict[str, Any], path: Path) -> str:
-    rates = result["held_out"]
+    rates, share = result["held_out"], result["share"]
     lines = [
         f"{path}: margin {result['margin']:.3f} nats for {result['model']}, from {result['n']} questions",
         f"on questions held out (margins {min(result['margins']):.3f} to {max(result['margins']):.3f}):",
-        f"  answered from passages of other documents: {in_words(rates['unsupported'])}, wanted at most {result['share']:g}",
+        f"  answered from passages of other documents: {in_words(rates['unsupported'])}, wanted at most {share:g}",
         f"  answered from their own passage: {in_words(rates['answered'])}",
         f"  answered rightly from it: {in_words(rates['right'])}",
     ]
     notes = []
-    if rates["unsupported"]["low"] > result["share"]:
+    if rates["unsupported"]["low"] > share:
         notes.append("More is answered without support than wanted: the margin does not hold on other questions.")
     if rates["answered"]["low"] <= rates["unsupported"]["high"]:
         notes.append("Questions are not clearly answered more often from their own passage: the model cannot tell.")
