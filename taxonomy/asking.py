@@ -48,18 +48,16 @@ def label_by_model(taxonomy: Taxonomy, questions: Sequence[str], ask: Ask) -> As
 
 def prompt(taxonomy: Taxonomy, question: str) -> str:
     """The prompt for one question; the definitions come first, so that a server reads them once."""
-    wanted = "the names of all levels that apply, separated by commas" if taxonomy.several else "the name of one level"
+    wanted = "all levels that apply, separated by commas" if taxonomy.several else "one level"
     return "\n".join(
         [
             f"Classify a question of an exam by {taxonomy.asks}. The levels are:",
             "",
             *(f"- {level.name}: {level.definition}" for level in taxonomy.levels),
             "",
-            f"Reply with {wanted}, and nothing else.",
+            f'The question:\n"""\n{question[:CLIP]}\n"""',
             "",
-            f'Question:\n"""\n{question[:CLIP]}\n"""',
-            "",
-            "Levels:" if taxonomy.several else "Level:",
+            f"Do not answer the question: classify it. Name {wanted}, and nothing else: {', '.join(taxonomy.names)}.",
         ]
     )
 

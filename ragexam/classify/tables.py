@@ -89,7 +89,7 @@ def _remarks(table: Mapping[str, Any]) -> list[str]:
     if "unparsed" in table:
         counts = f"{table['unparsed']} replies were no list of levels, {table['unanswered']} missing"
         lines.append(f"  {table['labelled']} labelled; {counts}, {table['clipped']} questions shown in part")
-        lines += [f"    not understood: {printable(one)!r}" for one in table["unparsed_examples"]]
+        lines += [f"    not understood: {one!r}" for one in table["unparsed_examples"]]
     return lines
 
 
