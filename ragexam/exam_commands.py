@@ -61,7 +61,9 @@ def classify(
     compare: Annotated[
         Path | None, typer.Option("--compare", metavar="LABELS", help="Another labeller: question,bloom,… or an exam.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the exam with its labels.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the exam with its labels; or them alone (.csv).")
+    ] = None,
     interval: Annotated[float, typer.Option(min=0.01, max=0.99, help="The share that intervals cover.")] = 0.9,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     as_json: AsJson = False,
@@ -99,7 +101,9 @@ def assemble(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
     size: Annotated[int, typer.Option(min=1, help="Wanted number of questions.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The exam to write (.jsonl).")],
-    by: Annotated[str, typer.Option(help="topic, document, bloom, form, or several: topic,bloom.")] = "topic",
+    by: Annotated[
+        str, typer.Option(help="topic, document, bloom, knowledge, form, or several: topic,bloom.")
+    ] = "topic",
     equal: Annotated[bool, typer.Option(help="Equal shares instead of those the exam has.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     as_json: AsJson = False,

@@ -1,11 +1,14 @@
-"""Another labeller's labels, read from a table or an exam, and how far they agree with ours."""
+"""Labels as a table, another labeller's from a table or an exam, and how far they agree with ours."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from exam_gen.files import write_text
 from exam_gen.records import Exam
 from exam_gen.statistics import wilson
 from grading.rows import Row, read_rows
@@ -54,6 +57,15 @@ def read_labels(path: Path, levels: Mapping[str, Sequence[str]], exam: Exam) -> 
     for name, labels in given.items():
         _check(path, name, labels, levels[name])
     return given
+
+
+def write_labels(path: Path, exam: Exam, found: Sequence[Classification]) -> None:
+    """Write the table that `read_labels` reads: ids and labels, no text; empty where a question has no level."""
+    page = io.StringIO()
+    rows = csv.writer(page, lineterminator="\n")
+    rows.writerow(["question", *(one.name for one in found)])
+    rows.writerows([name, *(SEPARATOR.join(one.labels.get(name, ())) for one in found)] for name in exam.ids)
+    write_text(path, [page.getvalue()])
 
 
 def _table(path: Path, levels: Mapping[str, Sequence[str]]) -> dict[str, dict[str, tuple[str, ...]]]:

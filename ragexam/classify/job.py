@@ -14,7 +14,7 @@ from rag.encoders import embed
 from ragexam.assembling import open_exam
 from ragexam.classify import tables
 from ragexam.classify.classification import Asking, Wanted, classify
-from ragexam.classify.comparison import compare
+from ragexam.classify.comparison import compare, write_labels
 from ragexam.classify.definition import read_taxonomy
 from ragexam.config import ModelSettings
 from ragexam.folder import RunFolder
@@ -68,7 +68,10 @@ def run(job: Job, progress: Progress) -> dict[str, Any]:
         content["compared_with"] = str(job.other)
         content["agreement"] = compare(exam, found, job.other, interval=job.interval, seed=job.seed)
     if target is not None:
-        write_exam(target, labelled)
+        if target.suffix == ".csv":
+            write_labels(target, exam, found)
+        else:
+            write_exam(target, labelled)
         content["out"] = str(target)
     return content
 

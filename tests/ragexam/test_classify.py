@@ -166,6 +166,13 @@ def test_an_exam_agrees_wholly_with_its_own_labels(exam: Path, tmp_path: Path) -
     out = tmp_path / "out.jsonl"
     here(str(exam), "--out", str(out))
     found = result(str(exam), "--compare", str(out))["agreement"]
+    table = tmp_path / "labels.csv"
+    here(str(exam), "--out", str(table))
+    assert table.read_text().splitlines()[:2] == [
+        "question,bloom,knowledge,form,words",
+        "q0,remember;apply,procedural,which,which",
+    ]
+    assert result(str(exam), "--compare", str(table))["agreement"].keys() == found.keys()
     assert set(found) == {"bloom", "knowledge", "form", "words"}
     assert all(table["equal"]["estimate"] == table["kappa"]["estimate"] == 1 for table in found.values())
 
