@@ -84,7 +84,7 @@ def test_what_was_generated_is_unparsable_dropped_beyond_set_aside_or_asked(run:
     parts = sum(table["unparsable"].values()) + sum(table["dropped"].values()) + table["beyond"]
     assert table["generated"] == parts + table["set_aside"] + table["surviving"]
     assert sum(table["topics"].values()) == 20
-    assert set(table["labels"]) == {"bloom", "form", "words"}
+    assert set(table["labels"]) == {"bloom", "knowledge", "form", "words"}
     assert set(table["uncovered_levels"]) == set(LEVELS) - set(table["labels"]["bloom"])
     asked = {one.topic for one in read_exam(run / "exam.jsonl").questions}
     assert set(table["uncovered_topics"]) == {one.topic for one in read_documents(run / "corpus.jsonl")} - asked
