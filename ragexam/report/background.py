@@ -98,7 +98,7 @@ def _seeds(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = [("run", shown_value(record["seed"]))] if "seed" in record else []
     configuration = record.get("configuration")
     parts = flattened(configuration) if isinstance(configuration, Mapping) else ()
-    return found + [(name, shown_value(value)) for name, value in parts if name.endswith("seed")]
+    return found + [(name, shown_value(value)) for name, value in parts if name.endswith(".seed")]
 
 
 def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from irt.plots import COLOURS, shorten
@@ -17,7 +18,7 @@ from rag.servers.options import Price
 from ragexam.report.figures import Picture, picture
 from ragexam.report.scores import bound_of, facets_of
 from ragexam.report.tables import Entry, Line, Table, heads, number, words
-from ragexam.report.words import chance, level_name, percent, plain
+from ragexam.report.words import chance, facet_name, level_name, percent, plain
 
 NAME = "quality_and_cost"
 DRAWS = 2000
@@ -170,7 +171,7 @@ def _frontier_table(found: pd.DataFrame, costs: pd.DataFrame, measure: str, name
                 number(f"{numbers[row['student']]}" if row["on"] else "–", numbers.get(row["student"], math.nan)),
                 words(names[str(row["student"])]),
                 number(percent(row["accuracy"]), row["accuracy"]),
-                *_measures(by_name.loc[row["student"]]),
+                *measured_cells(by_name.loc[row["student"]], costs),
                 number(chance(row["chance"]), row["chance"]),
             )
         )
@@ -180,7 +181,9 @@ def _frontier_table(found: pd.DataFrame, costs: pd.DataFrame, measure: str, name
         f"The frontier by {MEASURES[measure]}, and pipelines that may be on it: chance over samples of questions, "
         "costs taken as known; bounds left out"
     )
-    heading = heads("#mark", "pipeline", "#accuracy", *_measure_heads(), "#chance on the frontier", words=("pipeline",))
+    heading = heads(
+        "#mark", "pipeline", "#accuracy", *measure_heads(costs), "#chance on the frontier", words=("pipeline",)
+    )
     return Table(caption, heading, rows, sortable=True, headed=False)
 
 
@@ -194,31 +197,41 @@ def _component_tables(scores: pd.DataFrame, costs: pd.DataFrame) -> list[Table]:
     facets = [facet for facet in facets_of(scores) if scores[facet].nunique() > 1]
     joined = scores.drop_duplicates("student").merge(costs, on="student")
     rows = [
-        Line((Entry(facet), Entry(level_name(facet, str(level))), *_measures(part[list(COLUMNS[1:])].mean())))
+        Line(
+            (
+                Entry(facet_name(facet)),
+                Entry(level_name(facet, str(level))),
+                *measured_cells(part[list(COLUMNS[1:])].mean(), costs),
+            )
+        )
         for facet in facets
         for level, part in joined.groupby(facet, sort=False)
     ]
-    heading = heads("component", "level", *_measure_heads())
+    heading = heads("component", "level", *measure_heads(costs))
     return (
         [Table("What a question costs by component, averaged over its pipelines", heading, tuple(rows))] if rows else []
     )
 
 
-def _measure_heads() -> list[str]:
-    return ["#tokens", "#seconds", "#cost of 1,000"]
+def measure_heads(costs: pd.DataFrame) -> list[str]:
+    """The heads of `measured_cells`; cost only where any pipeline has a price."""
+    return ["#tokens", "#seconds", *(["#cost of 1,000"] if priced(costs) else [])]
 
 
-def _measures(row: Any) -> tuple[Entry, Entry, Entry]:
-    return measured_cells(float(row["tokens"]), float(row["seconds"]), float(row["cost"]))
+def priced(costs: pd.DataFrame) -> bool:
+    """Whether the price of any pipeline is known."""
+    return bool(costs["cost"].notna().any())
 
 
-def measured_cells(tokens: float, seconds: float, cost: float) -> tuple[Entry, Entry, Entry]:
-    """Tokens and seconds for a question and the cost of 1,000, as cells."""
-    return (
+def measured_cells(row: Any, costs: pd.DataFrame) -> tuple[Entry, ...]:
+    """Tokens and seconds for a question and, where any is known, the cost of 1,000, as cells; `row` may be None."""
+    tokens, seconds, cost = (math.nan if row is None else float(row[name]) for name in COLUMNS[1:])
+    cells = (
         number(f"{tokens:,.0f}" if math.isfinite(tokens) else "–", tokens),
         number(f"{seconds:.3g}" if math.isfinite(seconds) else "–", seconds),
         number(f"{cost:.4g}" if math.isfinite(cost) else "–", cost),
     )
+    return cells if priced(costs) else cells[:2]
 
 
 def _figure(found: pd.DataFrame, measure: str, names: Mapping[str, str], folder: Path) -> Picture:
@@ -245,6 +258,9 @@ def _draw(ax: Axes, table: pd.DataFrame, measure: str) -> None:
     _mark(ax, x[on], y[on])
     if x.min() > 0 and x.max() / x.min() > 4:
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(MEASURES[measure][:1].upper() + MEASURES[measure][1:])
     ax.set_ylabel("Right answers, %")
     ax.grid(color=COLOURS[7], alpha=0.2, linewidth=0.6)

@@ -98,7 +98,11 @@ def change_view(
     """What the template shows: what to change first in words, the gains of each component, and every single step."""
     first, room = first_changes(scores, draws, verdicts), headroom(scores, draws, verdicts)
     if not first:
-        return {"sentences": ["No component has two levels to choose from: there is nothing to change."], "tables": []}
+        return {
+            "sentences": ["No component has two levels to choose from: there is nothing to change."],
+            "tables": [],
+            "steps": None,
+        }
     apart = {verdict.facet: verdict.told_apart for verdict in verdicts}
     steps = each_change(scores, draws, verdicts)
     lines = [*_first_words(first, apart), *_room_words(room)]

@@ -2,14 +2,13 @@
 
 For every pair of facets, the answers of a combination are compared with what the fit's components alone expect of it,
 question by question; what a whole row or column misses is taken out. Intervals and p-values are simultaneous over all
-combinations of all pairs: a bootstrap over questions of the largest standardised departure (Westfall and Young 1993,
-single step).
+combinations of all pairs.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -18,29 +17,28 @@ from numpy.typing import NDArray
 from irt.fitting import fused
 from ragexam.report.measured import Measured
 from ragexam.report.scores import Interval, bound_of
+from ragexam.report.simultaneous import LEVEL, MEASURES, simultaneous
 from ragexam.report.tables import Entry, Line, Table, heads, number
-from ragexam.report.words import facet_name, joined, level_name, percent, plain, points
+from ragexam.report.words import facet_name, joined, level_name, p_value, percent, points
 
-LEVEL = 0.90
-DRAWS = 4000
 SHOWN = 12
 _EXPECTED_DRAWS = 100
 _MOST_CELLS = 2000
-COLUMNS = ("facet", "level", "other_facet", "other_level", "departure", "low", "high", "z", "p_adjusted")
+COLUMNS = ("facet", "level", "other_facet", "other_level", *MEASURES)
 
 
 def departures(measured: Measured, *, seed: int = 0) -> pd.DataFrame:
-    """`facet,level,other_facet,other_level,departure,low,high,z,p_adjusted`, the clearest first.
+    """`facet,level,other_facet,other_level,estimate,low,high,z,p_adjusted`, the clearest first.
 
-    `departure` is observed minus expected share right of the combination; empty where fewer than two components of the
+    `estimate` is observed minus expected share right of the combination; empty where fewer than two components of the
     fit have two levels, and where there are more than 2,000 combinations.
     """
     found = _cells(measured)
-    return pd.DataFrame(columns=list(COLUMNS)) if found is None else _simultaneous(*found, COLUMNS[:4], seed)
+    return pd.DataFrame(columns=list(COLUMNS)) if found is None else simultaneous(*found, COLUMNS[:4], seed)
 
 
 def level_departures(measured: Measured, *, seed: int = 0) -> pd.DataFrame:
-    """`facet,level,departure,low,high,z,p_adjusted`: by how much each level's accuracy misses what the fit expects.
+    """`facet,level,estimate,low,high,z,p_adjusted`: by how much each level's accuracy misses what the fit expects.
 
     Observed minus expected share right over all questions; empty for a fit without components and for ratings.
     """
@@ -51,27 +49,7 @@ def level_departures(measured: Measured, *, seed: int = 0) -> pd.DataFrame:
         return pd.DataFrame(columns=[*COLUMNS[:2], *COLUMNS[4:]])
     misses = _misses(measured)
     columns = [_mean(misses[term.level_of == place]) for term in terms for place in range(len(term.levels))]
-    return _simultaneous(names, np.nan_to_num(np.stack(columns, axis=1)), COLUMNS[:2], seed)
-
-
-def _simultaneous(
-    names: Sequence[tuple[str, ...]], values: NDArray[np.float64], named: Sequence[str], seed: int
-) -> pd.DataFrame:
-    """Means of the columns `[I, C]` over questions, with intervals and p-values that hold for all at once."""
-    n = len(values)
-    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=DRAWS)
-    means = values.mean(axis=0)
-    away = counts @ values / n - means
-    error = away.std(axis=0)
-    still = error < 1e-12
-    error = np.where(still, 1.0, error)
-    extreme = np.abs(np.where(still, 0.0, away / error)).max(axis=1)
-    z = np.where(still, 0.0, means / error)
-    reach = float(np.quantile(extreme, LEVEL)) * np.where(still, 0.0, error)
-    p = (1 + len(extreme) - np.searchsorted(np.sort(extreme), np.abs(z))) / (1 + len(extreme))
-    table = pd.DataFrame(names, columns=list(named))
-    table = table.assign(departure=means, low=means - reach, high=means + reach, z=z, p_adjusted=p)
-    return table.iloc[np.argsort(-np.abs(z), kind="stable")].reset_index(drop=True)
+    return simultaneous(names, np.nan_to_num(np.stack(columns, axis=1)), COLUMNS[:2], seed)
 
 
 def _cells(measured: Measured) -> tuple[list[tuple[str, str, str, str]], NDArray[np.float64]] | None:
@@ -162,8 +140,8 @@ def _count(n: int, clear: pd.DataFrame) -> str:
 def _consequence(choices: list[dict[str, object]]) -> str:
     if not choices:
         return "All of them involve a bound (closed book or oracle): choosing by components is not affected."
-    largest = max(choices, key=lambda row: abs(float(str(row["departure"]))))
-    way = "better" if float(str(largest["departure"])) > 0 else "worse"
+    largest = max(choices, key=lambda row: abs(float(str(row["estimate"]))))
+    way = "better" if float(str(largest["estimate"])) > 0 else "worse"
     return (
         f"Among those one could choose, the largest is {joined(list(_names(largest)), 'with')}: {way} by "
         f"{points(_interval(largest))} than expected. Where such a departure is as large as the gain of a component, "
@@ -186,8 +164,8 @@ def _line(row: Mapping[str, object]) -> Line:
     departure = _interval(row)
     clear = p <= 1 - LEVEL
     told = ("better" if departure.estimate > 0 else "worse") + " than its parts" if clear else "as its parts say"
-    cells = (Entry(first), Entry(second), number(points(departure), departure.estimate), number(plain(p, 3), p))
-    return Line((*cells, Entry(told)))
+    cells = (Entry(first), Entry(second), number(points(departure), departure.estimate), number(p_value(p), p))
+    return Line((*cells, Entry(told, kind="told")))
 
 
 def _names(row: Mapping[str, object]) -> Iterator[str]:
@@ -202,4 +180,4 @@ def _is_bound(row: Mapping[str, object]) -> bool:
 
 
 def _interval(row: Mapping[str, object]) -> Interval:
-    return Interval(*(float(str(row[name])) for name in ("departure", "low", "high")))
+    return Interval(*(float(str(row[name])) for name in ("estimate", "low", "high")))

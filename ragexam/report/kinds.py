@@ -101,8 +101,8 @@ def _table(
     ranked = list(groups) if kind.order else sorted(groups, key=lambda name: -len(groups[name]))
     rows = tuple(_row(name, groups[name], scores, draws) for name in ranked[:_LABELS])
     more = f", the {_LABELS} largest of {len(groups)}" if len(groups) > _LABELS else ""
-    names = ["label", "#questions", "#accuracy", *(["#information of a question"] if draws is not None else [])]
-    caption = f"{kind.title}{more}; 95\u00a0% intervals of accuracy, 90\u00a0% of information"
+    names = ["label", "#questions", "#accuracy", *(["#information"] if draws is not None else [])]
+    caption = f"{kind.title}{more}; 95\u00a0% intervals of accuracy, 90\u00a0% of a question's information"
     return Table(caption, heads(*names), rows, sortable=True)
 
 

@@ -40,7 +40,10 @@ for (const bar of document.querySelectorAll(".filters")) {
       row.hidden = !(wanted.every((token) => has.includes(token)) && (!words || text(row).includes(words)));
       count += !row.hidden;
     }
-    for (const group of groups) group.hidden = !group.querySelector("[data-row]:not([hidden])");
+    for (const group of groups) {
+      group.hidden = !group.querySelector("[data-row]:not([hidden])");
+      if (wanted.length || words) group.open = true;
+    }
     told.textContent = `${count} of ${rows.length} ${bar.dataset.what} shown`;
   };
   for (const one of [...choices, search]) one.addEventListener("input", show);

@@ -157,7 +157,10 @@ def _title(evidence: Evidence) -> str:
     corpus = configuration.get("corpus") if isinstance(configuration, Mapping) else None
     source = corpus.get("source") if isinstance(corpus, Mapping) else None
     name = source if isinstance(source, str) and source else evidence.folder.path.resolve().name
-    return f"Which retrieval and prompting answers best on {clipped(name.rstrip('/').rsplit('/', 1)[-1], 80)}?"
+    name = name.rstrip("/").rsplit("/", 1)[-1]
+    for suffix in (".gz", ".jsonl", ".json", ".csv", ".parquet"):
+        name = name.removesuffix(suffix)
+    return f"Which retrieval and prompting answers best on {clipped(name, 80)}?"
 
 
 def _own_file(name: str) -> str:

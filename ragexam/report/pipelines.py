@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragexam.report.costs import measured_cells
+from ragexam.report.costs import measure_heads, measured_cells
 from ragexam.report.measured import Measured
 from ragexam.report.scores import NOTHING, Interval, accuracy, bound_of, facets_of
 from ragexam.report.tables import Entry, Filters, Line, Table, choice, heads, number, tokens
@@ -34,7 +34,7 @@ def pipelines_view(scores: pd.DataFrame, measured: Measured | None, costs: pd.Da
     names = [facet_name(facet) for facet in facets] or ["pipeline"]
     names += ["#accuracy", "#95\u00a0% interval"]
     names += [] if abilities is None else ["#ability", "#90\u00a0% interval"]
-    names += [] if by_cost is None else ["#tokens", "#seconds", "#cost of 1,000"]
+    names += [] if by_cost is None else measure_heads(costs)
     caption = "Each pipeline, the most accurate first; tokens and seconds are those of a question"
     shown = [choice(facet_name(facet), marks[facet]) for facet in facets if len(marks[facet]) > 1]
     return {
@@ -97,7 +97,7 @@ def _row(
             number(f"{plain(theta.low)} to {plain(theta.high)}" if math.isfinite(theta.low) else "–", theta.low),
         ]
     if costs is not None:
-        cells += measured_cells(*_cost(costs, name))
+        cells += measured_cells(costs.loc[name] if name in costs.index else None, costs)
     return Line(tuple(cells), " ".join(marks[facet][level] for facet, level in levels.items()))
 
 
@@ -111,10 +111,3 @@ def _ability(abilities: pd.DataFrame, name: str) -> Interval:
         return NOTHING
     found: Any = abilities.loc[name]
     return Interval(*(float(found[column]) for column in ("theta", "theta_low", "theta_high")))
-
-
-def _cost(costs: pd.DataFrame, name: str) -> tuple[float, float, float]:
-    if name not in costs.index:
-        return math.nan, math.nan, math.nan
-    found: Any = costs.loc[name]
-    return float(found["tokens"]), float(found["seconds"]), float(found["cost"])

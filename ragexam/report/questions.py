@@ -17,7 +17,7 @@ LISTED = 1000
 """Questions on the page; the gravest and the most informative first."""
 PASSAGES = 2_000_000
 """Characters of passages on the page."""
-_STEM, _CHOICE, _PASSAGE, _HEADING, _LISTED_STEM = 1500, 400, 3000, 220, 140
+_STEM, _CHOICE, _PASSAGE, _HEADING, _LISTED_STEM = 1500, 400, 3000, 300, 140
 _ANY, _NONE, _BEST, _PRUNED = "any", "none", "best", "pruned"
 
 
@@ -77,13 +77,16 @@ def questions_view(questions: Sequence[Question], signs: Signs, pruned: Collecti
         "overview": _overview(faults),
         "filters": _filters(known),
         "groups": [
-            {"title": title, "sentence": sentence, "cards": [_card(one, known, one.id in readable) for one in part]}
+            {
+                "title": title,
+                "sentence": sentence,
+                "cards": [_card(one, known, one.id in readable) for one in part],
+                "folded": part[0].id not in chosen and len(chosen) > 0,
+            }
             for title, part, sentence in ((title, _among(part, shown), said) for title, part, said in groups)
             if part
         ],
-        "table": _table(
-            [one for one in questions if one in shown] if len(shown) < len(questions) else questions, known
-        ),
+        "table": _table(_among(questions, shown), known),
     }
 
 

@@ -73,7 +73,8 @@ def reading_view(
         return {"sentences": ["The answers name no retrievers."], "table": None, "figure": None}
     found = reading_table(scores, answers)
     names = list(dict.fromkeys(name for one in measures.values() for name in one))
-    shown = [name for name in names if name.startswith(("hit@", "mrr@"))][:4]
+    hits = [name for name in names if name.startswith("hit@")]
+    shown = [*dict.fromkeys([*hits[:1], *hits[-1:]]), *(name for name in names if name.startswith("mrr@"))]
     if found.empty and not shown:
         lines = ["Neither the store of answers nor retrieval.csv says what was retrieved: see ragexam retrieval."]
         return {"sentences": lines, "table": None, "figure": None}
@@ -90,7 +91,7 @@ def _sentences(found: pd.DataFrame, worth: Interval) -> list[str]:
     if not found.empty:
         lines.append(
             "Read means that the passage the question was written from was among those given to the model. Another "
-            "passage may say the same: then an answer without the source is right by right."
+            "passage may say the same: then an answer without the source can be right all the same."
         )
     if math.isfinite(worth.estimate):
         lines.append(
@@ -101,7 +102,7 @@ def _sentences(found: pd.DataFrame, worth: Interval) -> list[str]:
     unread = searching.dropna(subset=["unread_accuracy"]) if len(searching) else searching
     if len(unread) and unread["unread_n"].sum():
         share = float((unread["unread_accuracy"] * unread["unread_n"]).sum() / unread["unread_n"].sum())
-        lines.append(f"Where a retriever missed it, {percent(share)} of the answers were right all the same.")
+        lines.append(f"Where a retriever missed it, {percent(share)} of the answers were right.")
     if len(searching) > 2:
         by_found = searching.sort_values("found", ascending=False)["retriever"].tolist()
         by_right = searching.sort_values("accuracy", ascending=False)["retriever"].tolist()

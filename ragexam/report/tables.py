@@ -19,6 +19,16 @@ class Entry:
     value: str = ""
     link: str = ""
     kind: str = ""
+    bar: Bar | None = None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """An interval as it is drawn in a cell, in percent of the cell's width; None where there is none."""
+
+    left: float
+    width: float
+    at: float
 
 
 @dataclass(frozen=True)
@@ -66,16 +76,22 @@ class Filters:
 
 
 def heads(*names: str, words: Sequence[str] = ()) -> tuple[Head, ...]:
-    """Heads from names: a leading `#` makes a column of numbers, those in `words` columns of text that wraps."""
-    return tuple(
-        Head(name.removeprefix("#"), "number" if name.startswith("#") else "words" if name in words else "")
-        for name in names
-    )
+    """Heads from names: `#` before makes a column of numbers, `|` one of bars; those in `words` wrap."""
+    kinds = {"#": "number", "|": "span"}
+    return tuple(Head(name.lstrip("#|"), kinds.get(name[:1], "words" if name in words else "")) for name in names)
 
 
 def number(text: str, value: float = math.nan) -> Entry:
     """A number as it is shown, sorted by its value."""
     return Entry(text, sort_value(value), kind="number")
+
+
+def bar(low: float, at: float, high: float, reach: float) -> Entry:
+    """An interval drawn on a scale from minus to plus `reach`; an empty cell where it cannot be."""
+    if not all(math.isfinite(value) for value in (low, at, high, reach)) or reach <= 0:
+        return Entry("", kind="span")
+    left, middle, right = (50 + 50 * max(-1.0, min(1.0, value / reach)) for value in (low, at, high))
+    return Entry("", sort_value(at), kind="span", bar=Bar(round(left, 2), round(right - left, 2), round(middle, 2)))
 
 
 def words(text: str) -> Entry:

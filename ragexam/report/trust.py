@@ -161,7 +161,7 @@ def _components(levels: pd.DataFrame | None) -> Iterator[Check]:
     if levels is None or levels.empty:
         return
     missed = _missed(levels)
-    worst = levels.loc[levels["departure"].abs().idxmax()].to_dict()
+    worst = levels.loc[levels["estimate"].abs().idxmax()].to_dict()
     yield Check(
         "Does the model reproduce what was seen?",
         LOOK if missed else FINE,
@@ -177,13 +177,13 @@ def _missed(levels: pd.DataFrame | None) -> list[dict[str, Any]]:
     """Levels whose accuracy the model clearly and noticeably misses, the worst first."""
     if levels is None or levels.empty:
         return []
-    clear = levels[(levels["p_adjusted"] <= 0.1) & (levels["departure"].abs() > _LARGE_MISS)]
-    rows = clear.reindex(clear["departure"].abs().sort_values(ascending=False).index).to_dict("records")
+    clear = levels[(levels["p_adjusted"] <= 0.1) & (levels["estimate"].abs() > _LARGE_MISS)]
+    rows = clear.reindex(clear["estimate"].abs().sort_values(ascending=False).index).to_dict("records")
     return [{str(key): value for key, value in row.items()} for row in rows]
 
 
 def _missed_words(row: Mapping[Any, Any]) -> str:
-    departure = Interval(*(float(row[name]) for name in ("departure", "low", "high")))
+    departure = Interval(*(float(row[name]) for name in ("estimate", "low", "high")))
     return f"{level_name(str(row['facet']), clipped(str(row['level']), 60))} ({points(departure)} against the model)"
 
 

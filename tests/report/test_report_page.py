@@ -239,9 +239,9 @@ def test_page_asks_for_nothing_but_itself(bare: Path, browser: Chromium) -> None
 def test_pipelines_sort_by_a_click(bare: Path, browser: Chromium) -> None:
     browser.open(bare / "report.html", width=1280)
     column = (
-        "[...document.querySelector('#accuracy table.sortable').tBodies[0].rows].map(r => +r.cells[3].dataset.value)"
+        "[...document.querySelector('#pipelines table.sortable').tBodies[0].rows].map(r => +r.cells[3].dataset.value)"
     )
-    head = "document.querySelectorAll('#accuracy table.sortable th button')[3].click()"
+    head = "document.querySelectorAll('#pipelines table.sortable th button')[3].click()"
     browser.evaluate(head)
     values = browser.evaluate(column)
     assert values == sorted(values)
