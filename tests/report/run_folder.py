@@ -65,7 +65,7 @@ def write_run(
     _lines(folder / "chunks.jsonl", [_chunk(question) for question in exam])
     _lines(folder / "corpus.jsonl", [_document(question) for question in exam])
     _responses(folder / "responses.csv", exam, llms, retrievers, shots, rng, answers_seed)
-    _answers(folder)
+    write_answers(folder)
     record = {
         "format": 1,
         "configuration": {
@@ -164,7 +164,7 @@ def _responses(
                 out.writerow([f"{llm}+{retriever}+icl{icl}", question["id"], int(score), llm, retriever, icl])
 
 
-def _answers(folder: Path) -> None:
+def write_answers(folder: Path) -> None:
     """The store behind `responses.csv`: who is right has mostly read the source, larger models take longer."""
     exam = read_exam(folder / "exam.jsonl")
     known = {question.id: question for question in exam.questions}
