@@ -26,7 +26,7 @@ from tests.report.fitted_run import write_fitted
 from tests.report.page_text import Seen
 from tests.report.run_folder import RETRIEVERS, write_run
 
-RISE = 0.8
+RISE = 1.5
 """By how much dense is abler in the second run, on the scale of the simulation."""
 
 
@@ -34,8 +34,8 @@ RISE = 0.8
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The same exam sat twice; in the second run dense is abler, and one question was given away to everybody."""
     folder = tmp_path_factory.mktemp("two")
-    write_fitted(folder / "before", answers_seed=1)
-    after = write_run(folder / "after", answers_seed=2, retrievers={**RETRIEVERS, "dense": RETRIEVERS["dense"] + RISE})
+    write_fitted(folder / "before", answers_seed=5)
+    after = write_run(folder / "after", answers_seed=6, retrievers={**RETRIEVERS, "dense": RETRIEVERS["dense"] + RISE})
     table = pd.read_csv(after / "responses.csv", dtype=str)
     table.loc[table["item"] == "q010", "score"] = "0"
     table.loc[(table["item"] == "q010") & (table.index % 9 == 0), "score"] = "1"
