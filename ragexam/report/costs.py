@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from irt.plots import COLOURS, shorten
+from irt.plots import COLOURS
 from rag.servers.options import Price
 from ragexam.report.figures import Picture, picture
 from ragexam.report.scores import bound_of, facets_of
@@ -268,15 +268,6 @@ def _draw(ax: Axes, table: pd.DataFrame, measure: str) -> None:
 
 
 def _mark(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Numbers beside the frontier's dots, above and below in turn so that neighbours do not cover one another."""
+    """Numbers above and left of the frontier's dots, where its line never runs."""
     for place, (left, height) in enumerate(zip(x, y, strict=True), start=1):
-        up = place % 2 == 1
-        ax.annotate(
-            shorten(str(place)),
-            (left, height),
-            (0, 6 if up else -6),
-            textcoords="offset points",
-            ha="center",
-            va="bottom" if up else "top",
-            fontsize=8,
-        )
+        ax.annotate(f"{place}", (left, height), (-4, 4), textcoords="offset points", ha="right", fontsize=8)
