@@ -137,7 +137,7 @@ def _count(n: int, clear: pd.DataFrame) -> str:
     )
 
 
-def _consequence(choices: list[dict[str, object]]) -> str:
+def _consequence(choices: Sequence[Mapping[Any, Any]]) -> str:
     if not choices:
         return "All of them involve a bound (closed book or oracle): choosing by components is not affected."
     largest = max(choices, key=lambda row: abs(float(str(row["estimate"]))))
@@ -158,7 +158,7 @@ def _table(found: pd.DataFrame) -> Table:
     return Table(caption, heads("combination", "with", "#departure", "#adjusted p", "verdict"), rows)
 
 
-def _line(row: Mapping[str, object]) -> Line:
+def _line(row: Mapping[Any, Any]) -> Line:
     first, second = _names(row)
     p = float(str(row["p_adjusted"]))
     departure = _interval(row)
@@ -168,16 +168,16 @@ def _line(row: Mapping[str, object]) -> Line:
     return Line((*cells, Entry(told, kind="told")))
 
 
-def _names(row: Mapping[str, object]) -> Iterator[str]:
+def _names(row: Mapping[Any, Any]) -> Iterator[str]:
     for facet, level in (("facet", "level"), ("other_facet", "other_level")):
         name, value = str(row[facet]), str(row[level])
         told = level_name(name, value)
         yield told if name in ("retriever", "llm", "icl", "shots") else f"{facet_name(name)} {told}"
 
 
-def _is_bound(row: Mapping[str, object]) -> bool:
+def _is_bound(row: Mapping[Any, Any]) -> bool:
     return any(bound_of(str(row[name])) for name in ("level", "other_level"))
 
 
-def _interval(row: Mapping[str, object]) -> Interval:
+def _interval(row: Mapping[Any, Any]) -> Interval:
     return Interval(*(float(str(row[name])) for name in ("estimate", "low", "high")))

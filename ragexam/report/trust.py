@@ -161,7 +161,7 @@ def _components(levels: pd.DataFrame | None) -> Iterator[Check]:
     if levels is None or levels.empty:
         return
     missed = _missed(levels)
-    worst = levels.loc[levels["estimate"].abs().idxmax()].to_dict()
+    worst = levels.iloc[int(levels["estimate"].abs().argmax())].to_dict()
     yield Check(
         "Does the model reproduce what was seen?",
         LOOK if missed else FINE,

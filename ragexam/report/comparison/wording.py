@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import pandas as pd
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
@@ -147,6 +146,6 @@ def _some(names: list[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
-def interval(row: pd.Series | dict[str, object]) -> Interval:
+def interval(row: Mapping[Any, Any]) -> Interval:
     """The change of a row."""
     return Interval(*(float(str(row[name])) for name in ("estimate", "low", "high")))
