@@ -27,7 +27,11 @@ def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None 
     if abilities is not None:
         marks = np.asarray(abilities, float)
         ax.vlines(marks, 0, top * 0.07, color=COLOURS[1], linewidth=1.1)
-        ax.text(float(marks.mean()), top * 0.085, "pipelines", color=COLOURS[1], ha="center", va="bottom")
+        # In the upper corner that the curve leaves freer.
+        half = theta < (theta[0] + theta[-1]) / 2
+        left = float(table["total_high"][half].max()) < float(table["total_high"][~half].max())
+        x, side = (0.02, "left") if left else (0.98, "right")
+        ax.text(x, 0.97, "marks: pipelines", transform=ax.transAxes, color=COLOURS[1], ha=side, va="top")
     ax.set_xlim(theta[0], theta[-1])
     ax.set_xlabel("Ability")
     ax.set_ylabel("Information of the exam")

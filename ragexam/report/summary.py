@@ -23,18 +23,19 @@ from ragexam.report.scores import (
     paired_difference,
     without_black_boxes,
 )
-from ragexam.report.verdict import FacetVerdict, accuracy_draws, can_judge, describe, judge_all, sentences
+from ragexam.report.verdict import FacetDraws, FacetVerdict, accuracy_draws, can_judge, describe, judge_all, sentences
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What the numbers of a run say, before they are put into words."""
+    """What the numbers of a run say, before they are put into words; `draws` are what the verdicts were judged by."""
 
     accuracy: Mapping[str, Interval]
     value_of_passages: Interval
     exam: ExamStatistics
     verdicts: tuple[FacetVerdict, ...]
     from_accuracy: bool
+    draws: tuple[FacetDraws, ...] = ()
 
 
 def find(evidence: Evidence) -> Findings:
@@ -51,6 +52,7 @@ def find(evidence: Evidence) -> Findings:
         exam=exam_statistics(evidence.questions, evidence.dropped),
         verdicts=judge_all(crossed, draws),
         from_accuracy=from_accuracy,
+        draws=draws,
     )
 
 

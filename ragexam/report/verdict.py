@@ -89,7 +89,7 @@ def _judge(scores: pd.DataFrame, facet: str, found: FacetDraws | None) -> FacetV
     ranked, draws = [levels[place] for place in order], draws[:, order]
     winners = draws == draws.max(axis=1, keepdims=True)
     wins = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
-    leads = [_interval(draws[:, 0] - draws[:, place]) for place in range(1, len(ranked))]
+    leads = [interval_of(draws[:, 0] - draws[:, place]) for place in range(1, len(ranked))]
     ties = [level for level, lead in zip(ranked[1:], leads, strict=True) if not lead.excludes_zero]
     return FacetVerdict(
         facet=facet,
@@ -97,13 +97,13 @@ def _judge(scores: pd.DataFrame, facet: str, found: FacetDraws | None) -> FacetV
         runner_up=ranked[1],
         probability=float(wins[0]),
         gap=leads[0],
-        accuracy_gap=paired_difference(_without_bounds(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
+        accuracy_gap=paired_difference(choosable(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
         chances=tuple(zip(ranked, wins.tolist(), strict=True)),
         ties=(ranked[0], *ties),
     )
 
 
-def _without_bounds(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
+def choosable(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
     """The answers of pipelines that could be chosen: in the other facets, no floor and no ceiling."""
     for other in facets_of(scores):
         choices = choices_of(scores, other)
@@ -174,6 +174,7 @@ def _as_part(verdict: FacetVerdict) -> str:
     return f"{name} as {kind}"
 
 
-def _interval(values: NDArray[np.float64]) -> Interval:
+def interval_of(values: NDArray[np.float64]) -> Interval:
+    """Mean and 90 % interval of draws."""
     low, high = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
     return Interval(float(values.mean()), float(low), float(high))
