@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,11 +85,11 @@ def _rows(task: str, cells: Cells, questions: int, run: Run | None) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def _cell(found: dict[str, object] | None) -> Cell:
+def _cell(found: Mapping[Hashable, Any] | None) -> Cell:
     if found is None:
         return Cell(DASH)
-    accuracy = Interval(*(float(str(found[key])) for key in ("accuracy", "low", "high")))
-    tied = not found["best"] and found["retriever"] not in BOUNDS and float(str(found["behind_low"])) <= 0
+    accuracy = Interval(*(float(found[key]) for key in ("accuracy", "low", "high")))
+    tied = not found["best"] and found["retriever"] not in BOUNDS and found["behind_low"] <= 0
     return Cell(with_limits(accuracy, 1, scale=100) + ("†" if tied else ""), strong=bool(found["best"]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,8 @@ def compute(run: Run) -> pd.DataFrame:
                 "questions": len(ids),
                 **dict(zip(("accuracy", "low", "high"), found, strict=True)),
                 **dict(zip(("information", "information_low", "information_high"), told, strict=True)),
-                "example_id": example,
-                "example": texts.get(example) if example else None,
+                "example_id": example or "",
+                "example": texts[example] or "" if example else "",
             }
         )
     return pd.DataFrame(rows)
@@ -82,7 +82,7 @@ def _information(run: Run, ids: Sequence[str]) -> Interval:
     return Interval(float(draws.mean()), float(low), float(high))
 
 
-def _row(one: dict[str, Any]) -> Row:
+def _row(one: Mapping[Hashable, Any]) -> Row:
     accuracy = Interval(*(one[key] for key in ("accuracy", "low", "high")))
     information = Interval(*(one[key] for key in ("information", "information_low", "information_high")))
     verbs = ", ".join(one["verbs"].split()[:5])
@@ -90,7 +90,7 @@ def _row(one: dict[str, Any]) -> Row:
                with_limits(information, 2), _example(one))  # fmt: skip
 
 
-def _example(one: dict[str, Any]) -> str:
+def _example(one: Mapping[Hashable, Any]) -> str:
     if not one["example"]:
         return name(one["example_id"]) if one["example_id"] else DASH
     words = str(one["example"]).split()

@@ -1,43 +1,49 @@
-"""Table 3 as a picture: what each component is worth, the effect of every level with its interval."""
+"""Table 3 as a picture: what each component is worth, the contrast of every level with its interval."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 from irt import plots
-from paper_figs import fits
 from paper_figs.commands import script
-from paper_figs.drawing import Panel, Plate
+from paper_figs.component_abilities import ABILITY, ACCURACY, compute
+from paper_figs.drawing import Draw, Panel, Plate
 from paper_figs.runs import Run, facet_name, level_name
 
 CAPTION = (
-    "Effect of each level on ability, in standard deviations of the pipelines' abilities, with its 90 % interval "
-    "from the joint posterior. Effects sum to zero within a component: 0 is its average level."
+    "Contrast of each level to the average level of its component, with 90 % interval. Left: in ability, standard "
+    "deviations of the pipelines' abilities, from the joint posterior. Right: in accuracy, percentage points, over "
+    "questions resampled jointly for all pipelines; it does not take answers of pipelines that read the same passage "
+    "as independent."
 )
-
-
-def compute(run: Run) -> pd.DataFrame:
-    """`task, facet, level, effect, low, high`, zero on average within a facet."""
-    table = fits.components(run)[["facet", "level", "effect", "low", "high"]]
-    table.insert(0, "task", run.task)
-    return table
+AXES = {ABILITY: "Ability, standard deviations", ACCURACY: "Accuracy, percentage points"}
 
 
 def build(runs: Sequence[Run]) -> list[Plate]:
-    """One panel per task."""
-    tables = [compute(run) for run in runs]
-    panels = tuple(
-        Panel(table, lambda ax, data: plots.component_forest(ax, _named(data)), run.task, plots.forest_height(table))
-        for run, table in zip(runs, tables, strict=True)
-    )
-    return [Plate("component_contrasts", "What each component is worth", CAPTION, panels)]
+    """Two panels per task."""
+    panels = []
+    for run in runs:
+        table = compute(run)
+        for scale in AXES:
+            part = table[table["scale"] == scale]
+            title = run.task if scale == ABILITY else f"{run.task}: accuracy"
+            panels.append(Panel(part, _draw(scale), title, plots.forest_height(part)))
+    return [Plate("component_contrasts", "What each component is worth", CAPTION, tuple(panels))]
 
 
-def _named(table: pd.DataFrame) -> pd.DataFrame:
-    levels = [level_name(row["facet"], row["level"]) for row in table.to_dict("records")]
-    return table.assign(facet=table["facet"].map(facet_name), level=levels)
+def _draw(scale: str) -> Draw:
+    def draw(ax: Axes, table: pd.DataFrame) -> None:
+        levels = [level_name(row["facet"], row["level"]) for row in table.to_dict("records")]
+        named = table.assign(facet=table["facet"].map(facet_name), level=levels)
+        if scale == ACCURACY:
+            named[["effect", "low", "high"]] *= 100
+        plots.component_forest(ax, named)
+        ax.set_xlabel(f"{AXES[scale]}\n(0: average level)")
+
+    return draw
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -32,8 +32,8 @@ def build(runs: Sequence[Run]) -> list[Table]:
     data = compute(runs)
     told = [run.task for run in runs if run.corpus]
     lacking = [run.task for run in runs if not run.corpus]
-    values = data.set_index(["attribute", "task"])
-    rows = [row(one, *(_cell(values.loc[(one, task)]) for task in told)) for one in _ATTRIBUTES] if told else _none()
+    values = {(one["attribute"], one["task"]): one for one in data.to_dict("records")}
+    rows = [row(one, *(_cell(values[one, task]) for task in told)) for one in _ATTRIBUTES] if told else _none()
     note = NOTE.format(f"Not told by the results: {', '.join(lacking)}." if lacking else "").strip()
     return [Table("corpora", "Corpora", note, data, ("", *(name(task) for task in told)), tuple(rows))]
 
@@ -57,7 +57,7 @@ def _of(found: Mapping[str, Any], key: str) -> tuple[float | None, float | None,
     return value, None, None
 
 
-def _cell(found: pd.Series) -> str:
+def _cell(found: Mapping[Hashable, Any]) -> str:
     value = found["value"]
     if pd.isna(value):
         return DASH

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 
 from irt import plots
 
@@ -97,10 +98,10 @@ def drawn(plate: Plate, size: Size) -> Iterator[Figure]:
     heights = [max(panel.height for panel in row) for row in rows]
     with mpl.rc_context(_style(size)):
         figure = Figure(figsize=(width, sum(heights) * math.sqrt(scale)), layout="constrained")
-        bands = _parts(figure.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0])
+        bands = figure.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0]
         for band, row in zip(bands, rows, strict=True):
             across = 1 if single else len(row) if plate.across else plate.columns
-            for place, panel in zip(_parts(band.subfigures(1, across, squeeze=False)[0]), row, strict=False):
+            for place, panel in zip(band.subfigures(1, across, squeeze=False)[0], row, strict=False):
                 ax = place.add_subplot(projection="polar" if panel.polar else None)
                 panel.draw(ax, panel.table)
                 if panel.title:
@@ -108,12 +109,8 @@ def drawn(plate: Plate, size: Size) -> Iterator[Figure]:
         yield figure
 
 
-def _style(size: Size) -> dict[str, object]:
+def _style(size: Size) -> dict[Any, Any]:
     small = max(7.0, size.font - 0.6)
     texts = {"font.size": size.font, "legend.fontsize": small, "xtick.labelsize": small, "ytick.labelsize": small}
     # Outlines instead of letters: the picture looks the same wherever it is opened.
     return {**plots.STYLE, **texts, "axes.labelsize": size.font, "svg.fonttype": "path"}
-
-
-def _parts(found: Sequence[SubFigure]) -> list[SubFigure]:
-    return list(found)

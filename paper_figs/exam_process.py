@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -74,14 +74,11 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
                              facecolor="#EAF2F8" if step.row == 0 else "#FDF1E7", edgecolor=plots.INK)  # fmt: skip
         ax.add_patch(box)
         counts = "\n".join(_count(row, step) for row in records(table[table["step"] == step.title]))
-        for text, height, points, side, look in (
-            (step.title, bottom + _HIGH, -5, "top", {"weight": "bold"}),
-            (wrapped(step.what, 24), bottom + _HIGH, -18, "top", {}),
-            (counts, bottom, 5, "bottom", {"color": plots.COLOURS[0]}),
-        ):
-            ax.annotate(
-                text, (left, height), (6, points), textcoords="offset points", va=side, linespacing=1.25, **look
-            )
+        top = bottom + _HIGH
+        place: dict[str, Any] = {"textcoords": "offset points", "linespacing": 1.25}
+        ax.annotate(step.title, (left, top), (6, -5), va="top", weight="bold", **place)
+        ax.annotate(wrapped(step.what, 24), (left, top), (6, -18), va="top", **place)
+        ax.annotate(counts, (left, bottom), (6, 5), va="bottom", color=plots.COLOURS[0], **place)
     for one, other in zip(STEPS, (*STEPS[1:], STEPS[0]), strict=True):
         _arrow(ax, one, other)
     ax.annotate("next round", (_WIDE / 2, -(1 - _HIGH) / 2), (6, 0), textcoords="offset points", va="center")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def _baselines(run: Run) -> Found:
     return {key: (*jeffreys(count, len(table)), np.nan) for key, count in right.items()}
 
 
-def _longest(question: Mapping[str, Any]) -> float:
+def _longest(question: Mapping[Hashable, Any]) -> float:
     """The chance of a right answer of who picks the longest choice in words, at random among equals."""
     words = np.asarray(question["choice_words"])
     top = words == words.max()
@@ -103,7 +103,7 @@ def _mean(mean: float, sd: float, n: int) -> tuple[float, float, float, float]:
     return float(mean), float(mean - half), float(mean + half), float(sd)
 
 
-def _cell(one: Mapping[str, Any]) -> str:
+def _cell(one: Mapping[Hashable, Any]) -> str:
     value = float(one["value"])
     if not np.isfinite(value):
         return DASH

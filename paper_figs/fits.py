@@ -94,6 +94,7 @@ def _checked(path: Path) -> dict[str, Any]:
 
 def _made(run: Run, kind: str, make: Callable[[Path], object]) -> Path:
     """A folder of the cache, made when it is not there; unfinished ones are made again."""
+    _ = run.data  # refuses a folder without answers
     folder = run.cache / f"{kind}-{_hash(run.responses)}"
     if not (folder / "done").is_file():
         folder.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ def grand_mean(data: irt.ResponseMatrix) -> Floats:
 def question_mean(data: irt.ResponseMatrix) -> Floats:
     """The share right of each question, of one right and one wrong answer more."""
     share = (data.successes.sum(axis=0) + 1) / (data.attempts.sum(axis=0) + 2)
-    return np.broadcast_to(share, data.scores.shape).copy()
+    return np.asarray(np.tile(share, (len(data.students), 1)))
 
 
 def both_means(data: irt.ResponseMatrix) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,7 @@ def build(runs: Sequence[Run]) -> list[Table]:
     return [Table("model_fit", "Fit of the item response model", NOTE, data, heads, tuple(rows))]
 
 
-def _cell(group: str, cell: Mapping[str, float]) -> str:
+def _cell(group: str, cell: Mapping[Hashable, Any]) -> str:
     found = Interval(cell["value"], cell["low"], cell["high"])
     if "%" in group:
         return with_limits(found, 1, scale=100)

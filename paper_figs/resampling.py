@@ -63,8 +63,8 @@ def share_interval(values: Floats, questions: int) -> Interval:
 
 def jeffreys(count: float, of: int) -> Interval:
     """A share of independent cases with Jeffreys' interval; one limit is the share itself where it is 0 or 1."""
-    low, high = beta.ppf([(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], count + 0.5, of - count + 0.5)
-    return Interval(count / of, float(low) if count > 0 else 0.0, float(high) if count < of else 1.0)
+    low, high = (float(beta.ppf((1 + side * INTERVAL) / 2, count + 0.5, of - count + 0.5)) for side in (-1, 1))
+    return Interval(count / of, low if count > 0 else 0.0, high if count < of else 1.0)
 
 
 def over_questions(data: irt.ResponseMatrix, students: Sequence[int], seed: int = 0) -> Interval:

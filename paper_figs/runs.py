@@ -105,13 +105,16 @@ class Run:
     def _told(self, name: str, needed: str) -> Mapping[str, Any] | None:
         """A JSON object of its own file, or the part of that name of the run's record."""
         path, record = self.folder / f"{name}.json", self.folder / "run.json"
+        found: object
         if path.is_file():
             found = read_json(path)
         elif record.is_file():
             path, found = record, read_json(record).get(name)
         else:
             return None
-        if found is not None and (not isinstance(found, dict) or needed not in found):
+        if found is None:
+            return None
+        if not isinstance(found, dict) or needed not in found:
             raise ValueError(f"{path}: no {needed!r}; wanted what ragexam {name} --json tells")
         return found
 

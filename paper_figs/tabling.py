@@ -69,7 +69,7 @@ def name(text: str) -> str:
 
 def number(value: float, digits: int = 2, *, sign: bool = False) -> str:
     """A number with a true minus; a dash where undefined."""
-    if value is None or not math.isfinite(value):
+    if not math.isfinite(value):
         return DASH
     text = f"{value:{'+' if sign else ''},.{digits}f}"
     zero = float(text.replace(",", "")) == 0
