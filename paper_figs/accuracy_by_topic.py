@@ -63,13 +63,17 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     names = [f"{wrapped(row['topic'], 14)} ({row['questions']}){'†' if row['few'] else ''}" for row in records(first)]
     ax.set_theta_offset(np.pi / 2)
     ax.set_theta_direction(-1)
-    ax.set_xticks(step * np.arange(len(topics)), names)
+    ax.set_xticks(step * np.arange(len(topics)), [])
+    for place, said in enumerate(names):
+        across, up = np.sin(step * place), np.cos(step * place)
+        side = "center" if abs(across) < 0.2 else "left" if across > 0 else "right"
+        height = "bottom" if up > 0.3 else "top" if up < -0.3 else "center"
+        ax.text(step * place, 106, said, ha=side, va=height)
     ax.set_ylim(0, 100)
     ax.set_yticks([25, 50, 75, 100], [])
     for share in (25, 50, 75, 100):
         ax.text(step / 2, share, f"{share} %", ha="center", va="center", zorder=5,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5})  # fmt: skip
-    ax.tick_params(axis="x", pad=12)
     ax.grid(color=plots.FAINT, alpha=0.35, linewidth=0.6)
     ax.spines["polar"].set_color(plots.FAINT)
     legend_below(ax, columns=3)

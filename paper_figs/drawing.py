@@ -104,8 +104,12 @@ def drawn(plate: Plate, size: Size) -> Iterator[Figure]:
             for place, panel in zip(band.subfigures(1, across, squeeze=False)[0], row, strict=False):
                 ax = place.add_subplot(projection="polar" if panel.polar else None)
                 panel.draw(ax, panel.table)
-                if panel.title:
-                    ax.set_title(plots.shorten(panel.title, 44), fontsize="medium", weight="bold", loc="left")
+                title = plots.shorten(panel.title, 44)
+                look: dict[str, Any] = {"fontsize": "medium", "weight": "bold"}
+                if panel.polar and title:  # its labels stand where the title of an axes does
+                    place.suptitle(title, x=0.02, ha="left", **look)
+                elif title:
+                    ax.set_title(title, loc="left", **look)
         yield figure
 
 

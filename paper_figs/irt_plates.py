@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from irt import kernels, plots
 from irt.plots.style import grid, legend_below
@@ -72,6 +72,7 @@ def draw_information(ax: Axes, table: pd.DataFrame) -> None:
     rows = _panel(table, "information")
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
     _thin(ax, rows)
     ax.set_ylim(_LEAST, 2 * float(rows["value"].max()))
     ax.set_ylabel("Information of a question")

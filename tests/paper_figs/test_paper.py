@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from paper_figs import paper
 from paper_figs.runs import Run
 from tests.paper_figs.released_folder import write_released
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_tasks_without_answers_are_left_out_by_name(tmp_path: Path, cache: Path) -> None:
@@ -82,3 +85,23 @@ def test_nothing_to_draw_is_refused_in_one_line(
     monkeypatch.chdir(tmp_path)
     assert paper.main([]) == 2
     assert "wanted a RUN" in capsys.readouterr().err
+
+
+def test_the_gallery_names_every_script_and_its_command_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gallery = (ROOT / "paper_figs" / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `(\w+)\.py`", gallery, re.MULTILINE))
+    scripts = {path.stem for path in (ROOT / "paper_figs").glob("*.py") if "def main(" in path.read_text("utf-8")}
+    assert named == scripts
+    shown = re.search(r"^python paper_figs/(\w+)\.py (.*) --out figures$", gallery, re.MULTILINE)
+    assert shown
+    monkeypatch.chdir(ROOT)
+    main = importlib.import_module(f"paper_figs.{shown[1]}").main
+    assert main([*shown[2].split(), "--out", str(tmp_path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_every_part_of_the_document_is_a_script_of_its_own() -> None:
+    scripts = {path.stem for path in (ROOT / "paper_figs").glob("*.py") if "def main(" in path.read_text("utf-8")}
+    assert {build.__module__.split(".")[-1] for build in paper.PARTS.values()} == scripts - {"paper"}
