@@ -18,18 +18,22 @@ from paper_figs.runs import BOUNDS, Run, facet_name
 
 FEW = 15
 """Questions below which a topic is marked: one question is worth more than six percent points."""
-_MOST_TOPICS = 12
+_MOST_TOPICS, _LEAST_QUESTIONS = 12, 5
+_MOST_BESIDE = 6
+"""Topics up to which two radars stand beside one another."""
 _REST = "other topics"
 _DOTTED, _DASHED = (0, (1, 1.2)), (0, (3.5, 1.5))
 CAPTION = (
-    "Percent correct by topic, averaged over all pipelines of a retriever (left) and of a language model (right); "
+    "Percent correct by topic, averaged over all pipelines of a retriever (first) and of a language model (second); "
     "in brackets the number of questions, {}. Bars along the spokes: 90 % intervals over a topic's questions, "
     "drawn side by side. Closed book (dotted) and oracle (dashed), in grey, are bounds."
 )
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """`task, facet, level, topic, questions, few, accuracy, low, high`; beyond 12 topics the smallest are pooled."""
+    """`task, facet, level, topic, questions, few, accuracy, low, high`; topics of fewer than 5 questions
+    are pooled, and beyond 12 topics the smallest.
+    """
     groups = _pooled(run.labelled("topic"))
     rows = []
     for facet in ("retriever", "llm"):
@@ -60,7 +64,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
                 markersize=2.2, label=plots.shorten(level, 22))  # fmt: skip
         ax.vlines(angle, 100 * rows["low"], 100 * rows["high"], color=colour, linewidth=0.9, alpha=0.7)
     first = table.drop_duplicates("topic")
-    names = [f"{wrapped(row['topic'], 14)} ({row['questions']}){'†' if row['few'] else ''}" for row in records(first)]
+    names = [f"{_short(row['topic'])} ({row['questions']}){'†' if row['few'] else ''}" for row in records(first)]
     ax.set_theta_offset(np.pi / 2)
     ax.set_theta_direction(-1)
     ax.set_xticks(step * np.arange(len(topics)), [])
@@ -89,17 +93,23 @@ def build(runs: Sequence[Run]) -> list[Plate]:
         few = table.loc[table["few"], "topic"].nunique()
         marked = f"† where there are fewer than {FEW}" if few else f"at least {FEW} in every topic"
         name, title = f"accuracy_by_topic-{run.slug}", f"Accuracy by topic: {run.task}"
-        plates.append(Plate(name, title, CAPTION.format(marked), panels))
+        beside = table["topic"].nunique() <= _MOST_BESIDE
+        plates.append(Plate(name, title, CAPTION.format(marked), panels, columns=2 if beside else 1, across=not beside))
     return plates
 
 
 def _pooled(groups: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The largest topics first; those beyond the limit together."""
+    """The largest topics first; the others together, where they are several."""
     ordered = sorted(groups.items(), key=lambda one: -len(one[1]))
-    kept = ordered if len(ordered) <= _MOST_TOPICS else ordered[: _MOST_TOPICS - 1]
-    rest = [question for _, ids in ordered[len(kept) :] for question in ids]
-    named = {name or "no topic": ids for name, ids in kept}
-    return {**named, **({f"{len(ordered) - len(kept)} {_REST}": rest} if rest else {})}
+    shown = sum(len(ids) >= _LEAST_QUESTIONS for _, ids in ordered[:_MOST_TOPICS])
+    shown = shown if len(ordered) - shown > 1 else len(ordered)
+    rest = [question for _, ids in ordered[shown:] for question in ids]
+    named = {name or "no topic": ids for name, ids in ordered[:shown]}
+    return {**named, **({f"{len(ordered) - shown} {_REST}": rest} if rest else {})}
+
+
+def _short(topic: str) -> str:
+    return wrapped(plots.shorten(topic, 24), 14)
 
 
 def _look(level: str, chosen: Sequence[str]) -> tuple[str, object]:

@@ -61,7 +61,7 @@ def draw_levels(ax: Axes, _: pd.DataFrame) -> None:
 def draw_shares(ax: Axes, table: pd.DataFrame) -> None:
     """Dots with intervals, tasks side by side within a level, in the order of the pyramid."""
     tasks = list(dict.fromkeys(table["task"]))
-    step = 0.7 / max(len(tasks), 2)
+    step = 0.8 / max(len(tasks), 2)
     for place, task in enumerate(tasks):
         rows = records(table[table["task"] == task])
         y = [LEVELS.index(row["level"]) + step * ((len(tasks) - 1) / 2 - place) for row in rows]
@@ -86,7 +86,8 @@ def draw_shares(ax: Axes, table: pd.DataFrame) -> None:
 def build(runs: Sequence[Run]) -> list[Plate]:
     """The levels, and the tasks' questions beside them."""
     table = pd.concat([compute(run) for run in runs], ignore_index=True)
-    panels = (Panel(table, draw_levels, height=2.9), Panel(table, draw_shares, height=2.9))
+    height = 2.6 + 0.3 * len(runs)
+    panels = (Panel(table, draw_levels, height=height), Panel(table, draw_shares, height=height))
     return [Plate("bloom_levels", "Bloom's revised taxonomy", CAPTION, panels)]
 
 

@@ -23,15 +23,17 @@ AXES = {ABILITY: "Ability, standard deviations", ACCURACY: "Accuracy, percentage
 
 
 def build(runs: Sequence[Run]) -> list[Plate]:
-    """Two panels per task."""
-    panels = []
-    for run in runs:
-        table = compute(run)
-        for scale in AXES:
-            part = table[table["scale"] == scale]
-            title = run.task if scale == ABILITY else f"{run.task}: accuracy"
-            panels.append(Panel(part, _draw(scale), title, plots.forest_height(part)))
-    return [Plate("component_contrasts", "What each component is worth", CAPTION, tuple(panels))]
+    """One plate of two panels per task."""
+    return [_plate(run) for run in runs]
+
+
+def _plate(run: Run) -> Plate:
+    table = compute(run)
+    parts = {scale: table[table["scale"] == scale] for scale in AXES}
+    panels = tuple(
+        Panel(part, _draw(scale), scale.capitalize(), plots.forest_height(part)) for scale, part in parts.items()
+    )
+    return Plate(f"component_contrasts-{run.slug}", f"What each component is worth: {run.task}", CAPTION, panels)
 
 
 def _draw(scale: str) -> Draw:

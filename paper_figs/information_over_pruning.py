@@ -41,10 +41,11 @@ def gains(run: Run) -> pd.DataFrame:
 def build(runs: Sequence[Run]) -> list[Plate]:
     """Two panels per task."""
     panels: list[Panel] = []
+    height = min(2.8, 9.0 / len(runs))  # all on one page
     for run in runs:
         panels += [
-            Panel(curves(run), plots.pruning_rounds, run.task, 2.8),
-            Panel(gains(run), plots.pruning_gain, f"{run.task}: gain", 2.8),
+            Panel(curves(run), plots.pruning_rounds, run.task, height),
+            Panel(gains(run), plots.pruning_gain, f"{run.task}: gain", height),
         ]
     return [Plate("information_over_pruning", "Iterative improvement of the exam", CAPTION, tuple(panels))]
 

@@ -100,12 +100,15 @@ def test_topic_accuracy_is_the_share_right_and_few_questions_are_marked(hard: Ru
     assert "† where there are fewer than 15" in plate.caption
 
 
-def test_beyond_twelve_topics_the_smallest_are_pooled() -> None:
+def test_beyond_twelve_topics_and_below_five_questions_topics_are_pooled() -> None:
     groups = {f"t{n}": [f"q{n}-{m}" for m in range(20 - n)] for n in range(15)}
     pooled = accuracy_by_topic._pooled(groups)
-    assert len(pooled) == 12
-    assert len(pooled["4 other topics"]) == 9 + 8 + 7 + 6
+    assert len(pooled) == 13
+    assert len(pooled["3 other topics"]) == 8 + 7 + 6
     assert sum(map(len, pooled.values())) == sum(map(len, groups.values()))
+    few = {"a": ["1"] * 9, "b": ["2"] * 4, "c": ["3"]}
+    assert list(accuracy_by_topic._pooled(few)) == ["a", "2 other topics"]
+    assert list(accuracy_by_topic._pooled({"a": ["1"] * 9, "b": ["2"]})) == ["a", "b"]
 
 
 def test_shares_of_levels_count_every_label(hard: Run) -> None:
@@ -155,13 +158,13 @@ def test_the_process_counts_what_the_results_tell(hard: Run, tmp_path: Path, cac
     assert exam_process.compute(untold).set_index("step")["count"].isna().sum() == 3
 
 
-def test_several_runs_have_a_panel_each_and_differ_in_name(released: Path, hard: Run, cache: Path) -> None:
+def test_several_runs_have_a_panel_or_a_figure_each(released: Path, hard: Run, cache: Path) -> None:
     twin = read_run(f"Twin={released}", cache)
-    (plate,) = component_contrasts.build([hard, twin])
+    (plate,) = information_over_pruning.build([hard, twin])
     assert [panel.title for panel in plate.panels][::2] == ["hard & long", "Twin"]
     assert set(plate.table["task"]) == {"hard & long", "Twin"}
-    names = [plate.name for plate in irt_plates.build([hard, twin])]
-    assert names == ["irt_plate-hard-long", "irt_plate-twin"]
+    names = [plate.name for plate in component_contrasts.build([hard, twin])]
+    assert names == ["component_contrasts-hard-long", "component_contrasts-twin"]
 
 
 def test_data_of_panels_that_share_a_table_stand_once(hard: Run) -> None:
