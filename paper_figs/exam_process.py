@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -73,7 +73,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
         box = FancyBboxPatch((left, bottom), _WIDE, _HIGH, boxstyle="round,pad=0,rounding_size=0.04", linewidth=0.9,
                              facecolor="#EAF2F8" if step.row == 0 else "#FDF1E7", edgecolor=plots.INK)  # fmt: skip
         ax.add_patch(box)
-        counts = "\n".join(_count(row, step) for row in records(table[table["step"] == step.title]))
+        counts = "\n".join([f"{step.unit}:", *map(_count, records(table[table["step"] == step.title]))])
         top = bottom + _HIGH
         place: dict[str, Any] = {"textcoords": "offset points", "linespacing": 1.25}
         ax.annotate(step.title, (left, top), (6, -5), va="top", weight="bold", **place)
@@ -90,14 +90,13 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
 def build(runs: Sequence[Run]) -> list[Plate]:
     """The drawing with the numbers of all tasks."""
     table = pd.concat([compute(run) for run in runs], ignore_index=True)
-    panel = Panel(table, draw, height=2.5 + 0.26 * (len(runs) - 1))
+    panel = Panel(table, draw, height=2.7 + 0.26 * (len(runs) - 1))
     return [Plate("exam_process", "Writing, sitting, measuring and shortening an exam", CAPTION, (panel,), across=True)]
 
 
-def _count(row: dict[object, object], step: Step) -> str:
-    count = row["count"]
-    number = "–" if pd.isna(count) else f"{count:,}"  # type: ignore[call-overload]
-    return f"{plots.shorten(str(row['task']), 14)}: {number} {step.unit}"
+def _count(row: Mapping[Hashable, Any]) -> str:
+    number = "–" if pd.isna(row["count"]) else f"{row['count']:,}"
+    return f"{plots.shorten(row['task'], 15)} {number}"
 
 
 def _arrow(ax: Axes, one: Step, other: Step) -> None:

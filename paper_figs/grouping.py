@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from irt import plots
 from paper_figs import fits
@@ -30,5 +31,9 @@ def information(run: Run, kind: str, order: Sequence[str]) -> pd.DataFrame:
 
 def plate(runs: Sequence[Run], name: str, title: str, caption: str, kind: str, order: Sequence[str]) -> Plate:
     """One panel per task."""
-    panels = tuple(Panel(information(run, kind, order), plots.grouped_information, run.task) for run in runs)
+
+    def draw(ax: Axes, table: pd.DataFrame) -> None:
+        plots.grouped_information(ax, table, order)
+
+    panels = tuple(Panel(information(run, kind, order), draw, run.task) for run in runs)
     return Plate(name, title, f"{caption} {SCALE}", panels)

@@ -19,7 +19,7 @@ Predict = Callable[[irt.ResponseMatrix], Floats]
 
 def grand_mean(data: irt.ResponseMatrix) -> Floats:
     """The share right of all answers."""
-    return np.full(data.scores.shape, data.successes.sum() / data.attempts.sum())
+    return np.full(data.scores.shape, float(data.successes.sum() / data.attempts.sum()))
 
 
 def question_mean(data: irt.ResponseMatrix) -> Floats:

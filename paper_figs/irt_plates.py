@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from irt import kernels, plots
+from irt.plots.exams import group_places
 from irt.plots.style import grid, legend_below
 from paper_figs import fits
 from paper_figs.commands import script
@@ -79,14 +80,15 @@ def draw_information(ax: Axes, table: pd.DataFrame) -> None:
     _finish(ax, table)
 
 
-def draw_groups(panel: str) -> Callable[[Axes, pd.DataFrame], None]:
+def draw_groups(panel: str, order: Sequence[str]) -> Callable[[Axes, pd.DataFrame], None]:
     """How information of the exam is drawn by the groups of one panel."""
 
     def draw(ax: Axes, table: pd.DataFrame) -> None:
         rows = _panel(table, panel)
         peak = rows.groupby("group", sort=False)["value"].max().sort_values(ascending=False)
-        for place, group in enumerate(peak.index):
-            part = rows[rows["group"] == group]
+        places = group_places(peak.index, order)
+        for group in peak.index:
+            part, place = rows[rows["group"] == group], places[group]
             colour, dash = plots.COLOURS[place % len(plots.COLOURS)], plots.DASHES[place % len(plots.DASHES)]
             ax.fill_between(part["theta"], part["low"], part["high"], color=colour, alpha=0.13, linewidth=0)
             label = f"{plots.shorten(str(group), 18)} ({int(part['questions'].iloc[0])})"
@@ -107,8 +109,8 @@ def build(runs: Sequence[Run]) -> list[Plate]:
         panels = (
             Panel(table, draw_curves, "Characteristic curves", 2.6),
             Panel(table, draw_information, "Information of questions", 2.6),
-            Panel(table, draw_groups("word"), "By question word", 2.8),
-            Panel(table, draw_groups("bloom"), "By level of Bloom's taxonomy", 2.8),
+            Panel(table, draw_groups("word", FORMS), "By question word", 2.8),
+            Panel(table, draw_groups("bloom", LEVELS), "By level of Bloom's taxonomy", 2.8),
         )
         plates.append(Plate(f"irt_plate-{run.slug}", f"Item response model: {run.task}", CAPTION + SCALE, panels))
     return plates

@@ -112,7 +112,7 @@ def as_markdown(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """The table in LaTeX for `booktabs` (and `tabularx` where text takes several lines), typeset by any engine."""
+    """The table in LaTeX for `booktabs` (and `tabularx` where text takes several lines)."""
     columns = "".join("X" if place in table.wide else "l" if place == 0 else "r" for place in range(len(table.heads)))
     environment, width = ("tabularx", r"{\textwidth}") if table.wide else ("tabular", "")
     lines = [
@@ -161,6 +161,7 @@ _LATEX = {
     "–": "--",
     "…": r"\ldots{}",
     "†": r"\dag{}",
+    "θ": r"$\theta$",
     "\u00a0": "~",
     # A bracket at the start of a line would be read as an option of the line break before it.
     "[": "{[}",

@@ -15,9 +15,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.patches import FancyBboxPatch
 from matplotlib.text import Text
 
 import irt
+from irt import plots
 from irt.selecting.selection import prune
 from paper_figs import (
     accuracy_by_topic,
@@ -32,7 +34,7 @@ from paper_figs import (
     irt_plates,
 )
 from paper_figs.runs import Run, read_run
-from taxonomy import FORMS
+from taxonomy import FORMS, LEVELS
 from tests.paper_figs.released_folder import CORPUS, LLMS, TOPICS, scores, write_released
 from tests.report.run_folder import write_run
 
@@ -156,6 +158,32 @@ def test_the_process_counts_what_the_results_tell(hard: Run, tmp_path: Path, cac
     assert counts["Answers"] == 16 * 24
     untold = read_run(str(write_released(tmp_path / "run", counts=False)), cache)
     assert exam_process.compute(untold).set_index("step")["count"].isna().sum() == 3
+
+
+def test_what_stands_in_a_box_of_the_process_fits_it(released: Path, hard: Run, cache: Path) -> None:
+    runs = [hard, *(read_run(f"{name} of a very long name={released}", cache) for name in ("One", "Two", "Three"))]
+    (plate,) = exam_process.build(runs)
+    for size in drawing.SIZES:
+        with drawing.drawn(plate, size) as figure:
+            figure.draw_without_rendering()
+            (ax,) = figure.findobj(Axes)
+            boxes = [one.get_window_extent() for one in ax.patches if isinstance(one, FancyBboxPatch)]
+            words = [one.get_window_extent() for one in ax.texts if one.get_text() != "next round"]
+            assert len(words) == 3 * len(boxes) == 24
+            for place, box in enumerate(boxes):
+                title, what, counts = words[3 * place : 3 * place + 3]
+                assert max(one.x1 for one in (title, what, counts)) < box.x1
+                assert box.y1 > title.y1 > title.y0 > what.y1
+                assert what.y0 > counts.y1 > counts.y0 > box.y0
+
+
+def test_a_level_has_one_colour_in_all_panels(hard: Run) -> None:
+    table = grouping.information(hard, "bloom", LEVELS)
+    with plots.canvas() as (_, ax):
+        plots.grouped_information(ax, table[table["group"] != "remember"], LEVELS)
+        colours = {line.get_label(): line.get_color() for line in ax.lines}
+    assert colours["apply (16)"] == plots.COLOURS[2]
+    assert colours["create (8)"] == plots.COLOURS[5]
 
 
 def test_several_runs_have_a_panel_or_a_figure_each(released: Path, hard: Run, cache: Path) -> None:
