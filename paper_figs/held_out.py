@@ -32,7 +32,7 @@ def both_means(data: irt.ResponseMatrix) -> Floats:
     """The question's mean, moved by how far the pipeline's mean lies from that of all; between 0 and 1."""
     pipeline = (data.successes.sum(axis=1) + 1) / (data.attempts.sum(axis=1) + 2)
     overall = data.successes.sum() / data.attempts.sum()
-    return np.clip(question_mean(data) + pipeline[:, None] - overall, 0, 1)
+    return np.asarray(np.clip(question_mean(data) + pipeline[:, None] - overall, 0, 1))
 
 
 def response_model(model: str) -> Predict:
