@@ -69,6 +69,13 @@ class NoReply:
     reason: str
 
 
+class FailedError(OSError):
+    """A failure while running: a server, a system or a worker that gives no answer however often it is asked.
+
+    Nobody's input is at fault: what was done is kept, and the same command goes on once the cause is gone.
+    """
+
+
 class Arrival(NamedTuple, Generic[Value]):
     """One answer as it comes: the place of its prompt, the answer, and the tokens it is billed for."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from exam_gen.model import (
     Arrival,
+    FailedError,
     LanguageModel,
     Likelihoods,
     NoReply,
@@ -130,7 +131,7 @@ class CachedModel:
         temperature: float = 0.0,
         seed: int = 0,
     ) -> list[str]:
-        """One reply per prompt; raises OSError when a model elsewhere gave none to one of them."""
+        """One reply per prompt; raises `FailedError` when a model elsewhere gave none to one of them."""
         found = self.replies(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed)
         return [self._given(one) for one in found]
 
@@ -176,7 +177,7 @@ class CachedModel:
         return self._read(keys, range(len(keys)), {}, _as_text)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
-        """Log-likelihood of each continuation right after the prompt; raises OSError when there was no reply."""
+        """Log-likelihood of each continuation right after the prompt; raises `FailedError` when there was no reply."""
         (found,) = self.all_log_likelihoods([(prompt, tuple(continuations))])
         return self._given(found)
 
@@ -233,7 +234,7 @@ class CachedModel:
 
     def _given(self, found: Value | NoReply) -> Value:
         if isinstance(found, NoReply):
-            raise OSError(f"model {self.name}: no reply: {found.reason}")
+            raise FailedError(f"model {self.name}: no reply: {found.reason}")
         return found
 
     def _prompt_tokens(self, prompt: Prompt) -> int:

@@ -21,6 +21,11 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    @property
+    def excludes_zero(self) -> bool:
+        """True when the whole interval lies on one side of zero."""
+        return self.low > 0 or self.high < 0
+
     def as_dict(self) -> dict[str, float | None]:
         """`estimate, low, high` for JSON, None where NaN."""
         return {name: None if np.isnan(value) else float(value) for name, value in self._asdict().items()}

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from irt.answers import pack
 from irt.cautions import cautions
 from irt.checks.loo import loo
 from irt.design import Design, design_of
 from irt.fitting.outcome import Outcome, Progress, Settings, begun
 from irt.given import require_names, require_pairs
 from irt.graded_estimation import fit_graded, require_right_or_wrong
+from irt.item_clusters import Refit, widened
 from irt.leave_one_out import with_loo
 from irt.methods import RATINGS, require_known
 from irt.model import Options, Priors, Problem, build_problem
 from irt.reading import require_estimable
-from irt.responses import ResponseMatrix, facet_names, require_matrix
+from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 from irt.result import Fit
 
 FEW_STUDENTS = 200
@@ -93,7 +96,19 @@ def fit(
     if model == "auto" and method == "mml":
         return choose_by_bic(call, problems)
     fits = [call.fit(problem) for problem in problems]
-    return choose(fits) if model == "auto" else fits[0]
+    chosen = choose(fits) if model == "auto" else fits[0]
+    return widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
+
+
+def _refit(problem: Problem, settings: Settings) -> Refit:
+    """Modes of the same model for resampled items."""
+    from irt.fitting.mode import find_mode
+
+    def point(data: ResponseMatrix, drawn: NDArray[np.int64]) -> Mapping[str, Floats]:
+        part = replace(problem, answers=pack(data), chance=problem.chance[drawn], items=data.items)
+        return find_mode(part, settings, None).point
+
+    return point
 
 
 def choose_by_bic(call: _Call, problems: Sequence[Problem]) -> Fit:

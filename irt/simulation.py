@@ -78,6 +78,7 @@ def simulate(
     interaction_sd: float = 0.3,
     documents: int | None = None,
     document_sd: float = 0.5,
+    shared_sd: Mapping[str, float] | None = None,
     miskeyed: int = 0,
     dif_items: int = 0,
     dif_size: float = 0.6,
@@ -93,7 +94,9 @@ def simulate(
     Items: discriminations are log-normal, their logarithms correlated with difficulty by `a_b_correlation`; guessing of
     3pl and 4pl is `guessing` for every item, else drawn around 1/`options` (one number, a list, or a mapping of items
     q0, q1, ...), once for all items by 3pl-shared. The items of each of `documents` texts share a random effect of
-    every student (local dependence). `miskeyed` random items credit one wrong option; `dif_items` others are harder by
+    every student (local dependence). `shared_sd` names facets whose levels have a random effect of this size on every
+    item, which all students of the level share: what a retriever found for a question, what a model knows (local
+    dependence of students). `miskeyed` random items credit one wrong option; `dif_items` others are harder by
     `dif_size` for the last level of `dif_facet` (the first facet by default).
 
     Missing by design: with `forms` of 3 or more, items fall into as many blocks and form f asks blocks f and f + 1, so
@@ -118,9 +121,10 @@ def simulate(
     document = np.arange(items) * (documents or 1) // items
     testlets = (document_sd if documents else 0.0) * extra.standard_normal((count, documents or 1))
     wrong, dif = _planted(extra, items, miskeyed, dif_items, dif_size)
+    shared = _shared(np.random.default_rng([seed, 2]), table, shared_sd or {}, (count, items))
     focal = _focal(table, dif_facet, count) if dif_items else np.zeros(count, dtype=np.bool_)
     a, b, c, d = parameters
-    p = probability(ability.theta[:, None] + testlets[:, document], a, b + np.outer(focal, dif), c, d)
+    p = probability(ability.theta[:, None] + testlets[:, document] + shared, a, b + np.outer(focal, dif), c, d)
     p = np.where(wrong, (1 - p) * chance / (1 - chance), p)
     form, block = extra.permutation(np.arange(count) % forms), np.arange(items) * forms // items
     scores = rng.binomial(trials or 1, p).astype(np.float64)
@@ -257,6 +261,19 @@ def _planted(
     wrong[odd[:miskeyed]] = True
     dif[odd[miskeyed:]] = dif_size
     return wrong, dif
+
+
+def _shared(
+    rng: np.random.Generator, table: pd.DataFrame | None, sds: Mapping[str, float], shape: tuple[int, int]
+) -> Floats:
+    """What the levels of facets add on each item, `[S, I]`."""
+    total = np.zeros(shape)
+    for name, sd in sds.items():
+        if table is None or name not in table.columns:
+            raise ValueError(f"shared_sd names '{name}', which is not among the facets")
+        codes, labels = pd.factorize(table[name])
+        total += sd * rng.standard_normal((len(labels), shape[1]))[codes]
+    return total
 
 
 def _focal(table: pd.DataFrame | None, facet: str | None, count: int) -> NDArray[np.bool_]:

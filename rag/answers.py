@@ -18,7 +18,9 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from exam_gen.files import write_text
+from exam_gen.model import FailedError
 from exam_gen.records import Exam
+from rag.differences import differences
 from rag.pipelines import FACETS, FACTORS, Pipeline
 
 VERSION = 3
@@ -255,12 +257,15 @@ class AnswerStore:
         before = self.settings(pipeline.id)
         factors = {"factors": pipeline.factors} if pipeline.factors else {}
         now: dict[str, object] = json.loads(json.dumps({**settings, **factors}))
-        for key in now:
-            if key in before and before[key] != now[key]:
-                raise ValueError(
-                    f"{self.path}: pipeline {pipeline.id} answered with {key} {before[key]!r}, now it is {now[key]!r}; "
-                    "wanted the same settings (or another folder)"
-                )
+        # What is stored later, such as the loaded model's, is no difference as long as only one of the two has it.
+        common = before.keys() & now.keys()
+        stored, wanted = ({key: side[key] for key in side if key in common} for side in (before, now))
+        found = differences(stored, wanted)
+        if found:
+            raise ValueError(
+                f"{self.path}: pipeline {pipeline.id} answered under other settings ({'; '.join(found)}); "
+                "wanted those stored (undo the change), or another run folder"
+            )
         text = json.dumps({**before, **now}, sort_keys=True, ensure_ascii=False)
         row = (pipeline.id, pipeline.llm, pipeline.retriever, pipeline.shots, text)
         self._db.execute("INSERT OR REPLACE INTO pipelines VALUES (?, ?, ?, ?, ?)", row)
@@ -288,7 +293,8 @@ class AnswerStore:
                 raise ValueError(
                     f"{self.path}: another process is writing answers; wanted one writer at a time"
                 ) from None
-            raise OSError(f"{self.path}: {error}; earlier answers are intact") from None
+            kind = FailedError if "full" in str(error) else OSError
+            raise kind(f"{self.path}: {error}; earlier answers are intact") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.path}: {error}; wanted an answer store") from None
 

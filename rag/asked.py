@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from exam_gen.model import Prompt
 from exam_gen.records import Chunk, Exam, Question
@@ -17,16 +18,23 @@ from rag.sitting import chunks_digest, shots_digest
 
 @dataclass(frozen=True)
 class Asked:
-    """The passages of every question, by question id and best first, and the shots above them."""
+    """The passages of every question, by question id and best first, and the shots above them.
+
+    `factors` are the levels of number and length of passages where the grid crosses them. `reading` is what tells the
+    passages from others: the retriever's name, with those levels where it reads at several.
+    """
 
     retriever: str
     passages: Mapping[str, tuple[Chunk, ...]]
     shots: tuple[Shot, ...] = ()
+    factors: Mapping[str, int] = field(default_factory=dict)
+    reading: str = ""
 
     @property
     def name(self) -> str:
-        """The retriever's name, with the number of shots where there are any: `bm25`, `bm25-icl2`, `bm25-k3-icl2`."""
-        return f"{self.retriever}-icl{len(self.shots)}" if self.shots else self.retriever
+        """What was read, with the number of shots where there are any: `bm25`, `bm25-icl2`, `bm25-k3-icl2`."""
+        reading = self.reading or self.retriever
+        return f"{reading}-icl{len(self.shots)}" if self.shots else reading
 
     def prompt(self, question: Question) -> Prompt:
         """The prompt a pipeline of a sitting reads."""
@@ -42,7 +50,7 @@ def floor_and_ceiling(exam: Exam, chunks: Sequence[Chunk]) -> list[Asked]:
 
 
 def asked_before(store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: Sequence[Question]) -> list[Asked]:
-    """What the pipelines of a store read, to the character: one entry per retriever and number of shots.
+    """What the pipelines of a store read, to the character: one entry per retriever, further factors and shots.
 
     `chunks` and `pool` are those of the sitting. Raises ValueError for answers to another exam, another version of the
     prompts, other chunks or another pool, and for a retriever that has not been asked every question.
@@ -54,8 +62,18 @@ def asked_before(store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: 
     _check(store, settings, chunks)
     passages = _passages(store, exam, chunks, pipelines)
     shots = _shots(store, exam, pool, settings)
-    kinds = dict.fromkeys((one.reading, one.shots) for one in pipelines)
-    return [Asked(reading, passages[reading], shots[:count]) for reading, count in kinds]
+    kinds = {(one.reading, one.shots): one for one in pipelines}
+    levels = Counter(retriever for retriever, _ in {(one.retriever, one.reading) for one in pipelines})
+    return [
+        Asked(
+            one.retriever,
+            passages[one.reading],
+            shots[: one.shots],
+            one.factors,
+            one.reading if levels[one.retriever] > 1 else one.retriever,
+        )
+        for one in kinds.values()
+    ]
 
 
 def _check(store: AnswerStore, settings: Mapping[Pipeline, Mapping[str, object]], chunks: Sequence[Chunk]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from exam_gen.model import FailedError
 from rag.blocks import Block, Blocks, Place, pieces, place_after
 from rag.passes import Piece, Target, log_probabilities, read
 
@@ -185,7 +186,7 @@ class Batches:
         """Make passes smaller, though not too small for the longest continuation, and free what is kept."""
         if self.size // 2 < max(FEWEST_TOKENS, longest):
             wanted = "wanted more memory, a smaller model or a shorter dtype"
-            raise OSError(f"out of memory while {self.size} tokens were read at once; {wanted}") from error
+            raise FailedError(f"out of memory while {self.size} tokens were read at once; {wanted}") from error
         before, self.size = self.size, self.size // 2
         self._blocks.clear()
         if self._model.device.type == "cuda":

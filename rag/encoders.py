@@ -32,10 +32,11 @@ def embed(
 
     `encoder` is `embedded:minilm-l6`, a folder or a hub name that sentence-transformers reads, or one part of DPR.
     Vectors are kept under `cache_dir` (by default in the cache folder), one file per encoder, by the hash of each text.
+    `progress` is told of the texts that are not there yet, and of nothing where all are.
     Raises ValueError or OSError with one line when the encoder cannot be loaded.
     """
     place = encoder_place(encoder)
-    store = _store(place, cache_dir)
+    store = VectorStore((cache_dir or cache_folder() / "embeddings") / f"{_key(place)}.sqlite")
     rows = {digest(text): text for text in texts}
     vectors = store.known(list(rows))
     missing = [name for name in rows if name not in vectors]
@@ -54,12 +55,6 @@ def embed(
     return found
 
 
-def unknown(texts: Sequence[str], encoder: str = DEFAULT_ENCODER, cache_dir: Path | None = None) -> int:
-    """How many different texts `embed` would still have to encode."""
-    rows = {digest(text) for text in texts}
-    return len(rows - set(_store(encoder_place(encoder), cache_dir).known(list(rows))))
-
-
 def encode(texts: Sequence[str], place: str) -> Vectors:
     """Embeddings `[n, d]` straight from the encoder at `place`."""
     if not texts:
@@ -68,10 +63,6 @@ def encode(texts: Sequence[str], place: str) -> Vectors:
         list(texts), batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
     )
     return np.ascontiguousarray(vectors, dtype=np.float32)
-
-
-def _store(place: str, cache_dir: Path | None) -> VectorStore:
-    return VectorStore((cache_dir or cache_folder() / "embeddings") / f"{_key(place)}.sqlite")
 
 
 def encoder_place(encoder: str) -> str:

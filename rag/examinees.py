@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from exam_gen.model import Judging, LanguageModel, Likelihoods, NoReply, likelihoods_of
+from exam_gen.model import LanguageModel, Likelihoods, NoReply, likelihoods_of
+from exam_gen.records import Question
 from rag.prompts import NEUTRAL, continuation, exam_prompt
 from rag.scoring import Evidence, choose
 from rag.tasks import Task
-from rag.truncation import Fitted, fit
+from rag.truncation import Fitted, Fitter
 
 NO_CHOICE = -1
 """Chosen by an examinee that was asked and chose none of the choices: a wrong answer."""
@@ -81,19 +82,17 @@ class Scorer:
 
     def __init__(self, model: LanguageModel, normalization: str) -> None:
         self._model, self._normalization = model, normalization
+        self._fit = Fitter(model, exam_prompt, _continuations)
         self._alone: dict[tuple[str, ...], tuple[float, ...] | NoReply] = {}
         self.settings: Mapping[str, object] = {**getattr(model, "settings", {}), **getattr(model, "streaming", {})}
 
     def check(self, tasks: Sequence[Task]) -> None:
-        """Refuse a prompt that cannot fit, and a server that gives no log-probabilities."""
-        if tasks and isinstance(self._model, Judging):
-            self._model.need_likelihoods()
-        for task in tasks:
-            self._fit(task)
+        """Refuse a prompt that cannot fit."""
+        self._fit.check(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[Said | Lost]:
         """Each task's choice, as soon as its likelihoods and those without its question are there."""
-        choices = [tuple(map(continuation, task.question.choices)) for task in tasks]
+        choices = [_continuations(task.question) for task in tasks]
         wanted = self._wanted(tasks, choices)
         fitted = [self._fit(task) for task in tasks]
         asked = [(fitted[one.place].prompt if one.whole else NEUTRAL, choices[one.place]) for one in wanted]
@@ -124,9 +123,6 @@ class Scorer:
             wanted.append(_Wanted(place, whole=True))
         return wanted
 
-    def _fit(self, task: Task) -> Fitted:
-        return fit(task, self._model, exam_prompt, tuple(map(continuation, task.question.choices)))
-
     def _said(
         self,
         task: Task,
@@ -144,6 +140,10 @@ class Scorer:
         except ValueError as error:
             raise ValueError(f"question {task.question.id!r}, model {self._model.name}: {error}") from error
         return Said(place, chosen, found, alone, seconds, read=fitted.read, cut=fitted.cut)
+
+
+def _continuations(question: Question) -> tuple[str, ...]:
+    return tuple(map(continuation, question.choices))
 
 
 class _Wanted(NamedTuple):

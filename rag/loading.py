@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from rag.local_model import LocalModel
 
 
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
+"""Files of which a folder in the hub's layout holds one for its tokenizer."""
+MOST_FILES = 12
+"""So many files of a folder are named in a message."""
+
+
 class Source(NamedTuple):
     """Where weights are read from: a folder or hub name, and a GGUF file inside it or none."""
 
@@ -262,12 +268,22 @@ def _tokenizer(load: Any, source: Source) -> Any:
     try:
         tokenizer = load()
     except Exception as error:  # as above: each tokenizer class fails in its own way
-        raise ValueError(f"model {_shown(source)}: no tokenizer could be read: {first_line(error)}") from error
+        raise ValueError(f"model {_shown(source)}: {_unread_tokenizer(source, error)}") from error
     if tokenizer is None or not tokenizer.get_vocab():
         raise ValueError(f"model {_shown(source)}: no tokenizer found; wanted tokenizer files beside the weights")
     if tokenizer.chat_template:
         _try_template(tokenizer, source)
     return tokenizer
+
+
+def _unread_tokenizer(source: Source, error: Exception) -> str:
+    """Why there is no tokenizer, from what its folder holds: the libraries' words alone tell little."""
+    held = sorted(one.name for one in Path(source.place).glob("*") if one.is_file())
+    wanted = f"wanted {' or '.join(TOKENIZERS)} beside the weights"
+    if held and not source.gguf and not set(TOKENIZERS) & set(held):
+        return f"no tokenizer; the folder holds {', '.join(held[:MOST_FILES])}; {wanted}"
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    return f"no tokenizer could be read ({reason}); {wanted}"
 
 
 def _try_template(tokenizer: Any, source: Source) -> None:

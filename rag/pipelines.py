@@ -139,7 +139,7 @@ class RetrieverSpec:
         """The encoders it loads."""
         return encoders_of(self.parts)
 
-    def build(self, chunks: Sequence[Chunk]) -> Retriever:
+    def build(self, chunks: Sequence[Chunk], index: Any = None) -> Retriever:
         """The retriever over chunks; see `build_retriever`."""
         return build_retriever(
             self.kind,
@@ -150,6 +150,7 @@ class RetrieverSpec:
             reranker=self.reranker,
             depth=self.depth,
             server=self.server,
+            index=index,
         )
 
 

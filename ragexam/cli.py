@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ragexam import exam_commands, exchange_commands, grade
-from ragexam.errors import is_bad_input, one_line
+from ragexam.errors import BAD_INPUT, one_line, status_of
 from ragexam.progress import Progress
 
 app = typer.Typer(
@@ -68,18 +68,19 @@ def main() -> None:
         parameter = getattr(getattr(error, "param", None), "opts", None)
         fail(f"{f'{parameter[0]}: ' if parameter else ''}{message} (see --help)")
     except Exception as error:
-        if os.environ.get("RAGEXAM_TRACE") or not is_bad_input(error):
+        wrong = status_of(error)
+        if os.environ.get("RAGEXAM_TRACE") or wrong is None:
             raise
-        fail(one_line(error))
+        fail(one_line(error), wrong)
     if status == 130:
         print("ragexam: stopped; the same command goes on from here", file=sys.stderr)
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def fail(message: str) -> None:
-    """Say what is wrong with the input and end with status 2."""
+def fail(message: str, status: int = BAD_INPUT) -> None:
+    """Say what went wrong and end with a status."""
     print(f"ragexam: {message}", file=sys.stderr)
-    sys.exit(2)
+    sys.exit(status)
 
 
 def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:

@@ -1,4 +1,4 @@
-"""Telling bad input from a fault of our own, and saying either in one line."""
+"""Telling bad input, failures of the moment and faults of our own apart, and saying the first two in one line."""
 
 from __future__ import annotations
 
@@ -9,16 +9,28 @@ from types import TracebackType
 ROOMS = frozenset({"exam_gen", "rag", "irt", "taxonomy", "grading", "ragexam"})
 
 
-def is_bad_input(error: BaseException) -> bool:
-    """True for what the user can mend: our own `ValueError`, a file that cannot be read or written, a full disk.
+FAILED, BAD_INPUT = 1, 2
+KEPT = "what was done is kept, the same command goes on"
 
-    A `ValueError` raised inside a library is a fault of ours: we let it through with a wrong value.
+
+def status_of(error: BaseException) -> int | None:
+    """The exit status of an error that is told in one line; None for a fault of ours, which keeps its trace.
+
+    1 (failed): the same command may succeed later, as after a `FailedError` or when there is room on the disk again.
+    2 (bad input): it meets the same error until the user mends something; our own `ValueError`, any other `OSError`. A
+    `ValueError` raised inside a library is a fault of ours: we let it through with a wrong value.
     """
-    if isinstance(error, OSError):
-        return True
-    if not isinstance(error, ValueError):
-        return False
-    return raised_in(error.__traceback__) in ROOMS
+    if may_pass(error):
+        return FAILED
+    bad = isinstance(error, OSError) or (isinstance(error, ValueError) and raised_in(error.__traceback__) in ROOMS)
+    return BAD_INPUT if bad else None
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether an error is of the moment rather than of the input."""
+    from exam_gen.model import FailedError  # loads more than the command line needs to answer `--help`
+
+    return isinstance(error, FailedError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
 
 
 def raised_in(trace: TracebackType | None) -> str:
@@ -30,9 +42,10 @@ def raised_in(trace: TracebackType | None) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error on a single line, with the file it is about."""
+    """The message of an error on a single line, with the file it is about, and whether to try again."""
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename else ""
-        hint = "; free some space and run the same command again" if error.errno == errno.ENOSPC else ""
+        hint = f"; free some space: {KEPT}" if error.errno == errno.ENOSPC else ""
         return f"{name}{error.strerror}{hint}"
-    return " ".join(str(error).split()) or type(error).__name__
+    said = " ".join(str(error).split()) or type(error).__name__
+    return f"{said}; {KEPT}" if may_pass(error) else said

@@ -34,8 +34,13 @@ CHECKS_PER_FACT, WRONG_PER_FACT = 2.2, 0.4
 STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 34, 4, 15
 PASSAGES_SHARED = 1.7
 """How many times as fast requests about the same passage are read by a local model, which keeps it (RESULTS.md)."""
-EFFICIENCY = 0.4
-"""Share of the measured matrix rate that a forward pass reaches on short prompts."""
+EFFICIENCY = 0.9
+"""Share of the measured matrix rate at which the tokens counted here are done with. A pass reaches 0.6 (RESULTS.md),
+but what prompts share besides a passage is read once and counted here each time. By the quickstart's sitting: 130,000
+such tokens of a model of 135 million parameters in 116 s, where matrices reach 330 GFLOP/s."""
+SPREAD = 2.0
+"""How far off the time may be either way: the quickstart took 13 and 14 minutes of the 21 that are estimated by the
+speed of such cores with much other work (RESULTS.md)."""
 FOUND_ANEW = 0.42
 """Share of a further retriever's passages that none before it found, whose prompts are therefore new: six retrievers of
 one passage each found 3.1 different ones for a question."""
@@ -53,10 +58,11 @@ LETTERS_TOKENS = 3
 
 @dataclass(frozen=True)
 class Machine:
-    """Measured speed: multiply-adds and weight bytes per second in bfloat16, on a machine without other work."""
+    """Measured speed: multiply-adds and weight bytes per second in bfloat16, with so many threads."""
 
     flops: float
     bytes: float
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,11 @@ class Work:
 
 
 def foresee(config: Config, progress: Progress) -> dict[str, Any]:
-    """`steps` with tokens and seconds, `seconds` in all, `download_bytes` still to come, `cost` of paid models."""
+    """`steps` with tokens and seconds, `seconds` in all, `download_bytes` still to come, `cost` of paid models.
+
+    `low` and `high` are what `seconds` may become; they rest on `machine`, the measured speed, and on `attempts` for a
+    question, as other corpora took.
+    """
     with progress.step("corpus"):
         documents, chunks, *_ = cut_corpus(config)
     with progress.step("speed of this machine"):
@@ -85,20 +95,27 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     sitting += [ask_work(spec, config) for spec in config.grid.grid.black_boxes]
     works = [writing, verifying, *sitting]
     fitting = NUTS_SECONDS if config.fit.method == "nuts" else 1.0
+    load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 2)
+    seconds = sum(one.seconds for one in works) + fitting
     embedded = [name for name in (*config.author_names, *config.grid.models) if weights.is_embedded(name)]
     return {
         "documents": len(documents),
         "chunks": len(chunks),
         "questions": config.exam.questions,
         "reachable": max(0, stock.reachable - config.pool),
-        "load": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
+        "attempts": FACTS_PER_SURVIVOR if config.exam.mode == "answer-first" else CHUNKS_PER_SURVIVOR,
+        "load": load,
+        "machine": asdict(machine),
         "pipelines": len(config.grid.grid.pipelines),
         "steps": {
             "writing": asdict(writing),
             "verifying": asdict(verifying),
             "sitting": [asdict(one) for one in sitting],
         },
-        "seconds": round(sum(one.seconds for one in works) + fitting),
+        "seconds": round(seconds),
+        # Where others want the processors, too, each gets its share.
+        "low": round(seconds / SPREAD),
+        "high": round(seconds * max(SPREAD, load)),
         "download_bytes": weights.missing_bytes(*embedded),
         "requests": sum(one.requests for one in works),
         "cost": round(sum(one.cost for one in works), 4),
@@ -130,7 +147,7 @@ def material(config: Config, chunks: Sequence[Chunk]) -> Material:
 def measure(size: int = 1024) -> Machine:
     """Time a matrix product and a matrix-vector product in bfloat16, the best of several, in processor time.
 
-    Other work on the machine, which makes wall time longer for a moment or for hours, is thus left out.
+    The waiting for a processor that other work has is thus left out; what it takes of caches and memory is not.
     """
     import torch
 
@@ -138,7 +155,7 @@ def measure(size: int = 1024) -> Machine:
     large = torch.randn(16 * size, 4 * size, dtype=torch.bfloat16)
     product = _best(lambda: left @ left)
     pass_over = _best(lambda: large @ large[0])
-    return Machine(2 * size**3 / product, large.numel() * 2 / pass_over)
+    return Machine(2 * size**3 / product, large.numel() * 2 / pass_over, torch.get_num_threads())
 
 
 def write_work(
@@ -263,10 +280,20 @@ def in_words(foreseen: Mapping[str, Any]) -> str:
         tokens = f"{work['read_tokens']:,} tokens read, {work['written_tokens']:,} written"
         requests = f", {work['requests']:,} requests, cost {work['cost']:.2f}" if work["requests"] else ""
         line = f"{name} with {work['model']}: {work['prompts']} prompts, {tokens}{requests}"
-        lines.append(f"{line}, {duration(work['seconds'])}")
-    lines.append(f"in all about {duration(foreseen['seconds'])} on this machine when idle, expect half to twice that")
+        lines.append(f"{line}, about {duration(work['seconds'])}")
+    machine = foreseen["machine"]
+    lines += [
+        f"in all {duration(foreseen['low'])} to {duration(foreseen['high'])}, about {duration(foreseen['seconds'])} at "
+        "the speed measured now",
+        f"basis: matrix products at {machine['flops'] / 1e9:.0f} GFLOP/s, of which models reach {EFFICIENCY:.0%}, "
+        f"weights read at {machine['bytes'] / 1e9:.1f} GB/s, {machine['threads']} threads; prompts of this corpus; "
+        f"{foreseen['attempts']} attempts for a question, as on other corpora",
+    ]
     if foreseen["load"] > BUSY:
-        lines.append(f"note: it is busy now (a load of {foreseen['load']:.1f} a processor): expect as many times that")
+        lines.append(
+            f"note: it is busy now (a load of {foreseen['load']:.1f} a processor), which the upper end counts; the "
+            "lower end is for an idle machine"
+        )
     if foreseen["reachable"] < foreseen["questions"]:
         lines.append(
             f"warning: the corpus is likely to give about {foreseen['reachable']} questions, "

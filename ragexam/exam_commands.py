@@ -1,4 +1,4 @@
-"""The commands on what an exam is made of and what it holds: corpus, statistics, assemble, diff, retrieval."""
+"""The commands on what an exam holds: corpus, statistics, classify, assemble, diff, retrieval."""
 
 from __future__ import annotations
 
@@ -42,11 +42,68 @@ def statistics(
     _show(table, as_json=as_json, lines=contents.statistics_in_words(table))
 
 
+def classify(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    taxonomy: Annotated[
+        list[Path] | None, typer.Option("--taxonomy", metavar="FILE.yaml", help="A taxonomy of your own; repeatable.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help="This taxonomy and no other.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="A language model labels what has definitions, not the rules.")
+    ] = None,
+    replies: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the model's replies are kept, so that it goes on.")
+    ] = None,
+    clusters: Annotated[bool, typer.Option("--clusters", help="Group the questions by what they are about.")] = False,
+    encoder: Annotated[str | None, typer.Option(help="The encoder that compares meanings, for --clusters.")] = None,
+    compare: Annotated[
+        Path | None, typer.Option("--compare", metavar="LABELS", help="Another labeller: question,bloom,… or an exam.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the exam with its labels; or them alone (.csv).")
+    ] = None,
+    interval: Annotated[float, typer.Option(min=0.01, max=0.99, help="The share that intervals cover.")] = 0.9,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
+) -> None:
+    """Label questions by Bloom's revised taxonomy, by their form, by a taxonomy of yours; compare labellers."""
+    from rag.encoders import DEFAULT_ENCODER
+    from ragexam.classify import Job, run
+    from ragexam.classify.tables import lines_of
+    from ragexam.grade.common import show
+    from ragexam.progress import Progress
+
+    if encoder is not None and not clusters:
+        raise ValueError(f"--encoder {encoder}: wanted --clusters with it")
+    if replies is not None and model is None:
+        raise ValueError(f"--replies {replies}: wanted --model with it")
+    job = Job(
+        exam=exam,
+        taxonomies=tuple(taxonomy or ()),
+        only=tuple(only or ()),
+        model=model,
+        replies=replies,
+        encoder=(encoder or DEFAULT_ENCODER) if clusters else None,
+        other=compare,
+        out=out,
+        interval=interval,
+        seed=seed,
+    )
+    content = run(job, Progress(quiet=quiet))
+    written = f"\n\n{out}: {content['questions']} questions with labels" if out else ""
+    show(content, as_json=as_json, lines=lines_of(content) + written)
+
+
 def assemble(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
     size: Annotated[int, typer.Option(min=1, help="Wanted number of questions.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The exam to write (.jsonl).")],
-    by: Annotated[str, typer.Option(help="topic, document, bloom, form, or several: topic,bloom.")] = "topic",
+    by: Annotated[
+        str, typer.Option(help="topic, document, bloom, knowledge, form, or several: topic,bloom.")
+    ] = "topic",
     equal: Annotated[bool, typer.Option(help="Equal shares instead of those the exam has.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     as_json: AsJson = False,
@@ -88,6 +145,7 @@ def register(app: typer.Typer) -> None:
     commands: dict[str, tuple[Callable[..., None], str]] = {
         "corpus": (corpus, "documents/"),
         "statistics": (statistics, "runs/quickstart"),
+        "classify": (classify, "runs/quickstart --clusters --out labelled.jsonl"),
         "assemble": (assemble, "runs/quickstart --size 40 --by topic,bloom --out exam.jsonl"),
         "diff": (diff, "runs/quickstart exam.jsonl"),
         "retrieval": (retrieval, "runs/quickstart"),

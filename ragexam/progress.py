@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 PLAIN_SECONDS = 10.0
@@ -41,6 +41,19 @@ class Progress:
         else:
             self.say(f"{name} ...")
             yield _Lines(name, self.stream)
+
+    @contextmanager
+    def step_if_told(self, name: str) -> Iterator[Report]:
+        """A step that begins when its callback is first called; one that has nothing to do stays unsaid."""
+        with ExitStack() as opened:
+            begun: list[Report] = []
+
+            def report(done: int, total: int) -> None:
+                if not begun:
+                    begun.append(opened.enter_context(self.step(name)))
+                begun[0](done, total)
+
+            yield report
 
 
 def _silent(_done: int, _total: int) -> None:

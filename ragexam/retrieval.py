@@ -13,20 +13,18 @@ from typing import Any
 
 from exam_gen.files import read_chunks, read_exam, write_text
 from exam_gen.records import Chunk, Exam
-from rag.encoders import embed, unknown
+from grading.intervals import LEVEL, Estimate, bootstrap_mean
 from rag.pipelines import OWN
+from rag.retrieval.dense import passage_index
 from rag.retrieval.measures import CUTOFFS, Found, find_sources
-from rag.retrievers import BOUNDS, ClosedBook, Retriever, searched
+from rag.retrievers import BOUNDS, ClosedBook, Retriever
 from ragexam.config import GridSettings
 from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.progress import Progress, Report
-from ragexam.report.scores import bootstrap_mean
 from ragexam.sources import contexts
 from ragexam.steps import Steps
 
 COLUMNS = ("retriever", "measure", "estimate", "low", "high", "questions")
-INTERVAL = 0.9
-DRAWS = 2_000
 
 
 @dataclass(frozen=True)
@@ -45,18 +43,24 @@ class Library:
     @cached_property
     def retrievers(self) -> Mapping[str, Retriever]:
         """The retrievers by name; that of black boxes finds nothing, as they are given no passages."""
-        built = {one.name: one.build(self.chunks) for one in self.grid.grid.retrievers}
+        specs = self.grid.grid.retrievers
+        built = {one.name: one.build(self.chunks, self._indexes.get(one.parts.encoder)) for one in specs}
         return built | ({OWN: ClosedBook(OWN)} if self.grid.grid.black_boxes else {})
 
+    def encode(self, progress: Progress) -> None:
+        """Encode the passages that are not encoded yet, with progress of its own: on a large corpus this takes minutes.
 
-def encode_passages(library: Library, progress: Progress) -> None:
-    """Encode the passages that are not encoded yet, with progress of its own: on a large corpus this takes minutes."""
-    dense = [one.parts.encoder for one in library.grid.grid.retrievers if one.encoders]
-    texts = [searched(chunk) for chunk in library.chunks] if dense else []
-    for encoder in dict.fromkeys(dense):
-        if unknown(texts, encoder):
-            with progress.step("passages") as report:
-                embed(texts, encoder=encoder, progress=report)
+        Before the retrievers are built, which share what is found here.
+        """
+        for encoder in dict.fromkeys(one.parts.encoder for one in self.grid.grid.retrievers if one.encoders):
+            if encoder not in self._indexes:
+                with progress.step_if_told("passages") as report:
+                    self._indexes[encoder] = passage_index(self.chunks, encoder, progress=report)
+
+    @cached_property
+    def _indexes(self) -> dict[str, Any]:
+        """What is searched, by encoder."""
+        return {}
 
 
 def retrieval_step(steps: Steps, library: Library, seed: int) -> None:
@@ -79,7 +83,7 @@ def retrieval_step(steps: Steps, library: Library, seed: int) -> None:
         "retrievers": [one.identity for one in searching],
         "seed": seed,
     }
-    steps.do("retrieval", made_from, [folder.retrieval, folder.retrieval_ranks], measure)
+    steps.do("retrieval", made_from, [folder.retrieval, folder.retrieval_ranks], measure, first=library.encode)
 
 
 def measure_retrieval(run: Path, progress: Progress) -> dict[str, Any]:
@@ -105,15 +109,18 @@ def measure_retrieval(run: Path, progress: Progress) -> dict[str, Any]:
 
 
 def read_retrieval(path: Path) -> dict[str, Any]:
-    """The table of a run as `{questions, interval, retrievers: {name: {measure: {estimate, low, high}}}}`."""
-    retrievers: dict[str, dict[str, dict[str, float]]] = {}
+    """The table of a run as `{questions, interval, retrievers: {name: {measure: {estimate, low, high}}}}`.
+
+    The limits are None where one question was asked.
+    """
+    retrievers: dict[str, dict[str, dict[str, float | None]]] = {}
     questions = 0
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            numbers = {name: float(row[name]) for name in ("estimate", "low", "high")}
-            retrievers.setdefault(row["retriever"], {})[row["measure"]] = numbers
+            found = Estimate(*(float(row[name]) for name in Estimate._fields))
+            retrievers.setdefault(row["retriever"], {})[row["measure"]] = found.as_dict()
             questions = int(row["questions"])
-    return {"questions": questions, "interval": INTERVAL, "retrievers": retrievers}
+    return {"questions": questions, "interval": LEVEL, "retrievers": retrievers}
 
 
 def in_words(found: Mapping[str, Any]) -> str:
@@ -128,7 +135,9 @@ def in_words(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _cell(value: Mapping[str, float]) -> str:
+def _cell(value: Mapping[str, float | None]) -> str:
+    if value["low"] is None:
+        return f"{value['estimate']:.3f} (interval unknown)"
     return f"{value['estimate']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
 
 
@@ -143,7 +152,7 @@ def _summary(found: Found, seed: int) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for measure, values in found.measured().items():
         # The same draws of questions for every retriever, so that their intervals can be compared.
-        mean = bootstrap_mean(values, level=INTERVAL, seed=seed, draws=DRAWS)
+        mean = bootstrap_mean(values, seed=seed)
         rows.append((found.retriever, measure, *(round(one, 6) for one in mean), len(values)))
     return rows
 

@@ -49,7 +49,7 @@ from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.outcomes import Heard, builds, left_out, mixture, outcome
 from ragexam.progress import Progress, Report
-from ragexam.retrieval import Library, encode_passages, retrieval_step
+from ragexam.retrieval import Library, retrieval_step
 from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
 from ragexam.usage import failed_requests, need_likelihoods, used
@@ -209,9 +209,7 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
                 steps.progress.say(f"note: {note}")
 
     made_from = {"exam": exam.hash, "grid": grid.identity, "seed": seed}
-    if steps.record.fingerprint("answers") is None:
-        encode_passages(library, steps.progress)
-    steps.do("answers", made_from, [folder.answers, folder.responses], answer)
+    steps.do("answers", made_from, [folder.answers, folder.responses], answer, first=library.encode)
 
 
 def measure_steps(steps: Steps, config: Config) -> None:
@@ -356,7 +354,7 @@ def _require_examples(beside: Path, there: int, grid: GridSettings) -> None:
 def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
     """Put the exam, its chunks and its pool where the answers go; refuse a folder of another exam.
 
-    A pool that was put beside the exam later is taken as long as there is none.
+    The pool is taken from beside the exam until answers were given under it.
     """
     if folder.exam.exists():
         found = read_exam(folder.exam)
@@ -365,7 +363,7 @@ def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
     else:
         write_exam(folder.exam, exam)
         write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
-    if source.shots.exists() and not read_pool(folder.shots):
+    if source.shots.exists() and not (folder.answers.exists() and read_pool(folder.shots)):
         write_exam(folder.shots, read_pool(source.shots))
 
 

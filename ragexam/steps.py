@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rag.differences import differences
 from ragexam.config import ExamConfig
 from ragexam.doctor import PACKAGES, version
 from ragexam.folder import Record, RunFolder, file_hash, fingerprint
@@ -43,9 +44,17 @@ class Steps:
         return cls(folder, record, progress)
 
     def do(
-        self, name: str, made_from: Mapping[str, object], makes: Sequence[Path], work: Callable[[Report], None]
+        self,
+        name: str,
+        made_from: Mapping[str, object],
+        makes: Sequence[Path],
+        work: Callable[[Report], None],
+        first: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Do a step unless it is done; what it makes from what decides that."""
+        """Do a step unless it is done; what it makes from what decides that.
+
+        `first` is a part of it with progress of its own.
+        """
         wanted = fingerprint(made_from)
         if self.record.fingerprint(name) == wanted and all(path.exists() for path in makes):
             self.progress.say(f"{name}: already done")
@@ -53,6 +62,8 @@ class Steps:
         self.record.begin(name, wanted)
         began, done = time.monotonic(), False
         try:
+            if first is not None:
+                first(self.progress)
             with self.progress.step(name) as report:
                 work(report)
             done = True
@@ -79,15 +90,16 @@ def _refuse_other(record: Record, content: Mapping[str, Any], inputs: Mapping[st
     if before is None or record.fingerprint("exam") is None:
         return
     known = ExamConfig.model_validate({"run": "", "corpus": {"source": ""}}).model_dump(mode="json")
-    where = f"{record.folder.record}: this folder holds another exam"
-    for name in EXAM_SETTINGS:
-        # A setting that an earlier release did not know stood at its default.
-        stood = _filled(before.get(name, known.get(name)), known.get(name))
-        difference = first_difference(_lasting(stood), _lasting(content.get(name)), name)
-        if difference:
-            raise ValueError(f"{where} ({difference}); choose another run folder or remove this one")
-    if record.content.get("inputs") != dict(inputs):
-        raise ValueError(f"{where} (the corpus has changed since); choose another run folder or remove this one")
+    # A setting that an earlier release did not know stood at its default.
+    stood = {name: _lasting(_filled(before.get(name, known.get(name)), known.get(name))) for name in EXAM_SETTINGS}
+    found = differences(stood, {name: _lasting(content.get(name)) for name in EXAM_SETTINGS})
+    if not found and record.content.get("inputs") != dict(inputs):
+        found = ["the corpus has changed since"]
+    if found:
+        raise ValueError(
+            f"{record.folder.record}: this folder holds another exam ({'; '.join(found)}); wanted the settings stored "
+            "(undo the change), another run folder, or this one removed"
+        )
 
 
 def _filled(before: object, default: object) -> object:
@@ -102,14 +114,3 @@ def _lasting(settings: object) -> object:
     return (
         {key: value for key, value in settings.items() if key != "server"} if isinstance(settings, dict) else settings
     )
-
-
-def first_difference(before: object, now: object, name: str) -> str:
-    """`exam.questions was 60, now 80`: the first setting that differs, empty when none does."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        for key in [*now, *(key for key in before if key not in now)]:
-            found = first_difference(before.get(key), now.get(key), f"{name}.{key}")
-            if found:
-                return found
-        return ""
-    return "" if before == now else f"{name} was {before!r}, now {now!r}"

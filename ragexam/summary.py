@@ -12,7 +12,7 @@ def in_words(summary: Mapping[str, Any], run: Path) -> str:
     lucky = summary["baselines_within_sampling_error"]
     lines = [
         f"{summary['n_questions']} questions, {summary['n_pipelines']} pipelines",
-        f"oracle minus closed book: {_interval(summary['oracle_minus_closed_book'])} (95 %)",
+        f"oracle minus closed book: {_interval(summary['oracle_minus_closed_book'])}",
         _baseline("best fixed answer", summary["fixed_answer_baseline"], lucky["fixed"]),
         _baseline("longest answer", summary["longest_answer_baseline"], lucky["longest"]),
         *(found["note"] for found in summary["best"].values()),
@@ -27,7 +27,9 @@ def in_words(summary: Mapping[str, Any], run: Path) -> str:
 def _interval(found: Mapping[str, float | None]) -> str:
     if found["estimate"] is None:
         return "not measured"
-    return f"{found['estimate']:+.3f} [{found['low']:+.3f}, {found['high']:+.3f}]"
+    if found["low"] is None:
+        return f"{found['estimate']:+.3f} (interval unknown: one question)"
+    return f"{found['estimate']:+.3f} [{found['low']:+.3f}, {found['high']:+.3f}] (95 %)"
 
 
 def _baseline(name: str, accuracy: float | None, is_luck: bool) -> str:

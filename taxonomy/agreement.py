@@ -13,7 +13,7 @@ Label = Hashable
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Weights = Literal["none", "linear", "quadratic"]
-Metric = Literal["nominal", "ordinal", "interval"]
+Metric = Literal["nominal", "ordinal", "interval", "masi"]
 
 
 class Agreement(NamedTuple):
@@ -59,18 +59,19 @@ def krippendorff_alpha(
 ) -> Agreement:
     """Krippendorff's alpha, `1 - D_o / D_e`, one row per labeller, None where not labelled.
 
-    `ordinal` and `interval` differences take labels as numbers (Krippendorff 2011). Items with fewer than two labels
-    do not count. NaN when no item counts or all labels are equal. The interval resamples items, or whole `groups` of
-    them (a group name per item). `ValueError` for rows of unequal length or fewer than two rows.
+    `ordinal` and `interval` differences take labels as numbers (Krippendorff 2011); `masi` takes them as sets, for
+    items with several labels each, and counts how much two sets share (Passonneau 2006). Items with fewer than two
+    labels do not count. NaN when no item counts or all labels are equal. The interval resamples items, or whole
+    `groups` of them (a group name per item). `ValueError` for rows of unequal length or fewer than two rows.
     """
     lengths = {len(row) for row in labels}
     if len(labels) < 2 or len(lengths) != 1 or lengths == {0}:
         raise ValueError(
             f"labels: found {len(labels)} rows of lengths {sorted(lengths)}; wanted 2 or more, equally long"
         )
-    codes, names = _codes(labels, ordered=metric != "nominal")
+    codes, names = _codes(labels, ordered=metric in {"ordinal", "interval"})
     counts = (codes == np.arange(len(names))[:, None, None]).sum(axis=1)
-    cost = None if metric == "ordinal" else _distances(names, _POWERS[metric])
+    cost = None if metric == "ordinal" else _masi(names) if metric == "masi" else _distances(names, _POWERS[metric])
     units = _units(_coincidences(counts), groups)
     return _with_interval(units, lambda table: _alpha(table, cost), interval, draws, seed)
 
@@ -98,6 +99,28 @@ def _distances(labels: Sequence[Label], power: int) -> Floats:
         return 1 - np.eye(len(labels))
     values = np.array([_number(one) for one in labels])
     return np.asarray(np.abs(values[:, None] - values) ** power)
+
+
+def _masi(labels: Sequence[Label]) -> Floats:
+    """MASI distances of label sets `[labels, labels]`: 1 - Jaccard index x 1, 2/3, 1/3 or 0.
+
+    The second factor falls from equal sets to one that holds the other, to ones that meet, to ones that do not.
+    """
+    sets = [_set(one) for one in labels]
+    return np.array([[1 - _shared(one, other) for other in sets] for one in sets]).reshape(len(sets), len(sets))
+
+
+def _set(label: Label) -> frozenset[Hashable]:
+    if not isinstance(label, frozenset):
+        raise ValueError(f"labels: found {label!r}; wanted frozen sets of labels")
+    return label
+
+
+def _shared(one: frozenset[Hashable], other: frozenset[Hashable]) -> float:
+    if one == other:
+        return 1.0
+    kind = 2 / 3 if one < other or other < one else 1 / 3
+    return kind * len(one & other) / len(one | other)
 
 
 def _coincidences(counts: Codes) -> Floats:

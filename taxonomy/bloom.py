@@ -1,13 +1,16 @@
 """Process levels of Bloom's revised taxonomy, read off a question's verbs.
 
 Source: Anderson and Krathwohl (2001), six levels; keyword lists of the auto-rag-eval paper, table 6. A verb that the
-table lists under several levels (to test, to compare, to design…) counts for each of them.
+table lists under several levels (to test, to implement, to illustrate) counts for each of them.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+
+from taxonomy.scheme import NOTHING, Level, Reading, Taxonomy
+from taxonomy.words import LONGEST, WORD, lemma
 
 LEVELS = ("remember", "understand", "apply", "analyze", "evaluate", "create")
 """The levels from the simplest to the most demanding."""
@@ -30,15 +33,24 @@ VERBS: dict[str, frozenset[str]] = {
 }
 """Verbs of each level in their dictionary form."""
 
+_DEFINITIONS = {
+    "remember": "to recall or recognise something as it was stated: a fact, a name, a number, a term",
+    "understand": "to grasp what is meant: to explain, interpret, summarise, classify, infer or compare",
+    "apply": "to carry out or use a procedure in a given situation",
+    "analyze": "to take something apart and find how its parts relate to one another and to the whole",
+    "evaluate": "to judge by criteria or standards: to check, or to choose what is best",
+    "create": "to put elements together into something new: to plan, design or produce it",
+}
+
 _SPELLINGS = {"analyse": "analyze", "summarise": "summarize", "optimise": "optimize", "recognise": "recognize"}
 _SPELLINGS |= {"customise": "customize"}
 _ALL = frozenset().union(*VERBS.values())
-_NOUNS = re.compile(r"(?:the|a|an|this|that|these|those|which|what|of|in|for|its|their|your|each|any|no)\s+$", re.I)
+_BEFORE = "the a an this that these those which what of in for its their your each any no data"
 _OFTEN_NOUNS = (
     "state name list label measure question test task work use practice set check review experience design produce "
     "rate rank run read debate show find"
 )
-_AMBIGUOUS = frozenset(_OFTEN_NOUNS.split())
+_BEFORE_NOUNS, _AMBIGUOUS = frozenset(_BEFORE.split()), frozenset(_OFTEN_NOUNS.split())
 _CLAUSES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:why|reasons?|causes?|because)\b", re.I), "understand"),
     (re.compile(r"\b(?:how (?:do|does|did|is|are|was|were|would|will))\b", re.I), "understand"),
@@ -50,39 +62,57 @@ _CLAUSES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def bloom(question: str) -> tuple[str, ...]:
-    """The process levels of a question, simplest first; at least one.
+    """The process levels of a question, simplest first; none for a text without a word.
 
     Verbs are looked up in their dictionary form. A word that is as often a noun (a set, the name) is not counted right
     after an article or the like. Without any listed verb the wording decides (why: understand; most appropriate:
     evaluate…), and a plain question for a fact is `remember`.
     """
-    lemmas = {lemma for lemma in _verbs(question) if lemma in _ALL}
-    found = {level for level in LEVELS if VERBS[level] & lemmas}
-    found = found or {level for pattern, level in _CLAUSES if pattern.search(question)}
-    return tuple(level for level in LEVELS if level in found) or ("remember",)
+    return read_bloom(question).levels
 
 
-def _verbs(question: str) -> list[str]:
-    found = []
-    for match in re.finditer(r"[A-Za-z]+(?:'[a-z]+)?", question):
-        lemma = _lemma(match.group().lower())
-        noun_like = lemma in _AMBIGUOUS and _NOUNS.search(question[: match.start()])
+def read_bloom(question: str) -> Reading:
+    """The process levels of a question, and whether a verb, the wording or neither gave them."""
+    if WORD.search(question) is None:
+        return NOTHING
+    verbs = _listed_verbs(question)
+    if verbs:
+        return Reading(tuple(level for level in LEVELS if VERBS[level] & verbs), "words")
+    worded = {level for pattern, level in _CLAUSES if pattern.search(question)}
+    if worded:
+        return Reading(tuple(level for level in LEVELS if level in worded), "wording")
+    return Reading(("remember",), "otherwise")
+
+
+PROCESS_DIMENSION = Taxonomy(
+    name="bloom",
+    asks="what an examinee has to do with what is known in order to answer",
+    levels=tuple(Level(name, _DEFINITIONS[name], tuple(sorted(VERBS[name]))) for name in LEVELS),
+    otherwise="remember",
+    rules=read_bloom,
+)
+"""The cognitive process dimension of the revised taxonomy."""
+
+
+def _listed_verbs(question: str) -> set[str]:
+    found = set()
+    before, end = "", 0
+    for match in WORD.finditer(question):
+        word = _form(match.group().lower()) if len(match.group()) <= LONGEST else ""
+        follows = question[end : match.start()].isspace()
+        noun_like = word in _AMBIGUOUS and follows and before in _BEFORE_NOUNS
         # Quoted words are names of things, not what the examinee is asked to do.
-        quoted = question[match.start() - 1 : match.start()] in {'"', "`", "“", "_", ".", "-"} and match.start() > 0
+        quoted = match.start() > 0 and question[match.start() - 1] in '"`“_.-'
         # "Which of the following" is how choices are announced, not a task.
-        if not noun_like and not quoted and match.group().lower() != "following":
-            found.append(lemma)
+        if word in _ALL and not noun_like and not quoted and match.group().lower() != "following":
+            found.add(word)
+        before, end = match.group().lower(), match.end()
     return found
 
 
 @functools.lru_cache(maxsize=50_000)
-def _lemma(word: str) -> str:
+def _form(word: str) -> str:
     """The dictionary form; a form that the lemmatiser keeps loses its ending if that gives a listed verb."""
-    import simplemma
-
-    lemma = str(simplemma.lemmatize(word, lang="en")).lower()
-    lemma = _SPELLINGS.get(lemma, lemma)
-    if lemma in _ALL:
-        return lemma
-    stems = (re.sub(pattern, ending, word) for pattern, ending in (("(?:s|ed|ing)$", ""), ("(?:es|ed|ing)$", "e")))
-    return next((_SPELLINGS.get(stem, stem) for stem in stems if _SPELLINGS.get(stem, stem) in _ALL), lemma)
+    stems = [re.sub(pattern, ending, word) for pattern, ending in (("(?:s|ed|ing)$", ""), ("(?:es|ed|ing)$", "e"))]
+    forms = [_SPELLINGS.get(form, form) for form in (lemma(word), *stems)]
+    return next((form for form in forms if form in _ALL), forms[0])

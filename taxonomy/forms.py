@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from taxonomy.scheme import Level, Reading, Taxonomy
+
 FORMS = ("what", "which", "how", "why", "when", "where", "who", "yes/no", "other")
 """The forms, question words first."""
 
@@ -54,6 +56,35 @@ def first_word(question: str) -> str:
     """The first word in lower case, or nothing."""
     match = re.search(r"\w+", question)
     return match.group().lower() if match else ""
+
+
+def _one_form(question: str) -> Reading:
+    found = form(question)
+    return Reading((found,), "otherwise" if found == "other" else "wording")
+
+
+def _all_words(question: str) -> Reading:
+    found = question_words(question)
+    return Reading(found, "words" if found else "nothing")
+
+
+QUESTION_FORM = Taxonomy(
+    name="form",
+    asks="which word it asks with",
+    levels=tuple(Level(name, "") for name in FORMS),
+    several=False,
+    otherwise="other",
+    rules=_one_form,
+)
+"""The word that a question asks with."""
+
+QUESTION_WORDS = Taxonomy(
+    name="words",
+    asks="which question words stand in it",
+    levels=tuple(Level(name, "") for name in FORMS if name in _WORDS),
+    rules=_all_words,
+)
+"""All question words in a question."""
 
 
 def _last_sentence(question: str) -> str:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from taxonomy.bloom import bloom
-from taxonomy.forms import form, question_words
+from taxonomy.bloom import PROCESS_DIMENSION
+from taxonomy.forms import QUESTION_FORM, QUESTION_WORDS
+from taxonomy.knowledge import KNOWLEDGE_DIMENSION
+
+TAXONOMIES = (PROCESS_DIMENSION, KNOWLEDGE_DIMENSION, QUESTION_FORM, QUESTION_WORDS)
+"""What every question is labelled by."""
 
 
 def labels(question: str) -> dict[str, tuple[str, ...]]:
-    """The labels of a question's text: `bloom` (process levels), `form` (one), `words` (all question words)."""
-    return {"bloom": bloom(question), "form": (form(question),), "words": question_words(question)}
+    """The labels of a question's text by the rules.
+
+    `bloom` (process levels), `knowledge` (one kind), `form` (one), `words` (all question words).
+    """
+    return {taxonomy.name: taxonomy.read(question).levels for taxonomy in TAXONOMIES}

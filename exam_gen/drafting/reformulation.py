@@ -2,20 +2,25 @@
 
 The ten guidelines are those of Shaw, Solway, Gaizauskas and Greenwood (2008, section 2.2), by which people rewrote the
 questions of series about a target; here the target is what a document or passage is about. `rules.standalone` mends
-without a model what can be mended by putting the title in place of a word.
+without a model what can be mended by putting the title in place of a word. What a model writes is held to the
+guidelines before it is taken (`objection`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from exam_gen.language.selfcontained import outside_reference
+from exam_gen.language.words import FUNCTION_WORDS
 from exam_gen.model import NoReply, Prompt
 from exam_gen.replies import CachedModel
 
 VERSION = "reformulation-1"
 MAX_TOKENS = 80
+POINTING = frozenset(["according", "based", "described", "discussed", "listed", "mentioned", "presented", "stated"])
+"""Words that go with a phrase that points to a text."""
 
 
 class Earlier(NamedTuple):
@@ -126,23 +131,72 @@ def reformulation_prompt(question: Leaning) -> Prompt:
 
 
 def reformulate(questions: Sequence[Leaning], model: CachedModel, *, seed: int = 0) -> list[Reformulated]:
-    """Each question rewritten; what is none, or still leans on something, is not taken and has its reason."""
+    """Each question rewritten; what is none, or that a guideline has an `objection` to, is not taken: its reason."""
     prompts = [reformulation_prompt(one) for one in questions]
     replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []
     return [
-        Reformulated(None, f"no reply: {one.reason}") if isinstance(one, NoReply) else read_reformulation(one)
-        for one in replies
+        Reformulated(None, f"no reply: {reply.reason}") if isinstance(reply, NoReply) else _taken(question, reply)
+        for question, reply in zip(questions, replies, strict=True)
     ]
+
+
+def objection(question: Leaning, stem: str) -> str | None:
+    """What a guideline has against a rewritten question, or None.
+
+    It must lean on nothing, hold the whole target (or what brackets in it hold, or what goes before them) or, in a
+    series, words of an earlier question or answer; have no word of its own; and keep the question's words in their
+    order, but for those that lean.
+    """
+    if leaning := outside_reference(stem):
+        return f"still leans on {leaning!r}"
+    written = _words(stem)
+    if not question.earlier and not any(_in_order(_words(one), written) for one in _forms(question.target)):
+        return f"does not name {question.target!r}"
+    known = {*_words(question.stem), *_words(question.target)}
+    known.update(word for one in question.earlier for word in (*_words(one.stem), *_words(one.answer)))
+    own = next((word for word in written if word not in known | FUNCTION_WORDS), None)
+    if own is not None:
+        return f"has {own!r}, a word of its own"
+    kept = [word for word in _words(_without_references(question.stem)) if word not in FUNCTION_WORDS | POINTING]
+    if not _in_order(kept, written):
+        return "does not keep the question's words in their order"
+    return None
 
 
 def read_reformulation(reply: str) -> Reformulated:
     """The question in a reply: its first line, up to the last question mark."""
     line = reply.strip().partition("\n")[0].removeprefix("Rewritten:").strip().strip('"“”')
     stem = " ".join(line[: line.rfind("?") + 1].split())
-    if not stem:
-        return Reformulated(None, "reply is no question")
-    leaning = outside_reference(stem)
-    return Reformulated(None, f"still leans on {leaning!r}") if leaning else Reformulated(stem)
+    return Reformulated(stem) if stem else Reformulated(None, "reply is no question")
+
+
+def _taken(question: Leaning, reply: str) -> Reformulated:
+    found = read_reformulation(reply)
+    reason = None if found.stem is None else objection(question, found.stem)
+    return found if reason is None else Reformulated(None, reason)
+
+
+def _words(text: str) -> list[str]:
+    """Words in lower case, without what an apostrophe hangs on ("Lovelace's")."""
+    return re.findall(r"\w+", re.sub(r"['’]s\b|['’](?!\w)", "", text.lower()))
+
+
+def _in_order(words: Iterable[str], text: Iterable[str]) -> bool:
+    """Whether the words stand in the text in their order, others between them."""
+    rest: Iterator[str] = iter(text)
+    return all(word in rest for word in words)
+
+
+def _forms(target: str) -> list[str]:
+    """The target whole, without its brackets, and what they hold."""
+    return [target, re.sub(r"\s*\([^)]*\)", "", target), *re.findall(r"\(([^)]+)\)", target)]
+
+
+def _without_references(stem: str) -> str:
+    """The stem without the phrases that point to a text; a pronoun that leans stays."""
+    while (leaning := outside_reference(stem)) and outside_reference(f"Bread, {leaning}."):
+        stem = stem.replace(leaning, " ")
+    return stem
 
 
 def _shown(question: Leaning) -> str:

@@ -101,6 +101,12 @@ KINDS: Mapping[str, Kind] = {
         lambda _: each(standalone.standing_alone),
         on=False,
     ),
+    "reformulated": Kind(
+        "rewrites: a stem that leans on its document is worded anew by a model, after the ten guidelines",
+        lambda _: standalone.reformulated,
+        on=False,
+        needs="model",
+    ),
     "neutral-article": Kind(
         "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart",
         lambda _: each(cues.neutral_article),

@@ -58,7 +58,7 @@ def read_topics(path: str | Path) -> list[Topic]:
     """
     places: dict[Topic, str] = {}
     for row in read_rows(path, {}):
-        query = fields.text(row, ("query_id", "qid", "topic_id", "request_id", "id", "query", "topic"))
+        query = fields.text(row, (*fields.QUERY[:4], "id", *fields.QUERY[4:]))
         one = Topic(query, fields.text(row, TEXT, query), fields.text(row, SUBTOPIC, ""))
         before = places.setdefault(one, row.place)
         if before != row.place:

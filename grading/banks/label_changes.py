@@ -14,6 +14,7 @@ from grading.records import BankQuestion, Grade
 
 Name = tuple[str, str]
 """The query and id of a question."""
+UNPARSED, NOT_GRADED, NOT_ASKED = "unparsed", "not graded", "not asked"
 
 
 class Edits(NamedTuple):
@@ -25,12 +26,17 @@ class Edits(NamedTuple):
 
 
 class LabelChange(NamedTuple):
-    """A passage whose label changes; NaN where none of the bank's questions has a grade for it."""
+    """A passage whose label changes; NaN where no grade for it is of one of the bank's questions.
+
+    `why` says why a label is NaN: `not asked` (the bank has no question of the query), `not graded` (no grade is of its
+    questions as they stand) or `unparsed` (no reply to them fits a rule); empty with two labels.
+    """
 
     query: str
     passage: str
     before: float
     after: float
+    why: str = ""
 
 
 class Changes(NamedTuple):
@@ -90,10 +96,15 @@ def label_changes(
             _higher(first, one.grade) if name in old else first,
             _higher(second, one.grade) if name in new else second,
         )
+    asked = [{query for query, _ in _by_name(bank)} for bank in (before, after)]
     return Changes(
         edits,
         len(labels),
-        tuple(LabelChange(*passage, *pair) for passage, pair in labels.items() if _differ(*pair, tau)),
+        tuple(
+            LabelChange(*passage, *pair, _why(passage, pair, asked, (old, new), graded))
+            for passage, pair in labels.items()
+            if _differ(*pair, tau)
+        ),
         tuple(_ungraded(labels, [*edits.added, *edits.changed], new, graded)),
         sum((one.query, one.question) not in known for one in grades),
     )
@@ -110,6 +121,23 @@ def _ungraded(
         for name in of.get(query, ()):
             if name not in counted or (query, passage, name[1]) not in graded:
                 yield query, passage, name[1]
+
+
+def _why(
+    passage: Name,
+    labels: tuple[float, float],
+    asked: Sequence[set[str]],
+    counted: Sequence[set[Name]],
+    graded: set[tuple[str, str, str]],
+) -> str:
+    """Why one of the labels is NaN, empty where neither is; the arguments in pairs are of the two banks."""
+    side = next((one for one in (0, 1) if math.isnan(labels[one])), None)
+    if side is None:
+        return ""
+    if passage[0] not in asked[side]:
+        return NOT_ASKED
+    known = any((*passage, question) in graded for query, question in counted[side] if query == passage[0])
+    return UNPARSED if known else NOT_GRADED
 
 
 def _higher(first: float, second: float) -> float:

@@ -1,7 +1,7 @@
 """Files of question banks: our JSON lines, manual tables with keys, and the published banks of EXAM++ and nuggets.
 
 A line is one question, or a query with the list of its questions (`items`, `questions` or `nuggets`). Names that other
-tools use are understood (`QUERY`, `QUESTION` and so on below); what a question does not say it has from its query.
+tools use are understood (`fields.QUERY`, `QUESTION` and so on); what a question does not say it has from its query.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import cast
 
 from exam_gen.files import check_format, write_lines
 from exam_gen.lines import Record, json_lines, kind, read_text, shown
+from grading.formats import fields
 from grading.records import BankQuestion, Combine, Importance, KeyAnswer
 from grading.rows import read_rows
 
-ID = ("id", "question_id", "nugget_id")
-QUERY = ("query_id", "qid", "topic_id", "request_id", "query", "topic")
-QUESTION = ("question", "question_text", "nugget", "nugget_text", "text")
+ID = ("id", "question_id", "nugget_id", "item")
+QUESTION = ("question", "question_text", "nugget", "nugget_text", "text", "stem")
 ANSWERS = ("answers", "gold_answers", "gold_answer", "correct_answer", "answer", "key")
 SUBTOPIC = ("subtopic", "subtopic_id", "facet", "facet_id")
 TEXT = ("text", "answer", "answer_text")
 DOCUMENTS = ("documents", "document_ids", "docs", "doc_ids", "docids", "citations")
-NESTED = ("items", "questions", "nuggets")
+NESTED = ("items", "questions", "nuggets", "nugget_bank")
 GRADE = ("grade", "rating", "self_rating")
 GRADED = ("passage", "passage_id", "paragraph_id", "docid", "doc_id", "docno")
 """A line with names of both kinds is a grade of a passage, no question."""
@@ -47,7 +47,7 @@ def read_bank(path: str | Path, notes: list[str] | None = None) -> tuple[BankQue
     """
     path = Path(path)
     labels: Counter[str] | None = None if notes is None else Counter()
-    placed = _named((one, _question(one, labels)) for one in _records(path))
+    placed = _named((one, _question(one, labels)) for one in bank_records(path))
     if not placed:
         raise ValueError(f"{path}: the bank is empty; wanted at least one question")
     if notes is not None and labels:
@@ -114,7 +114,7 @@ def _named(questions: Iterable[tuple[Record, BankQuestion]]) -> list[tuple[str, 
     counts: Counter[tuple[str, str]] = Counter()
     found = []
     for record, one in questions:
-        if not _text(record, ID, ""):
+        if not text_of(record, ID, ""):
             counts[(one.query, one.id)] += 1
             number = counts[(one.query, one.id)]
             one = one if number == 1 else replace(one, id=f"{one.id}-{number}")
@@ -122,8 +122,12 @@ def _named(questions: Iterable[tuple[Record, BankQuestion]]) -> list[tuple[str, 
     return found
 
 
-def _records(path: Path) -> Iterator[Record]:
-    """One record per question, with what its query says of all of them."""
+def bank_records(path: Path) -> Iterator[Record]:
+    """One record per question of a bank, with what its query says of all of them.
+
+    Raises `ValueError` (file:line, found, wanted) for malformed records, a query with an empty list of questions, and
+    grades of passages.
+    """
     for record in _lines(path):
         check_format(record)
         nested = next((name for name in NESTED if isinstance(record.fields.get(name), list)), None)
@@ -131,8 +135,13 @@ def _records(path: Path) -> Iterator[Record]:
             _require_question(record)
             yield record
             continue
-        shared = {name: record.fields[name] for name in (*QUERY, *SUBTOPIC) if record.fields.get(name) is not None}
-        for number, item in enumerate(cast("list[object]", record.fields[nested]), start=1):
+        shared = {
+            name: record.fields[name] for name in (*fields.QUERY, *SUBTOPIC) if record.fields.get(name) is not None
+        }
+        items = cast("list[object]", record.fields[nested])
+        if not items:
+            raise ValueError(f"{record.place}: {nested} is empty; wanted at least one question")
+        for number, item in enumerate(items, start=1):
             place = f"{record.place}, {nested} {number}"
             if not isinstance(item, dict | str):
                 raise ValueError(f"{place}: found JSON {kind(item)}; wanted an object or a text")
@@ -149,9 +158,7 @@ def _require_question(record: Record) -> None:
 def _lines(path: Path) -> Iterator[Record]:
     name = path.name.lower().removesuffix(".gz")
     if not name.endswith((".json", ".jsonl")):
-        columns = {"query": QUERY, "question": QUESTION}
-        rows = read_rows(path, columns, {"id": ID, "answers": ANSWERS, "subtopic": SUBTOPIC})
-        yield from (Record(row.place, _divided(row.fields, row.place)) for row in rows)
+        yield from (Record(row.place, _divided(row.fields, row.place)) for row in read_rows(path, {}))
     elif read_text(path).lstrip().startswith("["):
         yield from _listed(path)
     else:
@@ -170,19 +177,20 @@ def _listed(path: Path) -> Iterator[Record]:
         yield Record(f"{path}: record {number}", one)
 
 
-def _divided(fields: Fields, place: str) -> dict[str, object]:
+def _divided(found: Fields, place: str) -> dict[str, object]:
     """A table's fields; several answers stand in one field, divided by `BETWEEN` or as a JSON list."""
-    answers = divided(str(fields.get("answers", "")), place)
-    return {**fields, "answers": answers} if answers else dict(fields)
+    name = next((one for one in ANSWERS if one in found), "answers")
+    answers = divided(str(found.get(name, "")), place)
+    return {**found, name: answers} if answers else dict(found)
 
 
 def _question(record: Record, labels: Counter[str] | None = None) -> BankQuestion:
-    query, question = _text(record, QUERY), _text(record, QUESTION)
+    query, question = text_of(record, fields.QUERY), text_of(record, QUESTION)
     if not query:
-        raise ValueError(f"{record.place}: no {' or '.join(QUERY)}; wanted the query of the question")
-    subtopic = _text(record, SUBTOPIC, "")
+        raise ValueError(f"{record.place}: no {' or '.join(fields.QUERY)}; wanted the query of the question")
+    subtopic = text_of(record, SUBTOPIC, "")
     return BankQuestion(
-        id=_text(record, ID, "") or made_id(query, subtopic, question),
+        id=text_of(record, ID, "") or made_id(query, subtopic, question),
         query=query,
         question=question,
         answers=tuple(_answers(record)),
@@ -192,8 +200,8 @@ def _question(record: Record, labels: Counter[str] | None = None) -> BankQuestio
     )
 
 
-def _text(record: Record, names: Sequence[str], default: str | None = None) -> str:
-    """The first named field there is, as text; an id may be a number."""
+def text_of(record: Record, names: Sequence[str], default: str | None = None) -> str:
+    """The first named field there is, as text; an id may be a number. `ValueError` without one and without default."""
     name = next((one for one in names if record.fields.get(one) is not None), None)
     if name is None:
         if default is None:

@@ -2,63 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exam_gen.lines import shown
+from exam_gen.lines import Record, shown
 from grading.formats import fields
-from grading.rows import Row, read_rows
+from grading.formats.bank_files import ID, QUESTION, SUBTOPIC, bank_records, made_id, text_of
 
 Questions = Mapping[str, Mapping[str, str]]
 """Query -> question id -> the question's text, empty where the bank has none."""
 
-ID = ("question_id", "nugget_id", "id", "item", "question", "nugget", "text")
-TEXT = ("question_text", "nugget_text", "question", "nugget", "text", "stem")
-ITEMS = ("items", "questions", "nuggets", "nugget_bank")
 ALL = "all"
 """The query of a bank that names none, as of an exam about one corpus."""
 
 
-def read_bank_questions(path: str | Path) -> dict[str, dict[str, str]]:
-    """The questions of a bank by query.
+def read_bank_questions(
+    path: str | Path, graded: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, dict[str, str]]:
+    """The questions of a bank by query, by their ids; `read_bank` names those without one alike.
 
-    Read are `bank.jsonl` and tables of `query, id, question`; `exam.jsonl`, whose `topic` stands for the query where
-    every question has one, else all are of the query `all`; and files of one query a line with a list `items`,
-    `questions` or `nuggets`. A query on several lines (facets) gathers them all. Raises `ValueError` (file:line, found,
-    wanted) for a question that stands twice in a query, and a row without any.
+    Read are the files that `read_bank` reads, and looser ones: a question may lack its words, and where any lacks its
+    query, as of `exam.jsonl` without topics, all are of the query `all`. A question without an id that `graded` (query
+    to question names) knows by its words goes by them. Raises `ValueError` (file:line, found, wanted) for a question
+    that stands twice in a query, and one with neither id nor words.
     """
-    rows = read_rows(path, {})
-    nameless = any(fields.present(row, fields.QUERY) is None for row in rows)
+    records = list(bank_records(Path(path)))
+    if not records:
+        raise ValueError(f"{path}: the bank is empty; wanted at least one question")
+    nameless = any(not text_of(record, fields.QUERY, "") for record in records)
     bank: dict[str, dict[str, str]] = {}
-    for row in rows:
-        query = ALL if nameless else fields.text(row, fields.QUERY)
+    for record in records:
+        query = ALL if nameless else text_of(record, fields.QUERY)
         asked = bank.setdefault(query, {})
-        for name, text in _questions(row):
-            if name in asked:
-                raise ValueError(
-                    f"{row.place}: question {shown(name)} stands twice for query {shown(query)}; wanted once"
-                )
-            asked[name] = text
+        words = text_of(record, QUESTION, "")
+        name = text_of(record, ID, "") or _named(record, query, words, asked, (graded or {}).get(query, ()))
+        if name in asked:
+            raise ValueError(
+                f"{record.place}: question {shown(name)} stands twice for query {shown(query)}; wanted once"
+            )
+        asked[name] = words
     return bank
 
 
-def _questions(row: Row) -> Iterator[tuple[str, str]]:
-    listed = next((name for name in ITEMS if isinstance(row.fields.get(name), list)), None)
-    if listed is None:
-        yield _question(row)
-        return
-    items = row.fields[listed]
-    assert isinstance(items, list)
-    if not items:
-        raise ValueError(f"{row.place}: {listed} is empty; wanted at least one question")
-    for number, item in enumerate(items, start=1):
-        place = f"{row.place} ({listed} {number})"
-        if not isinstance(item, dict | str):
-            raise ValueError(f"{place}: found {shown(item)}; wanted a question")
-        yield _question(Row(place, {"text": item} if isinstance(item, str) else item))
-
-
-def _question(row: Row) -> tuple[str, str]:
-    texts = {key: value for key, value in row.fields.items() if isinstance(value, str | int | float)}
-    plain = Row(row.place, texts)
-    return fields.text(plain, ID), fields.text(plain, TEXT, "")
+def _named(record: Record, query: str, words: str, asked: Mapping[str, str], graded: Sequence[str]) -> str:
+    """The name of a question without an id: its words where grades know it by them, else the id made of it."""
+    if not words:
+        found = ", ".join(record.fields) or "nothing"
+        raise ValueError(f"{record.place}: found {found}; wanted a question with {' or '.join((*ID, *QUESTION))}")
+    if words in graded:
+        return words
+    made = made_id(query, text_of(record, SUBTOPIC, ""), words)
+    number = sum(one == made or one.startswith(f"{made}-") for one in asked)
+    return f"{made}-{number + 1}" if number else made

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from exam_gen.lines import shown
 from grading.rows import Row
 
-QUERY = ("query_id", "topic_id", "qid", "topic", "query")
+QUERY = ("query_id", "qid", "topic_id", "request_id", "query", "topic")
 PASSAGE = (
     *("passage_id", "paragraph_id", "docid", "doc_id", "document_id", "docno"),
     *("passage", "paragraph", "doc", "document"),
     *("system", "run_id", "run", "article"),
 )
 QUESTION = ("question_id", "nugget_id", "item", "question", "nugget")
-SYSTEM = ("system", "run_id", "run", "student", "pipeline")
+SYSTEM = ("system", "system_id", "run_id", "run", "student", "pipeline", "method")
 """Names of a column; where a table has several (an id and its text), the first one counts."""
 
 UNPARSED = frozenset({"", "nan", "null", "none", "na", "n/a", "unparsed"})

@@ -12,10 +12,8 @@ from grading.formats import fields
 from grading.records import BankQuestion
 from grading.rows import Row, read_rows
 
-QUERY = ("query_id", "qid", "topic_id", "request_id", "query", "topic")
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
 TEXT = ("text", "body", "content", "contents", "passage_text", "segment", "passage")
-SYSTEM = ("system", "system_id", "run", "run_id", "method")
 """Names of columns; where a table has several (an id and its text), the first one counts."""
 CHUNK = ("document_id", "start", "end")
 """Fields that mark a line as a passage of a corpus, which belongs to no query."""
@@ -50,8 +48,8 @@ class Paired(NamedTuple):
 def read_passages(path: str | Path) -> list[Passage]:
     """Read passages `query, passage, text[, system]` (JSON lines, CSV or TSV, each optionally .gz), or corpus chunks.
 
-    Names that other tools use are understood (`QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line, found,
-    wanted) for a missing column, a blank text, and one id with two texts for the same query and system.
+    Names that other tools use are understood (`fields.QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line,
+    found, wanted) for a missing column, a blank text, and one id with two texts for the same query and system.
     """
     texts: dict[tuple[str, str, str], str] = {}
     found = []
@@ -85,6 +83,11 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     return Paired(tuple(pairs), tuple(lost), tuple(one for one in questions if one not in known), lost.total())
 
 
+def keyed(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs whose question has a key."""
+    return [one for one in pairs if one.question.answers]
+
+
 def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]:
     """The distinct passages of each query, whoever returned them; a corpus's passages stand for every query."""
     texts: dict[tuple[str, str], str] = {}
@@ -105,8 +108,8 @@ def _passage(row: Row) -> Passage:
     if not text.strip():
         raise ValueError(f"{row.place}: text is blank; wanted the passage")
     is_chunk = all(one in row.fields for one in CHUNK) and "query" not in row.fields
-    query = "" if is_chunk else fields.text(row, QUERY)
-    return Passage(query, name, text, fields.text(row, SYSTEM, ""))
+    query = "" if is_chunk else fields.text(row, fields.QUERY)
+    return Passage(query, name, text, fields.text(row, fields.SYSTEM, ""))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -56,7 +56,8 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
     qrels: dict[str, dict[str, int]] = {}
     for place, fields in _lines(path):
         if len(fields) != 4:
-            raise ValueError(f"{place}: {len(fields)} columns; wanted 4: {QRELS_COLUMNS}")
+            hint = " (six are a run's: QRELS go before RUN)" if len(fields) == 6 else ""
+            raise ValueError(f"{place}: {len(fields)} columns; wanted 4: {QRELS_COLUMNS}{hint}")
         topic, _, document, grade = fields
         if not _WHOLE.fullmatch(grade):
             raise ValueError(f"{place}: grade {shown(grade)}; wanted a whole number")
@@ -141,7 +142,8 @@ def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _run_line(place: str, fields: Sequence[str]) -> _Line:
     if len(fields) < 6:
-        raise ValueError(f"{place}: {len(fields)} columns; wanted 6: {RUN_COLUMNS}")
+        hint = " (four are of qrels: QRELS go before RUN)" if len(fields) == 4 else ""
+        raise ValueError(f"{place}: {len(fields)} columns; wanted 6: {RUN_COLUMNS}{hint}")
     if not _WHOLE.fullmatch(fields[3]):
         raise ValueError(f"{place}: rank {shown(fields[3])}; wanted a whole number")
     if not _NUMBER.fullmatch(fields[4]):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
-from exam_gen.model import LanguageModel, Likelihoods, NoReply, Prompt, Remote
+from exam_gen.model import FailedError, LanguageModel, Likelihoods, NoReply, Prompt, Remote
 from exam_gen.records import Chunk, Question
 from exam_gen.replies import Reply as Kept
 from exam_gen.replies import ReplyStore, Usage
@@ -162,7 +162,7 @@ class Asking:
     def _kept(self, key: str) -> str:
         kept = self.store.get(key)
         if kept is None:
-            raise OSError("model: gave no answer to a prompt and no reason; wanted either")
+            raise FailedError("model: gave no answer to a prompt and no reason; wanted either")
         return kept.value
 
     def _key(self, kind: str, prompt: Prompt, options: object) -> str:

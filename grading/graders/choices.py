@@ -14,7 +14,7 @@ the others is the answer, and where all are rejected the question is not answere
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,17 +22,18 @@ import numpy as np
 
 from exam_gen.model import Likelihoods, NoReply
 from exam_gen.records import Exam, Question
-from grading.formats.passages import Pair, Passage
+from grading.formats.articles import Articles
+from grading.formats.passages import Pair
 from grading.graders.asking import Asking, Scored, choice_task
 from grading.graders.graders import NO_REPLY, Graded
-from grading.records import BankQuestion, Grade, KeyAnswer
+from grading.records import Grade
 from rag.prompts import VERSION
 from rag.scoring import Evidence, scores
 from rag.tasks import Task
 
 MARGIN = 2.0
-"""Nats: a passage that supports a choice makes it at least seven times as likely. Texts on other things move a choice
-by up to about 2 with a model of 135M parameters; the supports found are kept with the grades."""
+"""Nats, where none is calibrated (`grading.graders.calibration`): a passage that supports a choice makes it at least
+seven times as likely. The supports found are kept with the grades."""
 TOGETHER = 64
 """Articles and questions whose likelihoods are asked for together."""
 ABSTAINED, WRONG, RIGHT = "abstained", "wrong choice", "right choice"
@@ -44,45 +45,6 @@ class Chosen(NamedTuple):
     choice: int | None
     passage: int
     support: float
-
-
-class Articles(NamedTuple):
-    """What is read: pairs of an exam question and an article, the articles' passages, and what takes no part."""
-
-    pairs: tuple[Pair, ...]
-    passages: Mapping[tuple[str, str], tuple[Passage, ...]]
-    without_passages: tuple[str, ...]
-    without_questions: tuple[str, ...]
-
-
-def articles_of(exam: Exam, passages: Sequence[Passage]) -> Articles:
-    """Each question with each article of its query; an article is all passages of one system, or one passage.
-
-    A question's query is its `metadata.query`, its topic or its document: the first of them that the passages know.
-    Raises `ValueError` when they know none.
-    """
-    found: dict[tuple[str, str], list[Passage]] = {}
-    for one in passages:
-        found.setdefault((one.query, one.system or one.id), []).append(one)
-    known = {query for query, _ in found}
-    queries = _queries(exam, known)
-    asked = [
-        BankQuestion(one.id, queries[one.id], one.stem, (KeyAnswer(one.answer),), subtopic=one.topic)
-        for one in exam.questions
-    ]
-    pairs = [
-        Pair(question, Passage(query, name, "\n\n".join(one.text for one in texts), texts[0].system))
-        for (query, name), texts in found.items()
-        for question in asked
-        if question.query == query
-    ]
-    wanted = set(queries.values())
-    return Articles(
-        tuple(pairs),
-        {key: tuple(texts) for key, texts in found.items()},
-        tuple(sorted(wanted - known)),
-        tuple(sorted(known - wanted)),
-    )
 
 
 def supported(
@@ -155,21 +117,3 @@ class ChoiceReader:
         said = f"passage {passage} supports it by {chosen.support:.3f} nats"
         grade = Grade(query, article, question.id, float(right), question.choices[chosen.choice], said)
         return Graded(grade, RIGHT if right else WRONG, cut)
-
-
-def _queries(exam: Exam, known: set[str]) -> dict[str, str]:
-    """The query of each question, by the first way in which any question has a query that is known."""
-    ways: tuple[Callable[[Question], str], ...] = (
-        lambda one: str(one.metadata.get("query", "")),
-        lambda one: one.topic,
-        lambda one: one.document_id,
-    )
-    for way in ways:
-        found = {one.id: way(one) for one in exam.questions}
-        if known & set(found.values()) - {""}:
-            return found
-    shown = ", ".join(sorted(known)[:3])
-    raise ValueError(
-        f"passages: their queries ({shown or 'none'}) are no topic or document of the exam's questions; "
-        "wanted query = topic, document id or metadata.query of questions"
-    )

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from exam_gen.replies import Reply as Kept
 from exam_gen.replies import ReplyStore
-from grading.formats.passages import Pair
+from grading.formats.passages import Pair, keyed
 from grading.graders.asking import Reply
-from grading.graders.graders import Graded, graded_answer, keyed
+from grading.graders.graders import Graded, graded_answer
 from grading.graders.reply_parsing import UNANSWERABLE
 
 LONGEST = 30
@@ -122,8 +122,7 @@ class TransformersReader:
     def __init__(self, model: Any, tokenizer: Any, name: str, window: int = WINDOW, stride: int = STRIDE) -> None:
         self.name = name
         self._model, self._tokenizer = model.eval(), tokenizer
-        known = getattr(model.config, "max_position_embeddings", None)
-        self._window = min(one for one in (window, tokenizer.model_max_length, known) if one)
+        self._window = min(one for one in (window, tokenizer.model_max_length, _positions(model)) if one)
         self._stride = min(stride, self._window // 4)
 
     @property
@@ -171,6 +170,16 @@ class TransformersReader:
         """The place whose logits say that the passage holds no answer: the classification token, else the first."""
         mark = self._tokenizer.cls_token_id
         return list(ids).index(mark) if mark in ids else 0
+
+
+def _positions(model: Any) -> int | None:
+    """The longest input a model has places for, None for any; RoBERTa's begin behind its padding."""
+    known = int(getattr(model.config, "max_position_embeddings", None) or 0)
+    if known <= 0:
+        return None
+    tables = (one for name, one in model.named_modules() if name.endswith("position_embeddings"))
+    padding = getattr(next(tables, None), "padding_idx", None)
+    return known if padding is None else known - padding - 1
 
 
 def load_reader(name: str, device: str = "auto") -> TransformersReader:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from exam_gen.model import NoReply, Prompt
-from grading.formats.passages import Pair
+from grading.formats.passages import Pair, keyed
 from grading.graders.asking import TOGETHER, Asked, Asking, Reply
 from grading.graders.prompts import (
     EXAMPLES,
@@ -20,6 +20,7 @@ from grading.graders.prompts import (
     RELEVANCE_VERSION,
     VERIFY_VERSION,
     Scale,
+    Verify,
     qa_prompt,
     rating_prompt,
     relevance_prompt,
@@ -43,8 +44,6 @@ FEW = 8
 """Tokens of a reply that is one word or number."""
 RELEVANCE = "relevance"
 """The question id of judgements that concern no question of the bank."""
-
-Verify = Literal["words", "model"]
 
 
 class Graded(NamedTuple):
@@ -179,11 +178,6 @@ class DirectRelevance:
     def _prompt(self, pair: Pair) -> Prompt:
         query = self.queries.get(pair.passage.query, pair.passage.query)
         return relevance_prompt(query, pair.passage.text, self.scale, EXAMPLES[: self.shots])
-
-
-def keyed(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs whose question has a key."""
-    return [one for one in pairs if one.question.answers]
 
 
 def graded_answer(pair: Pair, reply: Reply) -> Graded:

@@ -17,6 +17,8 @@ VERIFY_VERSION = "verify-1"
 RELEVANCE_VERSION = "relevance-1"
 
 Scale = Literal["yes-no", "0-2"]
+Verify = Literal["words", "model"]
+"""How an answer is compared with the key: by the word rule, or by the model where that rejects it."""
 
 
 class Judged(NamedTuple):

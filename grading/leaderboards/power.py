@@ -21,6 +21,12 @@ from grading.intervals import LEVEL, Estimate, bootstrap
 MOST = 10_000_000
 """More topics than this are no plan: infinity is said instead."""
 
+FAR = 30
+"""Beyond this noncentrality the series of scipy's distribution gives up."""
+
+ROUNDING = 1e-9
+"""Deviations that are nothing but rounding, beside differences of 1."""
+
 Floats = NDArray[np.float64]
 Scores = Mapping[tuple[str, str, str], float]
 """`(system, topic, question) -> score`; the question is empty where a topic has one score."""
@@ -50,7 +56,8 @@ class Need(NamedTuple):
 
     `topic_sd` and `question_sd` are the standard deviations of the difference over topics and over questions of a
     topic (NaN where no topic has two questions). `topics` are those needed at the pilot's questions per topic;
-    `by_questions` at other numbers of questions. `detectable` is the gap that the pilot's own topics tell.
+    `by_questions` at other numbers of questions. `detectable` is the gap that the pilot's own topics tell, infinite
+    where none is. Topics and gap are NaN where the difference is the same on every topic: its deviation is not known.
     """
 
     first: str
@@ -69,10 +76,12 @@ class Need(NamedTuple):
 def needs(scores: Scores, plan: Plan, pairs: Sequence[tuple[str, str]] | None = None) -> list[Need]:
     """What each pair of systems needs; all pairs unless some are named.
 
-    Raises `ValueError` for systems that are not in the pilot and a pair with fewer than three common topics, whose
-    deviation says nothing.
+    Raises `ValueError` for systems that are not in the pilot, a pair with fewer than three common topics, whose
+    deviation says nothing, and a gap above 1 between scores from 0 to 1.
     """
     _require(plan)
+    if plan.gap is not None and plan.gap > 1 and all(0 <= one <= 1 for one in scores.values()):
+        raise ValueError(f"gap: {plan.gap:g} between scores that are from 0 to 1 in the pilot; wanted at most 1")
     systems = list(dict.fromkeys(system for system, _, _ in scores))
     strange = [one for pair in pairs or () for one in pair if one not in systems]
     if strange:
@@ -100,20 +109,22 @@ def topics_needed(gap: float, deviation: float, *, power: float = 0.8, alpha: fl
 def power_of(topics: int, gap: float, deviation: float, alpha: float = 0.05) -> float:
     """The probability that a two-sided paired t test on so many topics finds the gap (noncentral t)."""
     freedom, shift = topics - 1, abs(gap) / deviation * math.sqrt(topics)
-    if shift > 30:
-        return 1.0
     if freedom > 100_000:
         critical = stats.norm.isf(alpha / 2)
         return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
-    critical = stats.t.isf(alpha / 2, freedom)
+    critical = float(stats.t.isf(alpha / 2, freedom))
+    if shift > FAR:
+        return _far(critical, freedom, shift)
     return 1 - _noncentral(critical, freedom, shift) + _noncentral(-critical, freedom, shift)
 
 
 def detectable_gap(topics: int, deviation: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The smallest gap that so many topics tell with the wanted power."""
+    """The smallest gap that so many topics tell with the wanted power; infinity for one above a hundred deviations."""
     if deviation == 0:
         return 0.0
     top = 100 * deviation
+    if power_of(topics, top, deviation, alpha) < power:
+        return math.inf
     return float(optimize.brentq(lambda gap: power_of(topics, gap, deviation, alpha) - power, 1e-12 * top, top))
 
 
@@ -157,6 +168,8 @@ def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:
     between, within = variances(found)
     questions = _typical_questions(found)
     deviation = _deviation(found, questions)
+    if deviation <= ROUNDING * max(1.0, float(np.abs(found.mean).max())):
+        deviation = math.nan
     tests = {"power": plan.power, "alpha": plan.alpha}
     return Need(
         *pair,
@@ -166,12 +179,20 @@ def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:
         gap=gap,
         topic_sd=math.sqrt(between),
         question_sd=math.sqrt(within),
-        topics=_topics(found, observed, plan),
+        topics=Estimate(*[math.nan] * 3) if math.isnan(deviation) else _topics(found, observed, plan),
         by_questions={
-            number: topics_needed(gap, _deviation(found, number), **tests) for number in _numbers(questions, within)
+            number: topics_needed(gap, _deviation(found, number), **tests)
+            for number in (() if math.isnan(deviation) else _numbers(questions, within))
         },
-        detectable=detectable_gap(len(found.mean), deviation, **tests),
+        detectable=deviation if math.isnan(deviation) else detectable_gap(len(found.mean), deviation, **tests),
     )
+
+
+def _far(critical: float, freedom: int, shift: float) -> float:
+    """The upper tail of noncentral t far from 0: over the normal part, of the chance that the deviation is so small."""
+    normal, weights = np.polynomial.hermite_e.hermegauss(60)
+    tails = stats.chi2.cdf(freedom * np.square((shift + normal) / critical), freedom)
+    return float(weights @ tails / weights.sum())
 
 
 def _noncentral(at: float, freedom: int, shift: float) -> float:
@@ -220,5 +241,5 @@ def _require(plan: Plan) -> None:
             raise ValueError(f"{name}: {value}; wanted a share between 0 and 1")
     if plan.power <= plan.alpha:
         raise ValueError(f"power: {plan.power}; wanted more than alpha, {plan.alpha}")
-    if plan.gap is not None and not plan.gap > 0:
-        raise ValueError(f"gap: {plan.gap}; wanted a number above 0")
+    if plan.gap is not None and not 0 < plan.gap < math.inf:
+        raise ValueError(f"gap: {plan.gap}; wanted a finite number above 0")

@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from exam_gen.model import Likelihoods, NoReply, Prompt
 from exam_gen.replies import CachedModel
@@ -21,6 +21,9 @@ REPLY_TOKENS = 8
 REPLY = re.compile(r"^[\W_]*(?P<word>yes|no)\b(?!['’]|\s*(?:or|/)\s*no\b)", re.IGNORECASE)
 HIDDEN_WORDS = 16
 """Tokens that a chat template may add to a prompt."""
+
+LEAST_ROOM = 8
+"""Tokens of a premise that a model must have room for."""
 
 Entails = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Pairs of premise and hypothesis to probabilities of entailment."""
@@ -141,13 +144,39 @@ def cross_encoder(name: str) -> Entails:
         raise OSError(f"entailment model {name}: cannot be loaded: {first}") from error
     labels: Mapping[int, str] = model.config.id2label
     at = entailment_label(labels, name)
+    if not model.tokenizer.is_fast:
+        raise ValueError(f"entailment model {name}: its tokenizer gives no offsets; wanted one with a tokenizer.json")
 
     def entails(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        logits = np.asarray(model.predict(list(pairs), show_progress_bar=False, activation_fn=_as_they_are()))
+        parts = [premise_parts(model.tokenizer, *one, model.max_seq_length) for one in pairs]
+        flat = [(part, hypothesis) for some, (_, hypothesis) in zip(parts, pairs, strict=True) for part in some]
+        logits = np.asarray(model.predict(flat, show_progress_bar=False, activation_fn=_as_they_are()))
         odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return [float(one) for one in odds[:, at] / odds.sum(axis=1)]
+        found = iter(odds[:, at] / odds.sum(axis=1))
+        return [max(float(next(found)) for _ in some) for some in parts]
 
     return entails
+
+
+def premise_parts(tokenizer: Any, premise: str, hypothesis: str, longest: int) -> list[str]:
+    """The premise whole, or in overlapping parts that each fit the model's `longest` tokens beside the hypothesis.
+
+    Without them the model would not see the end of a text that is longer than itself. Raises `ValueError` for a
+    hypothesis that leaves no room.
+    """
+    if len(tokenizer(premise, hypothesis)["input_ids"]) <= longest:
+        return [premise]
+    taken = len(tokenizer(hypothesis, add_special_tokens=False)["input_ids"])
+    room = longest - taken - tokenizer.num_special_tokens_to_add(pair=True)
+    if room < LEAST_ROOM:
+        raise ValueError(
+            f"text {hypothesis[:40]!r}: {taken} tokens leave {max(room, 0)} of {longest} for a premise; "
+            f"wanted at least {LEAST_ROOM}"
+        )
+    offsets = tokenizer(premise, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    step = room - room // 4
+    starts = range(0, max(len(offsets) - room // 4, 1), step)
+    return [premise[offsets[start][0] : offsets[min(start + room, len(offsets)) - 1][1]] for start in starts]
 
 
 def entailment_label(labels: Mapping[int, str], name: str) -> int:

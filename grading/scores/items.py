@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,6 +27,8 @@ MOST = 50_000_000
 
 Key = tuple[str, str]
 """Query and question."""
+Report = Callable[[int, int], None]
+"""Told how much is done: done units, all units."""
 Floats = NDArray[np.float64]
 
 
@@ -114,16 +116,20 @@ def table_of_runs(graded: Graded, runs: Sequence[Run], k: int = BUDGET) -> Grade
     return _table(found)
 
 
-def classical(table: GradeTable, tau: float = 1.0, texts: Mapping[Key, str] | None = None) -> list[Item]:
+def classical(
+    table: GradeTable,
+    tau: float = 1.0,
+    texts: Mapping[Key, str] | None = None,
+    progress: Report | None = None,
+) -> list[Item]:
     """Classical counts of every question, in order, with what makes it redundant.
 
     Questions answered alike are looked for with at least 10 students, among fewer they are so by chance; near copies
-    wherever their `texts` are known. Raises `ValueError` for a tau of 0 or less, which every grade reaches.
+    wherever their `texts` are known. Raises `ValueError` for a tau that `require_tau` refuses.
     """
-    if not 0 < tau < math.inf:
-        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
+    require_tau(table, tau)
     grades = table.grades
-    redundant = _redundant(table, texts or {})
+    redundant = _redundant(table, texts or {}, progress)
     total, count = np.nansum(grades, axis=1), np.sum(~np.isnan(grades), axis=1)
     items = []
     for index, (query, question) in enumerate(table.items):
@@ -134,6 +140,16 @@ def classical(table: GradeTable, tau: float = 1.0, texts: Mapping[Key, str] | No
         counts = (int(known.sum()), mean, supported, _rest_correlation(column, total, count))
         items.append(Item(query, question, *counts, *redundant.get(index, ("", ""))))
     return items
+
+
+def require_tau(table: GradeTable, tau: float) -> None:
+    """Refuse a tau of 0 or less, which every grade reaches, and one that none does."""
+    if not 0 < tau < math.inf:
+        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
+    highest = float(np.nanmax(table.grades, initial=-np.inf))
+    if not highest >= tau:
+        found = f"no grade reaches it, the highest is {highest:g}" if highest > -math.inf else "no grade was parsed"
+        raise ValueError(f"tau: {tau:g}; {found}; wanted a tau that some grade reaches")
 
 
 def responses(table: GradeTable) -> irt.ResponseMatrix:
@@ -164,11 +180,13 @@ def responses(table: GradeTable) -> irt.ResponseMatrix:
     return irt.ResponseMatrix(kept, students, names, top=None if top.max() == 1 else top)
 
 
-def fit_items(data: irt.ResponseMatrix, *, interval: float = 0.9, seed: int = 0) -> irt.Fit:
+def fit_items(
+    data: irt.ResponseMatrix, *, interval: float = 0.9, seed: int = 0, progress: Report | None = None
+) -> irt.Fit:
     """Difficulty and discrimination: the graded response model for ratings, else a 2pl under a population of items."""
     if data.top is not None:
-        return irt.fit(data, "grm", "mml", interval=interval, seed=seed)
-    return irt.fit(data, "2pl", "mml", priors=irt.Priors(), interval=interval, seed=seed)
+        return irt.fit(data, "grm", "mml", interval=interval, seed=seed, progress=progress)
+    return irt.fit(data, "2pl", "mml", priors=irt.Priors(), interval=interval, seed=seed, progress=progress)
 
 
 def at_level(data: irt.ResponseMatrix, table: GradeTable, tau: float) -> irt.ResponseMatrix:
@@ -212,7 +230,7 @@ def _rest_correlation(column: Floats, total: Floats, count: NDArray[np.int64]) -
     return float(np.corrcoef(first, rest)[0, 1])
 
 
-def _redundant(table: GradeTable, texts: Mapping[Key, str]) -> dict[int, tuple[str, str]]:
+def _redundant(table: GradeTable, texts: Mapping[Key, str], progress: Report | None) -> dict[int, tuple[str, str]]:
     found: dict[int, tuple[str, str]] = {}
     places: dict[str, list[int]] = {}
     for index, (query, _) in enumerate(table.items):
@@ -222,6 +240,8 @@ def _redundant(table: GradeTable, texts: Mapping[Key, str]) -> dict[int, tuple[s
                 found[index] = table.items[earlier][1], why
                 break
         places.setdefault(query, []).append(index)
+        if progress is not None:
+            progress(index + 1, len(table.items))
     return found
 
 

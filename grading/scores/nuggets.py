@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exam_gen.lines import kind, shown
+from exam_gen.lines import kind, read_text, shown
 from grading.formats.score_tables import SYSTEM, ScoreTable, table_of
 from grading.intervals import DRAWS, LEVEL, Estimate, bootstrap_mean
 from grading.rows import Columns, Row, read_rows
@@ -84,6 +84,28 @@ def read_assignments(path: str | Path) -> list[Assignments]:
             raise ValueError(f"{row.place}: topic {topic!r} stands twice in run {run!r}; wanted it once")
         runs[run][topic] = _nuggets(row)
     return [Assignments(run, topics) for run, topics in runs.items()]
+
+
+def read_all_assignments(paths: Sequence[str | Path]) -> list[Assignments]:
+    """The runs of several files; `ValueError` for one that stands in two of them."""
+    places: dict[str, Path] = {}
+    found = []
+    for path in map(Path, paths):
+        for run in read_assignments(path):
+            before = places.setdefault(run.run, path)
+            if before != path:
+                raise ValueError(f"{path}: run {run.run!r} stands in {before} already; wanted distinct runs")
+            found.append(run)
+    return found
+
+
+def is_assignments(path: str | Path) -> bool:
+    """Whether a JSON-lines file begins with an object that has a list of nuggets, as assignments have."""
+    path = Path(path)
+    if not path.name.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
+        return False
+    line = next((one for one in read_text(path).split("\n") if one.strip()), "")
+    return line.lstrip().startswith("{") and '"nuggets"' in line
 
 
 def topic_scores(nuggets: Sequence[Nugget]) -> dict[str, float]:

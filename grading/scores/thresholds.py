@@ -20,6 +20,7 @@ from grading.leaderboards.standings import Table
 from grading.scores.labels import exam_labels
 
 FOLDS = 5
+"""Where nothing else is said; fewer where there are fewer queries."""
 Floats = NDArray[np.float64]
 Agreement = Callable[[Indices, Indices], float]
 """Agreement with the assessors over the queries of the second argument, each scored at its tau of the first."""
@@ -29,7 +30,8 @@ class Choice(NamedTuple):
     """The tau to use (`tau`, the best on all queries) and what to expect of it.
 
     `held_out` is the agreement where each query was scored at a tau chosen without it; `curve` the agreement of each
-    tau on all queries, whose maximum is hindsight; `chosen` how many queries were scored at which tau.
+    tau on all queries, whose maximum is hindsight; `chosen` how many queries were scored at which tau; `folds` in how
+    many parts the queries were held out.
     """
 
     tau: float
@@ -37,6 +39,7 @@ class Choice(NamedTuple):
     curve: dict[float, Estimate]
     chosen: dict[float, int]
     queries: int
+    folds: int
 
 
 def candidates(graded: Graded) -> tuple[float, ...]:
@@ -48,12 +51,12 @@ def candidates(graded: Graded) -> tuple[float, ...]:
 
 
 def choose_by_passages(
-    graded: Graded, official: Qrels, *, rel: int = 1, folds: int = FOLDS, level: float = LEVEL, seed: int = 0
+    graded: Graded, official: Qrels, *, rel: int = 1, folds: int | None = None, level: float = LEVEL, seed: int = 0
 ) -> Choice:
     """The tau whose labels `EXAM-Label(p) >= tau` agree best with official judgements `>= rel`, by Cohen's kappa.
 
-    Read are the passages that both judge. Raises `ValueError` with fewer than two queries in common and
-    where all of them are relevant or none is.
+    Read are the passages that both judge. Raises `ValueError` with fewer than two queries in common, more
+    folds than queries, and where all of them are relevant or none is.
     """
     best, taus = exam_labels(graded).best, candidates(graded)
     queries = [query for query in best if any(passage in official.get(query, {}) for passage in best[query])]
@@ -79,7 +82,7 @@ def choose_by_leaderboard(
     tables: Mapping[float, Table],
     official: Mapping[str, float],
     *,
-    folds: int = FOLDS,
+    folds: int | None = None,
     level: float = LEVEL,
     seed: int = 0,
 ) -> Choice:
@@ -121,22 +124,32 @@ def kendall(first: Floats, second: Floats) -> float:
     return float((one * other).sum() / norm) if norm else np.nan
 
 
-def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: int, level: float, seed: int) -> Choice:
+def _choose(
+    agreement: Agreement, taus: Sequence[float], queries: int, folds: int | None, level: float, seed: int
+) -> Choice:
     if queries < 2:
         raise ValueError(
             f"queries: {queries} with grades and judgements; wanted at least 2, to choose on one and judge"
         )
+    if folds is not None and folds > queries:
+        raise ValueError(f"folds: {folds} of {queries} queries; wanted at most one fold for each query")
+    parts = min(FOLDS, queries) if folds is None else folds
     everything = np.arange(queries)
     curve = [bootstrap(partial(_at, agreement, row), queries, level=level, seed=seed) for row in range(len(taus))]
     if all(np.isnan(one.estimate) for one in curve):
         raise ValueError("agreement: undefined at every tau, for one side does not vary; wanted scores that differ")
     chosen = np.zeros(queries, dtype=np.intp)
-    for held_out in np.array_split(np.random.default_rng(seed).permutation(queries), min(folds, queries)):
+    for held_out in np.array_split(np.random.default_rng(seed).permutation(queries), parts):
         chosen[held_out] = _best(agreement, len(taus), np.setdiff1d(everything, held_out))
     judged = bootstrap(lambda which: agreement(chosen[which], which), queries, level=level, draws=DRAWS, seed=seed)
     counts = {tau: int(np.sum(chosen == row)) for row, tau in enumerate(taus) if np.any(chosen == row)}
     return Choice(
-        taus[_best(agreement, len(taus), everything)], judged, dict(zip(taus, curve, strict=True)), counts, queries
+        taus[_best(agreement, len(taus), everything)],
+        judged,
+        dict(zip(taus, curve, strict=True)),
+        counts,
+        queries,
+        parts,
     )
 
 

@@ -21,6 +21,7 @@ from irt.checks.person_fit import student_fit
 from irt.checks.residual_fit import item_residuals
 from irt.checks.sensitivity import prior_sensitivity
 from irt.graded import GradedParameters
+from irt.item_clusters import shared_answers
 from irt.kernels import ItemParameters
 from irt.model import Priors
 from irt.responses import ResponseMatrix, constant_facets, facet_names
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from irt.result import Fit
 
 M2_ITEMS = 60
-BINARY = ("keys", "duplicates", "overall", "dependence", "item fit", "priors")
+BINARY = ("keys", "duplicates", "shared answers", "overall", "dependence", "item fit", "priors")
 """Checks of right and wrong answers alone."""
 MOST_SENTENCES = 5
 FEW_STUDENTS = 200
@@ -110,6 +111,8 @@ def report(
         "overall": lambda: {"overall": _overall(data, items, fit.model)},
         "dependence": lambda: _dependence(data, items, groups, chosen),
     }
+    if fit.design.terms:
+        checks["shared answers"] = lambda: {"shared answers": shared_answers(fit)}
     for facet in facet_names(data):
         if facet not in constant_facets(data):
             checks[f"dif {facet}"] = _dif_of(data, items, facet)

@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from exam_gen.model import Likelihoods, NoReply
+from exam_gen.model import FailedError, Likelihoods, NoReply
 from exam_gen.records import Question
 from rag.answering import reading
 from rag.answering.letters import require_letters
 from rag.answering.reading import LONGEST, read_choice
 from rag.answering.specs import BlackBoxSpec
+from rag.aside import Aside, OverdueError
 from rag.examinees import NO_CHOICE, Lost, Said
 from rag.imported import PYTHON, imported, takes
 from rag.loading import first_line
 from rag.servers.service import connect
 from rag.servers.traffic import Traffic
-from rag.servers.transport import Job, RefusedError, UnusableError
+from rag.servers.transport import Job, RefusedError, UnusableError, excerpt
 from rag.tasks import Task
 
 
@@ -52,7 +53,7 @@ class Reached:
         require_letters(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[Said | Lost]:
-        """What the system makes of each question; ValueError when it refuses for good, OSError when it is gone."""
+        """What the system makes of each question; ValueError when it refuses for good, `FailedError` if it is gone."""
         before = time.perf_counter()
         try:
             for place, found in self._transport.stream([self._job(task.question) for task in tasks]):
@@ -63,9 +64,8 @@ class Reached:
                     yield _said(place, found, now - before)
                 before = time.perf_counter()
         except RefusedError as error:
-            raise ValueError(
-                f"black box {self._spec.name}: status {error.status}: {error.said or 'no reason given'}"
-            ) from None
+            why = f"status {error.status}: {error.said or 'no reason given'}"
+            raise ValueError(f"{_called(self._spec)}: {why}") from None
 
     def _job(self, question: Question) -> Job[Chosen]:
         body = {"question": question.stem, **({"choices": list(question.choices)} if self._spec.choices else {})}
@@ -80,11 +80,11 @@ class Reached:
 
 
 class Called:
-    """A function as a system, called for one question after the other."""
+    """A function as a system, called for one question after the other, on a thread of its own."""
 
     def __init__(self, spec: BlackBoxSpec) -> None:
-        self._name = spec.name
-        self._function, takes_choices = load_system(spec.system)
+        self._spec, self._aside = spec, Aside()
+        self._function, takes_choices = self._aside.call(lambda: load_system(spec.system))
         self._shown = spec.choices and takes_choices
         self.settings: Mapping[str, object] = _settings(shown=self._shown)
 
@@ -93,28 +93,35 @@ class Called:
         require_letters(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[Said | Lost]:
-        """What the function returns for each question; ValueError naming system and question when it fails."""
+        """What the function returns for each question; `FailedError` naming system and question when it fails."""
         for place, task in enumerate(tasks):
             question, began = task.question, time.perf_counter()
-            try:
-                found = self._function(question.stem, *([question.choices] if self._shown else []))
-            except Exception as error:  # whatever another's code raises, the user reads one line
-                raise self._failed(question, f"{type(error).__name__}: {first_line(error)}") from error
+            found = self._asked(question)
             try:
                 made = chosen(found, question.choices, letters=self._shown)
             except ValueError as error:
                 raise self._failed(question, str(error)) from None
             yield _said(place, made, time.perf_counter() - began)
 
-    def _failed(self, question: Question, reason: str) -> ValueError:
-        return ValueError(f"black box {self._name}: question {question.id!r}: {reason}")
+    def _asked(self, question: Question) -> object:
+        given = (question.stem, question.choices) if self._shown else (question.stem,)
+        try:
+            return self._aside.call(lambda: self._function(*given), self._spec.timeout)
+        except OverdueError:
+            reason = f"no answer within {self._spec.timeout:g} s; wanted one, or a longer timeout"
+            raise self._failed(question, reason) from None
+        except (Exception, SystemExit) as error:  # whatever another's code raises, the user reads one line
+            raise self._failed(question, f"{type(error).__name__}: {first_line(error)}") from error
+
+    def _failed(self, question: Question, reason: str) -> FailedError:
+        return FailedError(f"{_called(self._spec)}: question {question.id!r}: {reason}")
 
 
 def chosen(reply: object, choices: Sequence[str], *, letters: bool = True) -> Chosen:
     """The choice that a reply names: `{"choice": ...}`, `{"answer": ...}`, or either of them by itself.
 
-    A number is an index from 0, and one outside the choices names none, as null does. Raises ValueError for a reply
-    that is nothing of all this.
+    A number is an index from 0; null names none. Raises ValueError for a reply that is nothing of all this, and for an
+    index outside the choices.
     """
     if isinstance(reply, Mapping):
         named, text = reply.get("choice"), reply.get("answer")
@@ -128,10 +135,12 @@ def chosen(reply: object, choices: Sequence[str], *, letters: bool = True) -> Ch
         return Chosen(NO_CHOICE, "")
     if isinstance(reply, Integral) and not isinstance(reply, bool):
         index = int(reply)
-        return Chosen(index if 0 <= index < len(choices) else NO_CHOICE, str(index))
+        if not 0 <= index < len(choices):
+            raise ValueError(f"a reply of choice {index}; wanted an index from 0 to {len(choices) - 1}")
+        return Chosen(index, str(index))
     if isinstance(reply, str):
         return Chosen(read_choice(reply, choices, letters=letters), reply[:LONGEST])
-    raise ValueError(f"a reply of {type(reply).__name__}; wanted an index, a letter or a text")
+    raise ValueError(f"a reply of {type(reply).__name__} {excerpt(repr(reply))}; wanted an index, a letter or a text")
 
 
 def load_system(place: str) -> tuple[Callable[..., Any], bool]:
@@ -152,7 +161,7 @@ def load_system(place: str) -> tuple[Callable[..., Any], bool]:
 
 
 def check(spec: BlackBoxSpec) -> None:
-    """Raise in one line for a function that cannot be imported and for an address where nothing answers."""
+    """Raise ValueError for a function that cannot be imported, `FailedError` for an address where nothing answers."""
     if spec.system.startswith(PYTHON):
         load_system(spec.system)
         return
@@ -164,7 +173,12 @@ def check(spec: BlackBoxSpec) -> None:
     except httpx.TimeoutException:
         return  # somebody is there; how long an answer may take, the options say
     except httpx.TransportError as error:
-        raise OSError(f"black box {spec.name}: cannot be reached ({error}); wanted a service at its address") from None
+        raise FailedError(f"{_called(spec)}: cannot be reached ({error}); wanted a service at its address") from None
+
+
+def _called(spec: BlackBoxSpec) -> str:
+    """A black box as messages call it."""
+    return f"black box {spec.name} ({spec.system})"
 
 
 def _settings(*, shown: bool) -> dict[str, object]:

@@ -16,7 +16,7 @@ from rag.answering.reading import read_choice
 from rag.examinees import Lost, Said
 from rag.prompts import REPLY, Shot, passage_and_stem, passages_and_stem
 from rag.tasks import Task
-from rag.truncation import Fitted, fit
+from rag.truncation import Fitter
 
 VERSION = "letters-exam-1"
 """Stored with every answer; changes whenever a prompt changes by a character."""
@@ -42,6 +42,7 @@ class Lettered:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
+        self._fit = Fitter(model, letters_prompt, lambda _: (), MAX_TOKENS)
         self.settings: Mapping[str, object] = {
             **dict(getattr(model, "settings", {})),
             "answers": "letters",
@@ -53,8 +54,7 @@ class Lettered:
     def check(self, tasks: Sequence[Task]) -> None:
         """Refuse a question of more choices than letters, and a prompt that cannot fit."""
         require_letters(tasks)
-        for task in tasks:
-            self._fit(task)
+        self._fit.check(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[Said | Lost]:
         """The choice that each reply names, as the replies come."""
@@ -69,9 +69,6 @@ class Lettered:
                 read = Likelihoods((), (), arrival.prompt_tokens)
                 yield Said(place, chosen, read, (), now - before, found, fitted[place].read, fitted[place].cut)
             before = time.perf_counter()
-
-    def _fit(self, task: Task) -> Fitted:
-        return fit(task, self._model, letters_prompt, (), MAX_TOKENS)
 
     def _replies(self, prompts: Sequence[Prompt]) -> Iterator[Arrival[str]]:
         if isinstance(self._model, Remote):

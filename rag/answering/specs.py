@@ -13,19 +13,23 @@ from rag.servers.options import ServerOptions, check_url, options_of
 if TYPE_CHECKING:
     from rag.examinees import Examinee
 
-KNOWN = ("name", "system", "choices", "server")
+KNOWN = ("name", "system", "choices", "timeout", "server")
+TIMEOUT = ServerOptions.timeout
+"""Seconds for a question, of a function as of an address."""
 
 
 @dataclass(frozen=True)
 class BlackBoxSpec:
     """The name a system goes by, where it is (an http address or `python:package.module:name`), and what it is shown.
 
-    `choices`: whether it is shown the choices beside the question; `server`: how an address is asked.
+    `choices`: whether it is shown the choices beside the question; `timeout`: seconds a function has for a question;
+    `server`: how an address is asked.
     """
 
     name: str
     system: str
     choices: bool = True
+    timeout: float = TIMEOUT
     server: ServerOptions | None = None
 
     @property
@@ -41,9 +45,9 @@ class BlackBoxSpec:
 
 
 def black_box_of(entry: Any, where: str) -> BlackBoxSpec:
-    """A black box from its address or `{name, system, choices, server}`; ValueError names `where` and the key."""
+    """A black box from its address or `{name, system, choices, timeout, server}`; ValueError names `where` and key."""
     given = dict(entry) if isinstance(entry, Mapping) else {}
-    choices, server = given.pop("choices", True), given.pop("server", None)
+    choices, timeout, server = given.pop("choices", True), given.pop("timeout", None), given.pop("server", None)
     fields = texts(given if isinstance(entry, Mapping) else entry, "system", KNOWN, where)
     if not isinstance(choices, bool):
         raise ValueError(f"{where}: choices: {choices!r}; wanted true or false")
@@ -51,8 +55,19 @@ def black_box_of(entry: Any, where: str) -> BlackBoxSpec:
     _check(system, where)
     if server is not None and system.startswith(PYTHON):
         raise ValueError(f"{where}: {system} is on no server; wanted an http address for these options")
+    if timeout is not None and not system.startswith(PYTHON):
+        raise ValueError(f"{where}: timeout: {timeout!r}; wanted server: {{timeout: {timeout!r}}}, for an address")
     options = None if server is None else options_of(server, f"{where}: server")
-    return BlackBoxSpec(level(fields.get("name", short_place(system)), where), system, choices, options)
+    name = level(fields.get("name", short_place(system)), where)
+    return BlackBoxSpec(name, system, choices, _seconds(timeout, where), options)
+
+
+def _seconds(timeout: Any, where: str) -> float:
+    if timeout is None:
+        return TIMEOUT
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise ValueError(f"{where}: timeout: {timeout!r}; wanted a number of seconds above 0")
+    return float(timeout)
 
 
 def _check(system: str, where: str) -> None:

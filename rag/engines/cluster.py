@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from exam_gen.model import FailedError
 from rag.engines.crew import Event, Gone, Work
 from rag.engines.processes import processors
 from rag.engines.replica import Replica, module_paths, pack
@@ -102,8 +103,8 @@ class Actors:
 def joined(address: str | None, workers: int | None, worker_gpus: float | None) -> Iterator[Need]:
     """A cluster to work on: that at `address` (`auto`: the one this machine belongs to), else one begun here.
 
-    Yields what the workers take of it. Raises OSError for a cluster that is not there, ValueError for more workers than
-    it has room for, and without Ray.
+    Yields what the workers take of it. Raises `FailedError` for a cluster that is not there, ValueError without Ray and
+    for more workers than there is room for.
     """
     ray = _quiet_ray()
     begun = not ray.is_initialized()
@@ -168,7 +169,7 @@ def _start(ray: Any, workers: int | None) -> None:
         except Exception as error:  # Ray raises no narrower one
             ray.shutdown()
             if not left:
-                raise OSError(f"--engine ray: no cluster could be begun here ({first_line(error)})") from error
+                raise FailedError(f"--engine ray: no cluster could be begun here ({first_line(error)})") from error
 
 
 def _connect(ray: Any, address: str) -> None:
@@ -179,7 +180,7 @@ def _connect(ray: Any, address: str) -> None:
             socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
         ray.init(**SILENT, address=address)
     except (OSError, RuntimeError, ValueError) as error:
-        raise OSError(
+        raise FailedError(
             f"--address {address}: no Ray cluster there ({first_line(error)}); wanted one that runs "
             "(ray start --head) and, if it asks for a token, RAY_AUTH_MODE=token; or no --address to begin one here"
         ) from error

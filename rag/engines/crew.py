@@ -43,7 +43,7 @@ class Gone(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """An examinee raised: `kind` is `ValueError` or `OSError` for what the user can mend, else `fault`."""
+    """An examinee raised: `kind` is `ValueError` or `OSError` for what the user can mend, `FailedError`, or `fault`."""
 
     worker: int
     kind: str

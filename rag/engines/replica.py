@@ -14,12 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+from exam_gen.model import FailedError
 from rag.engines.crew import Came, Done, Event, Failed, Ready, Work
 from rag.examinees import Build, Examinee, here
 from rag.tasks import Task
 
 T = TypeVar("T")
 OURS = frozenset({"exam_gen", "rag", "ragexam"})
+KINDS: tuple[type[Exception], ...] = (FailedError, OSError, ValueError)
+"""What an examinee may raise to be told in one line; the first that fits."""
 PARCEL_SECONDS = 0.5
 """What is said within so many seconds travels together."""
 
@@ -104,9 +107,10 @@ def unpack(packed: bytes) -> Build:
 
 
 def _failed(worker: int, error: Exception) -> Failed:
-    """A ValueError of ours and any OSError are the user's to mend; everything else keeps its trace."""
-    ours = isinstance(error, ValueError) and _raised_in(error.__traceback__) in OURS
-    kind = "ValueError" if ours else "OSError" if isinstance(error, OSError) else "fault"
+    """A ValueError of ours and any OSError are told in one line; everything else keeps its trace."""
+    known = next((one for one in KINDS if isinstance(error, one)), None)
+    ours = known is not ValueError or _raised_in(error.__traceback__) in OURS
+    kind = known.__name__ if known and ours else "fault"
     return Failed(worker, kind, str(error) or type(error).__name__, "".join(traceback.format_exception(error)))
 
 

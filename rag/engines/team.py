@@ -7,7 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from exam_gen.model import FailedError
 from rag.engines.crew import Came, Crew, Done, Event, Failed, Gone, Ready, Work
+from rag.engines.replica import KINDS
 from rag.examinees import Lost, Said
 from rag.tasks import Task
 
@@ -52,8 +54,8 @@ class _Worker:
 class Team:
     """An `Examinee` made of `size` workers of one crew, all alike.
 
-    Whoever ends is replaced, and what it had not said is asked of another. Raises OSError when no worker is left, and
-    what an examinee raises. `say` is told of losses.
+    Whoever ends is replaced, and what it had not said is asked of another. Raises `FailedError` when no worker is left,
+    and what an examinee raises. `say` is told of losses.
     """
 
     def __init__(self, crew: Crew, size: int, say: Say) -> None:
@@ -147,7 +149,7 @@ class Team:
         elif self._workers:
             self._say(f"note: a worker ended {falls} times in turn ({event.why}); {len(self._workers)} go on")
         else:
-            raise OSError(f"engine: workers ended {falls} times in turn ({event.why}); what was answered is kept")
+            raise FailedError(f"engine: workers ended {falls} times in turn ({event.why})")
         why = f"ended its worker {BATCH_FALLS} times ({event.why})"
         return [Lost(place, why) for batch in given_up for place in batch.places]
 
@@ -179,7 +181,7 @@ def _cut(places: Sequence[int]) -> Iterator[Batch]:
 
 def _error(event: Failed) -> Exception:
     """What the examinee raised, as it would have been raised here."""
-    kinds: dict[str, type[Exception]] = {"ValueError": ValueError, "OSError": OSError}
-    if event.kind in kinds:
-        return kinds[event.kind](event.message)
+    kind = next((one for one in KINDS if one.__name__ == event.kind), None)
+    if kind is not None:
+        return kind(event.message)
     return RuntimeError(f"engine: a worker failed\n{event.trace}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ class Dense:
     """Inner product of embeddings (the cosine, where they have unit length), exact search; ties by chunk order.
 
     `query_encoder` embeds the questions where they have an encoder of their own (DPR); by default it is `encoder`.
+    `index` is the `passage_index` of the chunks where there is one already, else it is made at the first question.
     """
 
     def __init__(
@@ -28,8 +29,10 @@ class Dense:
         cache_dir: Path | None = None,
         name: str = "dense",
         query_encoder: str = "",
+        index: Any = None,
     ) -> None:
         self.name = name
+        self._given = index
         self._chunks = tuple(chunks)
         self._encoder = encoder
         self._query_encoder = query_encoder or encoder
@@ -63,10 +66,21 @@ class Dense:
 
     @cached_property
     def _index(self) -> Any:
-        import faiss
+        if self._given is not None:
+            return self._given
+        return passage_index(self._chunks, self._encoder, self._cache_dir)
 
-        texts = [searched(chunk) for chunk in self._chunks]
-        vectors = embed(texts, encoder=self._encoder, cache_dir=self._cache_dir)
-        index = faiss.IndexFlatIP(vectors.shape[1])
-        index.add(vectors)
-        return index
+
+def passage_index(
+    chunks: Sequence[Chunk],
+    encoder: str = DEFAULT_ENCODER,
+    cache_dir: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Any:
+    """The embeddings of passages, ready to be searched; `progress` is told of those that are encoded now."""
+    import faiss
+
+    vectors = embed([searched(chunk) for chunk in chunks], encoder=encoder, cache_dir=cache_dir, progress=progress)
+    index = faiss.IndexFlatIP(vectors.shape[1])
+    index.add(vectors)
+    return index

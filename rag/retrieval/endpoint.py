@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from exam_gen.model import NoReply
+from exam_gen.model import FailedError, NoReply
 from exam_gen.records import Chunk, Question
 from rag.retrieval.foreign import Shelf
 from rag.servers.options import ServerOptions
@@ -22,20 +22,20 @@ class Endpoint:
     """
 
     def __init__(self, chunks: Sequence[Chunk], url: str, options: ServerOptions | None = None, name: str = "") -> None:
-        self.name = name or urlsplit(url).netloc
+        self.name, self._url = name or urlsplit(url).netloc, url
         self._transport, self._path = connect(self.name, url, options)
         self._shelf = Shelf(chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
-        """At most k passages; ValueError for a refusal or a reply without passages, OSError when none comes."""
-        where = f"retriever {self.name}: question {question.id!r}"
+        """At most k passages; ValueError for a refusal or a reply without passages, `FailedError` when none comes."""
+        where = f"retriever {self.name} ({self._url}): question {question.id!r}"
         body = {"question": question.stem, "k": k}
         try:
             ((_, found),) = self._transport.stream([Job(self._path, lambda: body, _passages)])
         except RefusedError as error:
             raise ValueError(f"{where}: status {error.status}: {error.said or 'no reason given'}") from None
         if isinstance(found, NoReply):
-            raise OSError(f"{where}: {found.reason}")
+            raise FailedError(f"{where}: {found.reason}")
         return self._shelf.chunks(found, k, where)
 
 

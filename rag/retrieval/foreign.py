@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from exam_gen.model import FailedError
 from exam_gen.records import Chunk, Question
 from rag.imported import imported, is_whole, takes
 from rag.loading import first_line
@@ -22,12 +23,12 @@ class Foreign:
         self._shelf, self._search = Shelf(chunks), search
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
-        """At most k passages; ValueError naming retriever and question when the search fails or returns no passages."""
+        """At most k passages; `FailedError` when the search fails, ValueError for what is no passage, in one line."""
         try:
             found = self._search(question.stem, k)
         except Exception as error:  # whatever another's code raises, the user reads one line
             reason = f"{type(error).__name__}: {first_line(error)}"
-            raise ValueError(f"retriever {self.name}: question {question.id!r}: {reason}") from error
+            raise FailedError(f"retriever {self.name}: question {question.id!r}: {reason}") from error
         return self._shelf.chunks(found, k, f"retriever {self.name}: question {question.id!r}")
 
 

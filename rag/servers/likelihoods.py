@@ -6,13 +6,17 @@ joint encodings leaves that of the prompt alone, as it does for local models.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from exam_gen.model import Likelihoods
-from rag.servers.transport import UnusableError
+from rag.servers.transport import UnusableError, excerpt
+
+MISMATCHED = "log-probabilities of mismatched length"
+NONE_GIVEN = "no log-probabilities"
 
 
 class Encoded(NamedTuple):
@@ -24,11 +28,11 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """A way of asking for the log-probabilities of a text: fields of the request, and how a reply is read."""
+    """A way of asking for the log-probabilities of a text: fields of the request, how a reply about a text is read."""
 
     name: str
     fields: Mapping[str, Any]
-    read: Callable[[Mapping[str, Any]], Encoded]
+    read: Callable[[Mapping[str, Any], str], Encoded]
 
 
 def compare(alone: Encoded, together: Sequence[Encoded]) -> Likelihoods:
@@ -38,7 +42,11 @@ def compare(alone: Encoded, together: Sequence[Encoded]) -> Likelihoods:
     """
     start = min((_common(alone.tokens, one.tokens) for one in together), default=len(alone.tokens))
     if start == 0 or any(len(one.tokens) <= start for one in together):
-        raise UnusableError("log-probabilities of another text")
+        lengths = ", ".join(str(len(one.tokens)) for one in together)
+        raise UnusableError(
+            "log-probabilities of another text",
+            f"{start} of the prompt's {len(alone.tokens)} tokens open all continuations, of {lengths} tokens with it",
+        )
     sums = tuple(math.fsum(one.logs[start:]) for one in together)
     return Likelihoods(sums, tuple(len(one.tokens) - start for one in together), len(alone.tokens))
 
@@ -48,35 +56,58 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
     return next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
-def _read_echo(reply: Mapping[str, Any]) -> Encoded:
+def _read_echo(reply: Mapping[str, Any], text: str) -> Encoded:
     """`choices[0].logprobs` of the echoed prompt and of at most one written token, which is left out."""
     found = _choice(reply).get("logprobs")
-    count = _prompt_tokens(reply)
     if not isinstance(found, Mapping):
-        raise UnusableError("no log-probabilities")
+        raise UnusableError(NONE_GIVEN, f"choices[0].logprobs is {excerpt(json.dumps(found))}")
     tokens, logs = found.get("tokens"), found.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(logs, list):
-        raise UnusableError("no log-probabilities")
-    if len(tokens) != len(logs) or not count <= len(tokens) <= count + 1:
-        raise UnusableError("log-probabilities of mismatched length")
-    return _encoded([str(token) for token in tokens[:count]], logs[:count])
+        raise UnusableError(NONE_GIVEN, f"{_sized('tokens', tokens)}, {_sized('token_logprobs', logs)}")
+    if len(tokens) != len(logs):
+        raise UnusableError(MISMATCHED, f"{_sized('tokens', tokens)}, {_sized('token_logprobs', logs)}")
+    count = _prompts(list(map(str, tokens)), text, found.get("text_offset"), reply.get("usage"))
+    return _encoded([str(token) for token in tokens[:count]], logs[:count], "token_logprobs")
 
 
-def _read_prompt_logprobs(reply: Mapping[str, Any]) -> Encoded:
+def _prompts(tokens: Sequence[str], text: str, offsets: object, usage: object) -> int:
+    """How many of an echo's tokens are the prompt's: all of them, or all but one that was written.
+
+    Where they spell the text, with or without a token that opens it, they say so themselves. Else it is what the server
+    counted; counts that disagree (some count the opening token without naming it) are settled by where tokens begin.
+    """
+    possible = range(max(len(tokens) - 1, 1), len(tokens) + 1)
+    spelled = [count for count in possible if "".join(tokens[:count]).endswith(text)]
+    told = _count(usage, "prompt_tokens")
+    if spelled:
+        return told if told in spelled else spelled[0]
+    written = _count(usage, "completion_tokens")
+    counted = {told} if written is None else {len(tokens) - written} if told is None else {told, len(tokens) - written}
+    if isinstance(offsets, list) and len(offsets) == len(tokens) and len(counted) > 1:
+        counted &= {sum(isinstance(one, int) and one < len(text) for one in offsets)}
+    count = counted.pop() if len(counted) == 1 else None
+    if count is None or count not in possible:
+        sizes = [_sized("tokens", tokens), f"usage.prompt_tokens {told}", f"usage.completion_tokens {written}"]
+        raise UnusableError(MISMATCHED, f"{', '.join(sizes)}, and the tokens do not spell the prompt")
+    return count
+
+
+def _read_prompt_logprobs(reply: Mapping[str, Any], _: str) -> Encoded:
     """`choices[0].prompt_logprobs`: for each token but the first a mapping of one id to its log-probability."""
     found = _choice(reply).get("prompt_logprobs") or reply.get("prompt_logprobs")
-    if not isinstance(found, list):
-        raise UnusableError("no log-probabilities")
-    if len(found) != _prompt_tokens(reply):
-        raise UnusableError("log-probabilities of mismatched length")
+    if not isinstance(found, list) or not found:
+        raise UnusableError(NONE_GIVEN, _sized("prompt_logprobs", found))
+    told = _count(reply.get("usage"), "prompt_tokens")
+    if told not in (None, len(found)):
+        raise UnusableError(MISMATCHED, f"{_sized('prompt_logprobs', found)}, usage.prompt_tokens {told}")
     tokens, logs = ["(first)"], [None]
-    for entry in found[1:]:
+    for place, entry in enumerate(found[1:], start=1):
         if not isinstance(entry, Mapping) or len(entry) != 1:
-            raise UnusableError("log-probabilities of mismatched length")
+            raise UnusableError(MISMATCHED, f"{_sized(f'prompt_logprobs[{place}]', entry)}; wanted one token")
         ((token, value),) = entry.items()
         tokens.append(str(token))
         logs.append(value.get("logprob") if isinstance(value, Mapping) else value)
-    return _encoded(tokens, logs)
+    return _encoded(tokens, logs, "prompt_logprobs")
 
 
 FORMS = (
@@ -86,12 +117,12 @@ FORMS = (
 """In the order in which they are tried: completions with `echo` (vLLM, llama-cpp-python), `prompt_logprobs` (vLLM)."""
 
 
-def _encoded(tokens: Sequence[str], logs: Sequence[Any]) -> Encoded:
+def _encoded(tokens: Sequence[str], logs: Sequence[Any], field: str) -> Encoded:
     """Raises `UnusableError` for what is no logarithm of a probability: missing, not finite, above 0."""
     values = [0.0]
-    for log in logs[1:]:
+    for place, log in enumerate(logs[1:], start=1):
         if isinstance(log, bool) or not isinstance(log, int | float) or not math.isfinite(log) or log > 1e-6:
-            raise UnusableError("log-probabilities that are none")
+            raise UnusableError("log-probabilities that are none", f"{field}[{place}] is {json.dumps(log)}")
         values.append(min(float(log), 0.0))
     return Encoded(tuple(tokens), tuple(values))
 
@@ -103,9 +134,12 @@ def _choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     return choices[0]
 
 
-def _prompt_tokens(reply: Mapping[str, Any]) -> int:
-    usage = reply.get("usage")
-    count = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise UnusableError("no count of prompt tokens")
-    return count
+def _count(usage: object, name: str) -> int | None:
+    """A count of the server's; None where it gives none."""
+    count = usage.get(name) if isinstance(usage, Mapping) else None
+    return count if isinstance(count, int) and not isinstance(count, bool) else None
+
+
+def _sized(name: str, value: object) -> str:
+    """A field and its length, or what it is in place of a list."""
+    return f"{name} has {len(value)}" if isinstance(value, Sized) else f"{name} is {excerpt(json.dumps(value))}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt, Schema
+from exam_gen.model import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema
 from rag.servers.likelihoods import FORMS, Encoded, Form, compare
 from rag.servers.options import Address, Price, ServerOptions, address, key_of
 from rag.servers.traffic import Traffic
@@ -116,7 +116,7 @@ class ServerModel:
         temperature: float = 0.0,
         seed: int = 0,
     ) -> list[str]:
-        """One reply per prompt; raises OSError when one of them got none."""
+        """One reply per prompt; raises `FailedError` when one of them got none."""
         texts = [""] * len(prompts)
         for one in self.replies(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed):
             texts[one.place] = self._given(one.value)
@@ -141,7 +141,7 @@ class ServerModel:
                 yield Arrival(place, found.text, found.prompt_tokens, found.written_tokens)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
-        """Log-likelihood of each continuation right after the prompt; raises OSError when the server gave none."""
+        """Log-likelihood of each continuation right after the prompt; raises `FailedError` if the server gave none."""
         (arrival,) = self.likelihoods([(prompt, tuple(continuations))])
         value: Likelihoods = self._given(arrival.value)
         return value
@@ -175,14 +175,14 @@ class ServerModel:
     @cached_property
     def _form(self) -> Form:
         """The first form the server answers rightly, found out with a prompt of our own."""
-        alone = "The capital of France is"
+        texts = ("The capital of France is", "The capital of France is Paris")
         reasons = []
         for form in FORMS:
-            jobs = [self._asking(text, form, lambda reply: reply) for text in (alone, f"{alone} Paris")]
+            jobs = [self._asking(text, form, lambda reply: reply) for text in texts]
             try:
                 found = dict(self._transport.stream(jobs))
                 replies = [self._given(found[place]) for place in range(2)]
-                compare(form.read(replies[0]), [form.read(replies[1])])
+                compare(form.read(replies[0], texts[0]), [form.read(replies[1], texts[1])])
             except (RefusedError, UnusableError) as error:
                 if isinstance(error, RefusedError) and error.status in (401, 403):
                     raise
@@ -251,7 +251,7 @@ class ServerModel:
 
     def _scoring(self, text: str, form: Form) -> Job[Scored]:
         def read(reply: Mapping[str, Any]) -> Scored:
-            return Scored(form.read(reply), *self._billed(reply, text, ""))
+            return Scored(form.read(reply, text), *self._billed(reply, text, ""))
 
         return self._asking(text, form, read)
 
@@ -311,7 +311,7 @@ class ServerModel:
 
     def _given(self, value: Any) -> Any:
         if isinstance(value, NoReply):
-            raise OSError(f"server {self._place.host}: no usable reply from {self._place.model}: {value.reason}")
+            raise FailedError(f"server {self._place.host}: no usable reply from {self._place.model}: {value.reason}")
         return value
 
 

@@ -18,7 +18,8 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from exam_gen.model import NoReply
+from exam_gen.model import FailedError, NoReply
+from rag.losses import number_of
 from rag.servers.options import Address, ServerOptions
 from rag.servers.traffic import Traffic
 
@@ -43,10 +44,18 @@ _JITTER = random.Random()
 """Of its own, so that waits disturb nobody's seeded draws."""
 _ABOUT_THE_BODY = frozenset({400, 422})
 _REPEATED = frozenset({408, 409, 425, 429})
+_PAYMENT = 402
 
 
 class UnusableError(Exception):
-    """A reply that came but cannot be used; the request counts as failed and is repeated."""
+    """An attempt without a usable reply: it is counted by its `kind` and repeated.
+
+    `said`: more of it, such as the server's own words; `wait`: seconds the server asked for.
+    """
+
+    def __init__(self, kind: str, said: str = "", wait: float = 0.0) -> None:
+        super().__init__(f"{kind}: {said}" if said else kind)
+        self.kind, self.said, self.wait = kind, said, wait
 
 
 class RefusedError(ValueError):
@@ -55,14 +64,6 @@ class RefusedError(ValueError):
     def __init__(self, message: str, status: int, said: str) -> None:
         super().__init__(message)
         self.status, self.said = status, said
-
-
-class _FailedError(Exception):
-    """An attempt that may go better next time; `wait` is what the server asked for, in seconds."""
-
-    def __init__(self, kind: str, wait: float = 0.0) -> None:
-        super().__init__(kind)
-        self.kind, self.wait = kind, wait
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,8 @@ class Transport:
         An answer counts as under way until the next is asked for: whoever stores each as it comes loses, when killed,
         at most `concurrency` of them.
 
-        Raises `RefusedError` when the server refuses for good, OSError when it is gone. Whatever is still under way
-        when the iterator is left is given up.
+        Raises `RefusedError` when the server refuses for good, `FailedError` when it is gone or wants to be paid.
+        Whatever is still under way when the iterator is left is given up.
         """
         arrived: queue.SimpleQueue[tuple[int, Answer | NoReply] | None] = queue.SimpleQueue()
         stop, slots = asyncio.Event(), asyncio.Semaphore(self._options.concurrency)
@@ -116,7 +117,7 @@ class Transport:
     def models(self) -> list[Mapping[str, Any]]:
         """What the server says of its models, empty when it says nothing of use.
 
-        Raises `RefusedError` when it refuses the key, OSError when it cannot be reached.
+        Raises `RefusedError` when it refuses the key, `FailedError` when it cannot be reached.
         """
         listed: list[Mapping[str, Any]] = self._start(self._models()).result()
         return listed
@@ -128,9 +129,8 @@ class Transport:
         self.traffic.lost += 1
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= GONE_AFTER:
-            raise OSError(
-                f"server {self.place.host}: no usable reply to {GONE_AFTER} prompts in a row ({answer.reason}); "
-                "replies received so far are kept"
+            raise FailedError(
+                f"server {self.place.host}: no usable reply to {GONE_AFTER} prompts in a row ({answer.reason})"
             )
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
@@ -188,12 +188,12 @@ class Transport:
             body = dict(job.body())
             self.traffic.requests += 1
             try:
-                return job.read(await self._post(client, job.path, body))
-            except (_FailedError, UnusableError) as error:
+                return _read(job, await self._post(client, job.path, body))
+            except UnusableError as error:
                 reason = str(error)
-                self.traffic.failed[reason] += 1
+                self.traffic.failed[error.kind] += 1
                 attempt += 1
-                if isinstance(error, _FailedError) and error.wait:
+                if error.wait:
                     self._next = max(self._next, time.monotonic() + min(error.wait, LONGEST_WAIT))
                 elif attempt <= self._options.retries:
                     await asyncio.sleep(min(backoff, LONGEST_WAIT) * _JITTER.uniform(0.5, 1))
@@ -203,7 +203,7 @@ class Transport:
                     job.adapt(error.said, body)
                 if dict(job.body()) == body:
                     return self._given_up(error)
-        return NoReply(f"{reason}, {attempt} attempts")
+        return NoReply(f"{reason}, {number_of(attempt, 'attempt')}")
 
     @staticmethod
     def _given_up(error: RefusedError) -> NoReply:
@@ -234,29 +234,32 @@ class Transport:
                 asyncio.timeout(self._options.timeout),
                 client.stream(method, f"{self.place.base_url}/{path}", json=body) as response,
             ):
-                return response, await _bounded(response)
+                return response, self._masked(await _bounded(response))
         except (TimeoutError, httpx.TimeoutException):
-            raise _FailedError(f"no answer within {self._options.timeout:g} s") from None
+            raise UnusableError(f"no answer within {self._options.timeout:g} s") from None
         except httpx.TransportError as error:
-            raise _FailedError(f"connection: {plain(str(error)) or type(error).__name__}") from None
+            raise UnusableError(f"connection: {plain(str(error)) or type(error).__name__}") from None
 
     def _fault(self, response: httpx.Response, content: bytes) -> Exception:
         status, message, code = response.status_code, *_message(content)
-        spent = code == "insufficient_quota"
+        spent = status == _PAYMENT or code == "insufficient_quota"
         if (status in _REPEATED or status >= 500) and not spent:
-            return _FailedError(f"status {status}", _retry_after(response.headers.get("retry-after")))
-        if self._key:
-            message = message.replace(self._key, "***")
+            return UnusableError(f"status {status}", message, _retry_after(response.headers.get("retry-after")))
         hint = "; wanted a key it accepts (api_key_env)" if status in (401, 403) else ""
         place = f"server {self.place.host}: model {self.place.model}"
-        return RefusedError(f"{place}: status {status}: {message or 'no reason given'}{hint}", status, message)
+        whole = f"{place}: status {status}: {message or 'no reason given'}{hint}"
+        return FailedError(whole) if spent else RefusedError(whole, status, message)
+
+    def _masked(self, content: bytes) -> bytes:
+        """What a server says, without the key it may repeat."""
+        return content.replace(self._key.encode(), b"***") if self._key else content
 
     async def _models(self) -> list[Mapping[str, Any]]:
         async with self._client() as client:
             try:
                 response, content = await self._exchange(client, "GET", "models")
-            except _FailedError as error:
-                raise OSError(
+            except UnusableError as error:
+                raise FailedError(
                     f"server {self.place.host}: cannot be reached ({error}); wanted an OpenAI-compatible server at "
                     f"{self.place.base_url}"
                 ) from None
@@ -264,7 +267,7 @@ class Transport:
             raise self._fault(response, content)
         try:
             listed = _object(content).get("data")
-        except _FailedError:
+        except UnusableError:
             return []
         return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
@@ -283,8 +286,16 @@ async def _bounded(response: httpx.Response) -> bytes:
     async for part in response.aiter_bytes():
         content += part
         if len(content) > MOST_BYTES:
-            raise _FailedError(f"a reply above {MOST_BYTES // 1024**2} MB")
+            raise UnusableError(f"a reply above {MOST_BYTES // 1024**2} MB")
     return bytes(content)
+
+
+def _read(job: Job[Answer], reply: Mapping[str, Any]) -> Answer:
+    """A reply as its job reads it; one that it cannot use is shown where nothing else is said of it."""
+    try:
+        return job.read(reply)
+    except UnusableError as error:
+        raise UnusableError(error.kind, error.said or excerpt(json.dumps(reply, ensure_ascii=False))) from None
 
 
 def _object(content: bytes) -> Mapping[str, Any]:
@@ -292,10 +303,11 @@ def _object(content: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        start = content[:200].lstrip().lower()
-        raise _FailedError("HTML for JSON" if start.startswith(b"<") else "broken JSON") from None
+        text = content[:200].decode("utf-8", "replace")
+        kind = "HTML for JSON" if text.lstrip().startswith("<") else "broken JSON"
+        raise UnusableError(kind, excerpt(text)) from None
     if not isinstance(value, dict):
-        raise _FailedError("broken JSON")
+        raise UnusableError("broken JSON", excerpt(json.dumps(value)))
     return value
 
 
@@ -308,7 +320,7 @@ def _message(content: bytes) -> tuple[str, str]:
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return plain(str(error)), ""
-    said = error.get("message") or error.get("detail") or error
+    said = error.get("message") or error.get("detail") or error or ""
     return plain(str(said)), str(error.get("code") or "")
 
 
@@ -316,6 +328,12 @@ def plain(text: str, longest: int = 300) -> str:
     """Text of a server on one line, short and without control characters."""
     kept = "".join(mark if mark.isprintable() else " " for mark in text[: 10 * longest])
     return " ".join(kept.split())[:longest]
+
+
+def excerpt(text: str, longest: int = 80) -> str:
+    """The beginning of a text of a server, as `plain` shows it; its end is marked where it goes on."""
+    shown = plain(text, longest + 1)
+    return shown if len(shown) <= longest else f"{shown[:longest]}..."
 
 
 def _retry_after(value: str | None) -> float:

@@ -10,29 +10,53 @@ from typing import NamedTuple, Self
 
 from exam_gen.lines import shown
 from exam_gen.records import Exam
-from rag.pipelines import Pipeline, short_name
+from rag.asked import Asked
+from rag.pipelines import FACTORS, Pipeline, short_name
 
 
 class Origin(NamedTuple):
-    """What goes out with every question and comes back with its answer."""
+    """What goes out with every question and comes back with its answer; factors that are not crossed are None."""
 
     exam: str
     retriever: str
     icl: int
+    passages: int | None = None
+    budget: int | None = None
 
     @classmethod
-    def of(cls, fields: Mapping[str, object], place: str, exam: Exam) -> Self:
+    def of(cls, given: object, place: str, exam: Exam) -> Self:
         """The origin of an answer; ValueError for one to another exam, or from no exam of ours."""
-        found, retriever, icl = (fields.get(name) for name in cls._fields)
-        if not isinstance(found, str) or not isinstance(retriever, str) or not isinstance(icl, int):
+        fields = given if isinstance(given, Mapping) else {}
+        found, retriever, icl = (fields.get(name) for name in ("exam", "retriever", "icl"))
+        if not isinstance(found, str) or not isinstance(retriever, str) or not retriever or not _is_count(icl, 0):
             raise ValueError(f"{place}: no exam, retriever and icl; wanted an answer to what ragexam exported")
         if found != exam.hash:
             raise ValueError(f"{place}: answers exam {shown(found)}; wanted exam {exam.hash}")
-        return cls(found, retriever, icl)
+        factors = {name: fields[name] for name in FACTORS if fields.get(name) is not None}
+        for name, level in factors.items():
+            if not _is_count(level, 1):
+                raise ValueError(f"{place}: {name} is {shown(level)}; wanted a whole number from 1")
+        return cls(found, retriever, icl, **factors)  # type: ignore[arg-type]
+
+    @classmethod
+    def out(cls, exam: Exam, asked: Asked) -> Self:
+        """The origin of an answer still to be given."""
+        return cls(exam.hash, asked.retriever, len(asked.shots), **asked.factors)
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """What goes out."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
     def pipeline(self, llm: str) -> Pipeline:
         """The pipeline that a language model makes of it; the model goes by its short name."""
-        return Pipeline(re.sub(r"[\s+,\"']+", "-", short_name(llm)), self.retriever, self.icl)
+        return Pipeline(
+            re.sub(r"[\s+,\"']+", "-", short_name(llm)), self.retriever, self.icl, self.passages, self.budget
+        )
+
+
+def _is_count(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 class Answered(NamedTuple):

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import zstandard
 
+from exam_gen.lines import shown
+
 ZSTANDARD = 93
 """The number of this compression in a zip; Python reads it from 3.14 on."""
 
@@ -32,8 +34,16 @@ def read_log_file(path: Path) -> Log:
         raise FileNotFoundError(f"{path}: no such file; wanted a log of Inspect")
     try:
         header, samples = _packed(path) if path.suffix == ".eval" else _plain(path)
-        return Log(str(header["eval"]["model"]), [dict(one) for one in samples])
-    except (ValueError, KeyError, TypeError, EOFError, struct.error, zipfile.BadZipFile, zstandard.ZstdError) as error:
+        model = header["eval"]["model"]
+        if not isinstance(model, str) or not model:
+            raise ValueError(f"its model is {shown(model)}")
+        if not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
+            raise ValueError("its samples are no objects")
+        return Log(model, samples)
+    except (KeyError, TypeError) as error:
+        lacking = f"no {error}" if isinstance(error, KeyError) else "fields of other kinds"
+        raise ValueError(f"{path}: cannot be read ({lacking}); wanted a log of Inspect") from None
+    except (ValueError, EOFError, struct.error, zipfile.BadZipFile, zstandard.ZstdError) as error:
         reason = " ".join(str(error).split())[:80] or type(error).__name__
         raise ValueError(f"{path}: cannot be read ({reason}); wanted a log of Inspect") from None
 

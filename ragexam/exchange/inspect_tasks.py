@@ -7,6 +7,7 @@ likelihood of the choices' own words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def variants(asked: Sequence[Asked]) -> list[str]:
 
 def _without_shots(asked: Sequence[Asked]) -> list[Asked]:
     """Shots complete `Answer:` with a choice's words; above a question that asks for a letter they would mislead."""
-    return list({one.retriever: Asked(one.retriever, one.passages) for one in asked}.values())
+    bare = (replace(one, shots=()) for one in asked)
+    return list({one.name: one for one in bare}.values())
 
 
 def _sample(exam: Exam, question: Question, asked: Asked) -> dict[str, object]:
@@ -45,7 +47,7 @@ def _sample(exam: Exam, question: Question, asked: Asked) -> dict[str, object]:
         "input": passages_and_stem(question, asked.passages[question.id]),
         "choices": list(question.choices),
         "target": _letter(question.key),
-        "metadata": Origin(exam.hash, asked.retriever, 0)._asdict(),
+        "metadata": Origin.out(exam, asked).fields,
     }
 
 
@@ -59,7 +61,7 @@ def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[Answered]:
     found: dict[tuple[Any, str], Answered] = {}
     for sample in log.samples:
         place = f"{path}: sample {shown(sample.get('id'))}"
-        origin = Origin.of(sample.get("metadata") or {}, place, exam)
+        origin = Origin.of(sample.get("metadata"), place, exam)
         question = str(sample.get("id"))
         if question not in keys:
             raise ValueError(f"{place}: not asked in exam {exam.hash}; wanted one of its questions")
@@ -76,8 +78,9 @@ def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[Answered]:
     yield from found.values()
 
 
-def _right(scores: Mapping[str, Any], place: str) -> int:
-    value = (scores.get("choice") or {}).get("value")
+def _right(scores: object, place: str) -> int:
+    score = scores.get("choice") if isinstance(scores, Mapping) else None
+    value = score.get("value") if isinstance(score, Mapping) else None
     if isinstance(value, list | dict) or value not in RIGHT:
         raise ValueError(f"{place}: score of 'choice' is {shown(value)}; wanted C, I or N")
     return RIGHT[value]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +61,7 @@ def _doc(exam: Exam, question: Question, asked: Asked) -> dict[str, object]:
         "prompt": asked.prompt(question).user,
         "choices": [choice.strip() for choice in question.choices],
         "answer": question.key,
-        **Origin(exam.hash, asked.retriever, len(asked.shots))._asdict(),
+        **Origin.out(exam, asked).fields,
     }
 
 
@@ -135,6 +134,7 @@ def _sums(record: Record, count: int) -> tuple[float, ...]:
         sums = tuple(float(one[0]) for one in found[:count])  # type: ignore[index]
     except (TypeError, ValueError, IndexError, KeyError):
         sums = ()
-    if len(sums) != count or any(math.isnan(one) for one in sums):
+    # Not even of a choice that cannot be is a likelihood above one.
+    if len(sums) != count or not all(one <= 0 for one in sums):
         raise ValueError(f"{record.place}: filtered_resps is {shown(found)}; wanted {count} log-likelihoods")
     return sums

@@ -87,7 +87,7 @@ def _once(answers: Iterable[Answered]) -> list[Answered]:
         if key in places:
             raise ValueError(
                 f"{one.place}: {one.pipeline.id} answered {one.question!r} before, at {places[key]}; wanted one answer "
-                "(name one of two models: NAME=PATH)"
+                "(leave one of two files out, or tell two models apart: NAME=PATH)"
             )
         places[key] = one.place
         kept.append(one)

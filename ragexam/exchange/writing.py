@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,23 +70,38 @@ def asked_beside(path: Path, exam: Exam) -> tuple[list[Asked], list[str]]:
     folder = RunFolder(path if path.is_dir() else path.parent)
     sourced = all(question.context for question in exam.questions)
     chunks = read_chunks(folder.chunks) if folder.chunks.exists() else contexts(exam) if sourced else []
-    asked, notes = {one.name: one for one in floor_and_ceiling(exam, chunks)}, []
-    if len(asked) < 2:
+    ends, notes = floor_and_ceiling(exam, chunks), []
+    if len(ends) < 2:
         notes.append("oracle is left out: not every question's source is known")
+    before: list[Asked] = []
     if folder.answers.exists():
         pool = read_pool(folder.shots)
         with AnswerStore(folder.answers) as store:
             if store.exam == exam.hash:
-                asked |= {one.name: one for one in asked_before(store, exam, chunks, pool)}
+                before = asked_before(store, exam, chunks, pool)
             else:
                 notes.append(f"retrievers are left out: {store.path} holds answers to exam {store.exam or '(none)'}")
-    slugs = [slug(name) for name in asked]
-    for name, short in zip(asked, slugs, strict=True):
+    asked = _together(ends, before)
+    _distinct([one.name for one in asked], folder.answers)
+    return asked, notes
+
+
+def _together(ends: Sequence[Asked], before: Sequence[Asked]) -> list[Asked]:
+    """Closed book and oracle first, at a level of each factor that the run crosses, and none that the run has twice."""
+    known = {(one.retriever, one.shots) for one in before}
+    added = []
+    for end in ends:
+        if (end.retriever, end.shots) not in known:
+            alike = [one for one in before if one.retriever == end.retriever] or before
+            added.append(replace(end, factors=alike[0].factors if alike else {}))
+    return sorted([*added, *before], key=lambda one: one.retriever not in {end.retriever for end in ends})
+
+
+def _distinct(names: Sequence[str], store: Path) -> None:
+    slugs = [slug(name) for name in names]
+    for name, short in zip(names, slugs, strict=True):
         if slugs.count(short) > 1:
-            raise ValueError(
-                f"{folder.answers}: retriever {name!r}: two are called {short!r} in files; wanted other names"
-            )
-    return list(asked.values()), notes
+            raise ValueError(f"{store}: retriever {name!r}: two are called {short!r} in files; wanted other names")
 
 
 def in_words(found: Mapping[str, object]) -> str:

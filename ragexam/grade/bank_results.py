@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from grading.banks.bank_lint import Limits
 from grading.banks.bank_lint import lint as lint_questions
-from grading.banks.label_changes import LabelChange, label_changes
+from grading.banks.label_changes import NOT_ASKED, LabelChange, label_changes
 from grading.formats.bank_files import read_bank
 from grading.formats.grades import read_grades
 
@@ -71,7 +72,7 @@ def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -
     }
     counts = ", ".join(f"{len(some)} {name}" for name, some in edits.items())
     lines = [f"questions: {counts}", f"labels: {len(found.changes)} of {found.passages} passages change"]
-    lines += [f"  {one.query}  {one.passage}  {one.before:g} -> {one.after:g}" for one in found.changes[:MOST]]
+    lines += [f"  {one.query}  {one.passage}  {_change(one)}" for one in found.changes[:MOST]]
     if len(found.changes) > MOST:
         lines.append(f"  … {len(found.changes) - MOST} more (--json lists all)")
     if found.ungraded:
@@ -84,6 +85,13 @@ def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -
     if found.foreign:
         lines.append(f"note: {found.foreign} grades are of questions of neither bank")
     return result, "\n".join(lines)
+
+
+def _change(one: LabelChange) -> str:
+    """`5 -> 3`, or in words where one of the banks gives the passage no label."""
+    before = f"{one.why} before" if math.isnan(one.before) else f"{one.before:g}"
+    after = "no longer asked" if one.why == NOT_ASKED else one.why
+    return f"{before} -> {after if math.isnan(one.after) else f'{one.after:g}'}"
 
 
 def _moves(changes: Sequence[LabelChange]) -> tuple[int, int]:

@@ -3,107 +3,57 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
-from exam_gen.files import read_exam, write_text
-from exam_gen.records import Exam
+from exam_gen.files import write_text
+from exam_gen.model import FailedError
 from exam_gen.replies import CachedModel, ReplyStore
 from grading.banks.bank_writing import VERSION, read_topics, write_questions
-from grading.formats.bank_files import read_bank, write_bank
-from grading.formats.passages import Pair, pair, read_passages
+from grading.formats.bank_files import write_bank
 from grading.graders.asking import Asking, Assessor
-from grading.graders.choices import MARGIN, Articles, ChoiceReader, articles_of
+from grading.graders.choices import MARGIN, ChoiceReader
 from grading.graders.extractive import ExtractiveGrader, load_reader
-from grading.graders.graders import DirectRelevance, Grader, QaGrader, SelfRating, Verify
-from grading.graders.prompts import Scale
+from grading.graders.graders import DirectRelevance, Grader, QaGrader, SelfRating
+from grading.graders.prompts import Scale, Verify
 from grading.graders.running import grade_all, summary, write_grades
 from rag.engines import EngineOptions, opened
 from ragexam.config import ModelSettings
 from ragexam.folder import RunFolder, file_hash
 from ragexam.grade.bank_results import Result
 from ragexam.grade.common import in_words
+from ragexam.grade.jobs import Given, Job, ModelName
 from ragexam.progress import Progress
 from ragexam.run import loaded, prepare
 
-GRADERS = ("qa", "rating", "relevance", "reader", "choices")
-_OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
-"""Options that concern one grader only."""
-Reading = tuple[Exam, Articles]
-"""The exam and the articles that are read by choices."""
-ModelName = tuple[str, str, str]
-"""Name, dtype and device."""
 
+def grade_run(job: Job, given: Given, *, quiet: bool) -> Result:
+    """Grade what the job's files hold; writes `grades.jsonl`, `run.json` and `replies.sqlite` into the job's folder.
 
-@dataclass(frozen=True)
-class Job:
-    """What is graded, how, and where to; the fields are the options of `ragexam grade run`."""
-
-    bank: Path
-    passages: Path
-    model: ModelName
-    out: Path
-    grader: str
-    limit: int | None
-    verify: str
-    scale: str
-    shots: int
-    queries: Path | None
-    margin: float | None
-    threshold: float
-    batch: int
-    engine: EngineOptions
-    interval: float
-    seed: int
-
-    @property
-    def command(self) -> str:
-        """The command that can be given again; options that change no grade are left out."""
-        model, dtype, device = self.model
-        said = {"grader": self.grader, "model": model, "out": self.out}
-        said |= {name: one for name, one in (("dtype", dtype), ("device", device)) if one != "auto"}
-        said |= {name: getattr(self, name) for name in ("limit", "queries", "margin", "interval", "seed")}
-        said |= {name: getattr(self, name) for name in _OWN_OPTIONS.get(self.grader, ())}
-        words = [str(one) for name, value in said.items() if value is not None for one in (f"--{name}", value)]
-        return shlex.join(["ragexam", "grade", "run", str(self.bank), str(self.passages), *words])
-
-    def __post_init__(self) -> None:
-        wanted = {"grader": GRADERS, "verify": get_args(Verify), "scale": get_args(Scale)}
-        for name, known in wanted.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"--{name} {getattr(self, name)}: unknown; wanted {', '.join(known)}")
-        alone = self.engine == EngineOptions()
-        if not alone and (self.batch > 1 or self.grader == "reader"):
-            found = "--grader reader" if self.grader == "reader" else f"--batch {self.batch}"
-            raise ValueError(f"{found}: found with --engine or --workers; wanted one of them")
-
-
-def grade_run(job: Job, *, quiet: bool) -> Result:
-    """Grade; writes `grades.jsonl`, `run.json` and `replies.sqlite` into the folder of the job.
-
-    Raises `OSError` at the end when pairs got no reply: what was graded is written, the same command asks for the rest.
+    Raises `FailedError` at the end when pairs got no reply: what was graded is written, the same command asks for the
+    rest.
     """
     progress = Progress(quiet=quiet)
-    exam, pairs, left = _work(job, progress)
-    taken = pairs[: job.limit]
+    for note in given.notes:
+        progress.say(f"note: {note}")
+    taken = given.pairs[: job.limit]
     with RunFolder(job.out).held(), ReplyStore(job.out / "replies.sqlite") as store:
-        with _grader(job, store, exam, progress) as (grader, usage), progress.step("grading") as report:
+        with _grader(job, store, given, progress) as (grader, usage), progress.step("grading") as report:
             found = grade_all(grader, taken, report)
             used = usage()
-        write_grades(job.out / "grades.jsonl", found.graded, grader.name, articles=exam is not None)
+        write_grades(job.out / "grades.jsonl", found.graded, grader.name, articles=given.reading is not None)
         result = {
             "grader": grader.name,
             "model": job.model[0],
             "settings": dict(grader.settings),
             **summary(found, level=job.interval, seed=job.seed),
-            "beyond_limit": len(pairs) - len(taken),
-            "left_out": left,
+            "beyond_limit": len(given.pairs) - len(taken),
+            "left_out": given.left_out,
             "usage": used,
             "out": str(job.out / "grades.jsonl"),
         }
@@ -113,7 +63,7 @@ def grade_run(job: Job, *, quiet: bool) -> Result:
         reasons = ", ".join(
             f"{count} {why}" for why, count in cast(Mapping[str, int], result["no_reply_reasons"]).items()
         )
-        raise OSError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded, the same command goes on")
+        raise FailedError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded")
     return result, "\n".join(_lines(result))
 
 
@@ -149,61 +99,45 @@ def write_bank_run(
     return result, "\n".join(lines)
 
 
+@contextmanager
+def asking_of(
+    model: ModelName, store: ReplyStore, progress: Progress, options: EngineOptions | None = None, batch: int = 1
+) -> Iterator[Asking]:
+    """A model at work on an engine; its answers are kept in the store."""
+    settings = _settings(model)
+    prepare([settings.model], [settings], progress)
+    with (
+        opened(options or EngineOptions(), progress.say) as engine,
+        engine(partial(assessor, settings, batch), "character") as at_work,
+    ):
+        yield Asking(at_work, store, batch)
+
+
 def assessor(settings: ModelSettings, batch: int) -> Assessor:
     """The assessor of a model's settings; built where it works."""
     return Assessor(loaded(settings), batch=batch)
 
 
-def _work(job: Job, progress: Progress) -> tuple[Reading | None, tuple[Pair, ...], dict[str, Any]]:
-    """The exam (for choices), the pairs, and what takes no part."""
-    passages = read_passages(job.passages)
-    if job.grader == "choices":
-        exam = read_exam(job.bank)
-        found = articles_of(exam, passages)
-        return (exam, found), found.pairs, _left(found.without_questions, found.without_passages, 0)
-    notes: list[str] = []
-    paired = pair(read_bank(job.bank, notes), passages)
-    for note in notes:
-        progress.say(f"note: {note}")
-    left = _left(paired.without_questions, paired.without_passages, paired.passages_left_out)
-    return None, paired.pairs, left
-
-
-def _left(without_questions: tuple[str, ...], without_passages: tuple[str, ...], passages: int) -> dict[str, Any]:
-    return {
-        "queries_without_questions": list(without_questions),
-        "queries_without_passages": list(without_passages),
-        "passages": passages,
-    }
-
-
 @contextmanager
 def _grader(
-    job: Job, store: ReplyStore, exam: Reading | None, progress: Progress
+    job: Job, store: ReplyStore, given: Given, progress: Progress
 ) -> Iterator[tuple[Grader, Callable[[], dict[str, Any]]]]:
     """The grader at work, and what tells its usage."""
     if job.grader == "reader":
         yield ExtractiveGrader(load_reader(job.model[0], job.model[2]), store, job.threshold), dict
         return
-    settings = _settings(job.model)
-    prepare([settings.model], [settings], progress)
-    with (
-        opened(job.engine, progress.say) as engine,
-        engine(partial(assessor, settings, job.batch), "character") as at_work,
-    ):
-        asking = Asking(at_work, store, job.batch)
-        yield _with_model(job, asking, exam), lambda: asdict(asking.usage)
+    with asking_of(job.model, store, progress, job.engine, job.batch) as asking:
+        yield _with_model(job, asking, given), lambda: asdict(asking.usage)
 
 
-def _with_model(job: Job, asking: Asking, exam: Reading | None) -> Grader:
-    if exam is not None:
-        return ChoiceReader(asking, *exam, MARGIN if job.margin is None else job.margin)
+def _with_model(job: Job, asking: Asking, given: Given) -> Grader:
+    if given.reading is not None:
+        return ChoiceReader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
     if job.grader == "qa":
         return QaGrader(asking, cast(Verify, job.verify))
     if job.grader == "rating":
         return SelfRating(asking)
-    texts = {one.query: one.text for one in read_topics(job.queries)} if job.queries else {}
-    return DirectRelevance(asking, cast(Scale, job.scale), job.shots, texts)
+    return DirectRelevance(asking, cast(Scale, job.scale), job.shots, given.queries or {})
 
 
 def _making(job: Job) -> dict[str, Any]:
@@ -240,7 +174,12 @@ def _lines(result: Mapping[str, Any]) -> list[str]:
         "queries of passages have no question": len(left["queries_without_questions"]),
         "queries of the bank have no passage": len(left["queries_without_passages"]),
     }
-    return [*lines, *(f"note: {count} {what}" for what, count in said.items() if count)]
+    lines += [f"note: {count} {what}" for what, count in said.items() if count]
+    if result["settings"].get("margin") == MARGIN:
+        lines.append(
+            f"note: the margin of {MARGIN:g} nats is a rule of thumb; ragexam grade margin sets one for a model"
+        )
+    return lines
 
 
 def _counted(losses: Mapping[str, int]) -> str:

@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from ragexam.grade.common import AsJson, Interval, Seed, show
+from ragexam.grade.common import AsJson, Interval, Quiet, Seed, show
 from ragexam.grade.common import register as add
 
 Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
 Model = Annotated[str, typer.Option(help="The model, as for pipelines: embedded:NAME, a folder, a hub name, openai:…")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 
 
 def lint(
@@ -103,7 +102,9 @@ def run(
     scale: Annotated[str, typer.Option(help="relevance: yes-no or 0-2.")] = "yes-no",
     shots: Annotated[int, typer.Option(min=0, max=4, help="relevance: solved examples in the prompt.")] = 0,
     queries: Annotated[Path | None, typer.Option(help="relevance: query, text; else the ids are the texts.")] = None,
-    margin: Annotated[float | None, typer.Option(help="choices: nats by which a passage has to support one.")] = None,
+    margin: Annotated[
+        str | None, typer.Option(metavar="NATS|FILE", help="choices: what support has to exceed; or margin.json.")
+    ] = None,
     threshold: Annotated[float, typer.Option(help="reader: how far a span must beat the null score.")] = 0.0,
     batch: Annotated[int, typer.Option(min=1, help="Prompts written together; more is faster on a GPU.")] = 1,
     engine: Annotated[str, typer.Option("--engine", help="Where the model works: local or ray.")] = "local",
@@ -119,7 +120,7 @@ def run(
 ) -> None:
     """Grade passages by a bank's questions with a model; stops and resumes anywhere."""
     from rag.engines.options import EngineOptions
-    from ragexam.grade.bank_runs import Job, grade_run
+    from ragexam.grade.jobs import Job, read_job
 
     job = Job(
         bank=bank,
@@ -139,8 +140,38 @@ def run(
         interval=interval,
         seed=seed,
     )
-    result, lines = grade_run(job, quiet=quiet)
+    given = read_job(job)
+    # Only now, because it loads much: bad input is refused before.
+    from ragexam.grade.bank_runs import grade_run
+
+    result, lines = grade_run(job, given, quiet=quiet)
     show(result, as_json=as_json, lines=lines)
+
+
+def margin(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run: questions with their passages.")],
+    model: Model,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for margin.json and the replies.")],
+    share: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="Share of questions that may be answered without support.")
+    ] = 0.05,
+    passages: Annotated[
+        int, typer.Option(min=1, help="Passages of other documents in an article, as many as articles have.")
+    ] = 1,
+    dtype: Dtype = "auto",
+    device: Device = "auto",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
+    from ragexam.grade.margins import calibrated
+    from ragexam.progress import Progress
+
+    progress = Progress(quiet=quiet)
+    said = calibrated(exam, (model, dtype, device), out, share, passages, interval, seed, progress)
+    show(said.result, as_json=as_json, lines=said.lines)
 
 
 def register(app: typer.Typer) -> None:
@@ -156,3 +187,5 @@ def register(app: typer.Typer) -> None:
     add(bank, commands, "grade bank")
     example = "bank.jsonl passages.jsonl --grader rating --model embedded:qwen2.5-coder-1.5b --out grades"
     add(app, {"run": (run, example)}, "grade")
+    example = "exam.jsonl --model embedded:qwen2.5-coder-1.5b --out margin"
+    add(app, {"margin": (margin, example)}, "grade")

@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +19,10 @@ Scores = Annotated[
     Path | None,
     typer.Option("--scores", metavar="FILE", help="Write system,topic,score, which leaderboard and power read."),
 ]
+ShownPairs = Annotated[
+    Literal["neighbours", "all"], typer.Option("--pairs", help="Pairs of systems to print; --json has all.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 Interval = Annotated[float, typer.Option(min=0.01, max=0.99, help="The share that intervals cover.")]
 
 

@@ -13,13 +13,15 @@ from grading.scores.cover import Bank
 from grading.scores.exam import ExamScore, exam_score, n_exam
 from grading.scores.rouge import read_articles, rouge_scores
 from ragexam.grade.common import in_words
-from ragexam.grade.printing import Said, aligned, compared, few, joined, named
+from ragexam.grade.printing import Pairs, Said, aligned, compared, few, joined, named
 from ragexam.grade.scoring import bank_of
 
 
-def examined(answers: Path, gold: Path | None, bank: Path | None, level: float, seed: int) -> Said:
+def examined(
+    answers: Path, gold: Path | None, bank: Path | None, level: float, seed: int, shown: Pairs = "neighbours"
+) -> Said:
     """EXAM of every system in a file of answers, n-EXAM beside gold articles."""
-    known = bank_of(bank)
+    known = bank_of(bank, None if bank is None else _seen(read_answers(answers), None))
     read = read_answers(answers, known)
     best = None if gold is None else _one_system(read_answers(gold, known), gold)
     questions = known or _seen(read, best)
@@ -59,10 +61,10 @@ def examined(answers: Path, gold: Path | None, bank: Path | None, level: float, 
         lines.append(
             ["(gold articles)", in_words(result["gold"]["exam"]), in_words({"estimate": 1.0, "low": 1.0, "high": 1.0})]
         )
-    return Said(result, joined(aligned([["system", "EXAM", "n-EXAM"], *lines]), warnings, *compared(pairs)))
+    return Said(result, joined(aligned([["system", "EXAM", "n-EXAM"], *lines]), warnings, *compared(pairs, shown)))
 
 
-def rouge(articles: Path, gold: Path, level: float, seed: int) -> Said:
+def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "neighbours") -> Said:
     """ROUGE-1 F1 of systems' articles against gold articles."""
     systems, texts = read_articles(articles), read_articles(gold)
     if len(texts) > 1:
@@ -87,7 +89,7 @@ def rouge(articles: Path, gold: Path, level: float, seed: int) -> Said:
     }
     result: dict[str, Any] = {"queries": len(wanted), "systems": rows, "pairs": pairs, "warnings": warnings}
     lines = [[name, in_words(row["rouge_1_f1"])] for name, row in rows.items()]
-    return Said(result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *compared(pairs)))
+    return Said(result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *compared(pairs, shown)))
 
 
 def _one_system(read: Answered, path: Path) -> Answered:

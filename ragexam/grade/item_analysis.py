@@ -22,32 +22,37 @@ from grading.scores.items import (
     at_level,
     classical,
     fit_items,
+    require_tau,
     responses,
     table_of_passages,
     table_of_runs,
 )
-from grading.scores.nugget_grades import is_assignments, read_assignments
+from grading.scores.nugget_grades import graded_nuggets
+from grading.scores.nuggets import is_assignments, read_all_assignments
 from ragexam.grade.common import plain
 from ragexam.grade.printing import Said, aligned, joined, named
+from ragexam.progress import Progress
 
 SHOWN = 10
 
 
 def analysed(
     grades: Sequence[Path], runs: Sequence[Path], out: Path, tau: float, k: int, bank: Path | None,
-    keep: float, prompt: str | None, level: float, seed: int,
+    keep: float, prompt: str | None, level: float, seed: int, progress: Progress,
 ) -> Said:  # fmt: skip
     """Classical counts, difficulty and discrimination, and what pruning is worth; written to `out`."""
     graded = _read(grades, prompt)
     read = read_runs(runs)
     table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
-    texts = {} if bank is None else read_bank_questions(bank)
+    require_tau(table, tau)
+    texts = {} if bank is None else read_bank_questions(bank, graded.questions)
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
-    items = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]})
+    with progress.step("counting") as report:
+        items = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
     frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in items])
     frame.insert(0, "item", table.names)
-    notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table, tau)]
-    modelled, refused = _modelled(table, tau, keep, level, seed, out)
+    notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table)]
+    modelled, refused = _modelled(table, tau, keep, level, seed, out, progress)
     if modelled is not None:
         frame = frame.merge(modelled.pop("items"), on="item", how="left")
         notes += modelled.pop("warnings")
@@ -61,7 +66,7 @@ def analysed(
 
 def _read(paths: Sequence[Path], prompt: str | None) -> Graded:
     if all(is_assignments(path) for path in paths):
-        return read_assignments(paths)
+        return graded_nuggets(read_all_assignments(paths))
     read = [read_grades(path, prompt) for path in paths]
     if len(read) == 1:
         return read[0]
@@ -70,14 +75,15 @@ def _read(paths: Sequence[Path], prompt: str | None) -> Graded:
 
 
 def _modelled(
-    table: GradeTable, tau: float, keep: float, level: float, seed: int, out: Path
+    table: GradeTable, tau: float, keep: float, level: float, seed: int, out: Path, progress: Progress
 ) -> tuple[dict[str, Any] | None, str]:
     try:
         data = responses(table)
     except ValueError as error:
         return None, f"No item response model: {error}."
     irt.write_responses(data, out / "responses.csv")
-    fit = fit_items(data, interval=level, seed=seed)
+    with progress.step("fitting") as report:
+        fit = fit_items(data, interval=level, seed=seed, progress=report)
     fit.save(out / "fit")
     columns = ["item", *(f"{name}{end}" for name in "ab" for end in ("", "_low", "_high"))]
     warnings = list(fit.warnings)
@@ -86,7 +92,7 @@ def _modelled(
             f"The passages fall into {table.blocks} groups without a common question: difficulties of different groups "
             "compare only if their passages are equally good (with --run, systems are the students and share all)."
         )
-    pruned, refused = _pruned(at_level(data, table, tau), keep, level, seed, out)
+    pruned, refused = _pruned(at_level(data, table, tau), keep, level, seed, out, progress)
     warnings += [refused] if refused else []
     warnings += [f"Pruning: {one}" for one in pruned["warnings"]] if pruned else []
     about = {
@@ -101,11 +107,12 @@ def _modelled(
 
 
 def _pruned(
-    data: irt.ResponseMatrix, keep: float, level: float, seed: int, out: Path
+    data: irt.ResponseMatrix, keep: float, level: float, seed: int, out: Path, progress: Progress
 ) -> tuple[dict[str, Any] | None, str]:
     """The bank pruned on some students and judged on others, on grades as right and wrong."""
     try:
-        found = irt.prune(data, keep=keep, model="2pl", seed=seed, interval=level)
+        with progress.step("pruning") as report:
+            found = irt.prune(data, keep=keep, model="2pl", seed=seed, interval=level, progress=report)
     except ValueError as error:
         return None, f"The bank is not pruned: {error}."
     found.save(out / "pruned")
@@ -144,13 +151,10 @@ def _run_notes(graded: Graded, runs: Sequence[Run], k: int) -> list[str]:
     return notes + named("Queries that a run skips, its grades counted 0", skipped)
 
 
-def _notes(graded: Graded, table: GradeTable, tau: float) -> list[str]:
+def _notes(graded: Graded, table: GradeTable) -> list[str]:
     notes = []
     if graded.unparsed:
         notes.append(f"Unparsed grades, which count nowhere: {graded.unparsed} of {len(graded.grades)}.")
-    if not graded.highest >= tau:
-        highest = "none was parsed" if graded.highest != graded.highest else f"the highest is {graded.highest:g}"
-        notes.append(f"No grade reaches tau {tau:g}; {highest}.")
     never = [name for name, column in zip(table.names, table.grades.T, strict=True) if (column != column).all()]
     return notes + named("Questions without a parsed grade", never)
 

@@ -21,7 +21,15 @@ from grading.leaderboards.reusability import (
     read_contributions,
 )
 from grading.rows import read_rows
-from grading.scores.nuggets import METRICS, Assignments, NuggetScores, read_assignments, score_run, shared_nuggets
+from grading.scores.nuggets import (
+    METRICS,
+    Assignments,
+    NuggetScores,
+    is_assignments,
+    read_all_assignments,
+    score_run,
+    shared_nuggets,
+)
 from grading.scores.nuggets import table_of_scores as nugget_table
 
 SHOWN = 10
@@ -30,10 +38,7 @@ SHOWN = 10
 
 def nuggets(files: Sequence[Path], metric: str, level: float, seed: int) -> dict[str, Any]:
     """One run: its `topics` and `all`; several: these by system, pairs compared by `metric`, nuggets shared."""
-    runs = [run for path in files for run in read_assignments(path)]
-    twice = next((one.run for at, one in enumerate(runs) if one.run in {other.run for other in runs[:at]}), None)
-    if twice is not None:
-        raise ValueError(f"{files[-1]}: run {twice!r} stands in several files; wanted distinct runs")
+    runs = read_all_assignments(files)
     scores = [score_run(run, level=level, seed=seed) for run in runs]
     systems = [_nugget_system(run, found) for run, found in zip(runs, scores, strict=True)]
     if len(runs) == 1:
@@ -239,13 +244,8 @@ def _need(found: Need) -> dict[str, Any]:
 
 
 def _contributions(files: Sequence[Path]) -> Contributions:
-    if all(map(_has_nuggets, files)):
-        return contributions_of([run for path in files for run in read_assignments(path)])
+    if all(map(is_assignments, files)):
+        return contributions_of(read_all_assignments(files))
     if len(files) > 1:
         raise ValueError(f"{files[1]}: a second table; wanted one table, or several files of nugget assignments")
     return read_contributions(files[0])
-
-
-def _has_nuggets(path: Path) -> bool:
-    is_json = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".json"))
-    return is_json and "nuggets" in read_rows(path, {})[0].fields

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from ragexam.grade import common
-from ragexam.grade.common import AsJson, Interval, Scores, Seed, show, write_scores
+from ragexam.grade.common import AsJson, Interval, Scores, Seed, ShownPairs, show, write_scores
 
 Over = Literal["auto", "topics", "pairs"]
 Metric = Literal[
@@ -24,6 +24,7 @@ Metric = Literal[
 def nuggets(
     files: Annotated[list[Path], typer.Argument(metavar="ASSIGNMENTS...", help="Nugget assignments, JSON lines.")],
     metric: Annotated[Metric, typer.Option(help="The score that several systems are compared by.")] = "vital_score",
+    pairs: ShownPairs = "neighbours",
     interval: Interval = 0.9,
     seed: Seed = 0,
     scores: Scores = None,
@@ -33,7 +34,7 @@ def nuggets(
     from ragexam.grade import measured, measures_in_words
 
     found = measured.nuggets(files, metric, interval, seed)
-    show(found, as_json=as_json, lines=measures_in_words.nuggets(found))
+    show(found, as_json=as_json, lines=measures_in_words.nuggets(found, pairs))
     systems = found.get("systems", {found.get("run"): found})
     by_topic = {name: one["topics"].items() for name, one in systems.items()}
     write_scores(scores, metric, {run: {topic: one[metric] for topic, one in each} for run, each in by_topic.items()})
@@ -57,6 +58,7 @@ def agreement(
 def leaderboard(
     first: Annotated[Path, typer.Argument(metavar="A", help="The true scores: system,score or system,topic,score.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="The scores to be judged, of the same form.")],
+    pairs: ShownPairs = "neighbours",
     interval: Interval = 0.9,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -65,7 +67,7 @@ def leaderboard(
     from ragexam.grade import measured, measures_in_words
 
     found = measured.leaderboard(first, second, interval, seed)
-    show(found, as_json=as_json, lines=measures_in_words.leaderboard(found))
+    show(found, as_json=as_json, lines=measures_in_words.leaderboard(found, pairs))
 
 
 def power(

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragexam.grade.common import in_words
+from ragexam.grade.printing import Pairs, compared
 
 Found = Mapping[str, Any]
 _LABELS = {"importance": "weigh nothing", "support": "count as no support"}
 
 
-def nuggets(found: Found) -> str:
+def nuggets(found: Found, shown: Pairs = "neighbours") -> str:
     """Each system's six scores, strange labels, and for several systems what tells them apart."""
     systems = list(found["systems"].values()) if "systems" in found else [found]
     lines = [line for one in systems for line in _nugget_system(one, found["interval"])]
@@ -20,7 +21,7 @@ def nuggets(found: Found) -> str:
     shared = ", ".join(f"{count} by {number}" for number, count in found["supported_by"].items())
     left_out = found["unmatched"]
     others = [one["sentence"] for one in found["by_other_metrics"].values()]
-    lines += ["", found["sentence"], "beside it, not adjusted for looking at more than one score:"]
+    lines += ["", *_told_apart(found, shown), "beside it, not adjusted for looking at more than one score:"]
     lines += [*(f"  {one}" for one in others), "", f"nuggets fully supported by so many systems: {shared}"]
     for what, why in (("repeated_in_topic", "stand twice in a topic"), ("not_in_all_systems", "lack in some system")):
         if left_out[what]:
@@ -48,7 +49,7 @@ def agreement(found: Found) -> str:
     return "\n".join(lines)
 
 
-def leaderboard(found: Found) -> str:
+def leaderboard(found: Found, shown: Pairs = "neighbours") -> str:
     """The correlations by what was resampled, ties, who stands in one only, and the systems told apart."""
     lines = [f"{found['n']} systems in both; {found['interval']:.0%} intervals"]
     for title, part in (
@@ -67,7 +68,7 @@ def leaderboard(found: Found) -> str:
         alone = found[f"only_in_{which}"]
         lines += [f"only in {which.upper()}: {len(alone)} systems: {_names(alone)}"] if alone else []
         lines += [f"{found[which]['file']}: left out {one}" for one in found[which]["left_out"]]
-        lines += [found[which]["sentence"]] if found[which]["pairs"] else []
+        lines += _told_apart(found[which], shown) if found[which]["pairs"] else []
     return "\n".join([*lines, *found["warnings"]])
 
 
@@ -80,11 +81,15 @@ def power(found: Found) -> str:
     for one in found["pairs"]:
         gap = f"gap {one['gap']:.4g}" + ("" if found["gap"] is not None else ", the pilot's own")
         lines.append(f"{one['first']} and {one['second']}: pilot's difference {in_words(one['observed'])}; {gap}")
+        if one["detectable"] != one["detectable"]:
+            lines.append(f"  no number can be told: the {one['n_topics']} topics all have the same difference")
+            continue
         lines.append(f"  {_count(one['topics']['estimate'])} topics [{_range(one['topics'])}]")
         if one["by_questions"]:
             each = ", ".join(f"{_count(topics)} x {number}" for number, topics in one["by_questions"].items())
             lines.append(f"  topics x questions on each: {each}")
-        lines.append(f"  the pilot's {one['n_topics']} topics find a gap of {one['detectable']:.4g}")
+        least = f"a gap of {one['detectable']:.4g}" if one["detectable"] < float("inf") else "no gap"
+        lines.append(f"  the pilot's {one['n_topics']} topics find {least}")
     if found["gap"] is None:
         lines.append(
             "A pilot's own gap is a noisy guess, too large where it was picked for being large: name the --gap."
@@ -130,6 +135,13 @@ def bias(found: Found) -> str:
     if left_out:
         lines.append(f"left out: {len(left_out)} topics that lack some score: {_names(left_out)}")
     return "\n".join(lines)
+
+
+def _told_apart(board: Found, shown: Pairs) -> list[str]:
+    """The sentence on all pairs, and each of them where that is wanted."""
+    if shown == "all":
+        return [board["sentence"], *(f"  {line}" for line in compared(board["pairs"], shown))]
+    return [f"{board['sentence']} Each difference: --pairs all." if len(board["pairs"]) > 1 else board["sentence"]]
 
 
 def _nugget_system(one: Found, interval: float) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+Pairs = Literal["neighbours", "all"]
+"""The pairs of systems that a reader is shown."""
 MOST_NAMED = 5
 FEWEST = 10
 """Units below which percentile intervals cover clearly less than they say."""
@@ -46,19 +48,23 @@ def joined(table: Sequence[str], warnings: Sequence[str], *more: str) -> str:
     return "\n".join([*table, *more, *(f"note: {one}" for one in warnings)])
 
 
-def compared(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Sentences on the systems next to each other; `pairs` are the best first."""
+def compared(pairs: Sequence[Mapping[str, Any]], shown: Pairs = "neighbours") -> list[str]:
+    """Sentences on the systems next to each other, or on all pairs; `pairs` are the best first."""
     from grading.leaderboards.paired import p_in_words
 
     first: dict[str, Mapping[str, Any]] = {}
     for pair in pairs:
         first.setdefault(pair["first"], pair)
-    return [
+    chosen = list(pairs) if shown == "all" else list(first.values())
+    lines = [
         f"{one['first']} - {one['second']}: {signed(one['difference'])}"
         f"{'' if one['told_apart'] else ', not told apart'} (adjusted {p_in_words(one['p_adjusted'])})"
-        for one in first.values()
+        for one in chosen
         if None not in one["difference"].values()
     ]
+    if len(chosen) == len(pairs):
+        return lines
+    return [f"systems next to each other, {len(lines)} of {len(pairs)} pairs (all with --pairs all):", *lines]
 
 
 def signed(found: Mapping[str, float]) -> str:

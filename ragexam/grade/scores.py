@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ragexam.grade.common import AsJson, Interval, Scores, Seed, show, write_scores
+from ragexam.grade.common import AsJson, Interval, Quiet, Scores, Seed, ShownPairs, show, write_scores
 from ragexam.grade.common import register as register_all
 
 
@@ -41,6 +41,7 @@ def measure(
     over: Annotated[
         Over, typer.Option(help="Average over all topics of the qrels, or those all runs answer.")
     ] = Over.ALL,
+    pairs: ShownPairs = "neighbours",
     interval: Interval = 0.9,
     seed: Seed = 0,
     scores: Scores = None,
@@ -49,8 +50,10 @@ def measure(
     """Measure runs against qrels: MAP, nDCG, Rprec, MRR, P@k, with intervals and paired differences."""
     from ragexam.grade.scoring import measured
 
-    names = [one.strip() for one in (measures or "").split(",") if one.strip()]
-    said = measured(qrels, runs, names, rel, depth, "all" if over == Over.ALL else "common", interval, seed)
+    names = [] if measures is None else [one.strip() for one in measures.split(",")]
+    if not all(names):
+        raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
+    said = measured(qrels, runs, names, rel, depth, "all" if over == Over.ALL else "common", interval, seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
     first = next(iter(said.result["pairs"]))
     by_topic = said.result["per_topic"].items()
@@ -64,6 +67,7 @@ def cover(
     k: K = 20,
     bank: Bank = None,
     prompt: Prompt = None,
+    pairs: ShownPairs = "neighbours",
     interval: Interval = 0.9,
     seed: Seed = 0,
     scores: Scores = None,
@@ -72,7 +76,7 @@ def cover(
     """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
     from ragexam.grade.scoring import covered
 
-    said = covered(grades, runs, tau, k, bank, prompt, interval, seed)
+    said = covered(grades, runs, tau, k, bank, prompt, interval, seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
     by_run = {run: one["per_query"].items() for run, one in said.result["runs"].items()}
     write_scores(scores, "cover", {run: {query: one["cover"] for query, one in found} for run, found in by_run.items()})
@@ -108,7 +112,9 @@ def choose_tau(
     rel: Annotated[int, typer.Option(min=1, help="The least official grade that is relevant.")] = 1,
     bank: Bank = None,
     prompt: Prompt = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the queries, each held out once.")] = 5,
+    folds: Annotated[
+        int | None, typer.Option(min=2, help="Parts of the queries, each held out once; 5, or one for each query.")
+    ] = None,
     interval: Interval = 0.9,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -126,6 +132,7 @@ def exam(
     ],
     gold: Annotated[Path | None, typer.Option(metavar="GOLD", help="The same of gold articles, for n-EXAM.")] = None,
     bank: Bank = None,
+    pairs: ShownPairs = "neighbours",
     interval: Interval = 0.9,
     seed: Seed = 0,
     scores: Scores = None,
@@ -134,7 +141,7 @@ def exam(
     """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
     from ragexam.grade.examining import examined
 
-    said = examined(answers, gold, bank, interval, seed)
+    said = examined(answers, gold, bank, interval, seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
     write_scores(scores, "EXAM", {name: one["per_query"] for name, one in said.result["systems"].items()})
 
@@ -142,6 +149,7 @@ def exam(
 def rouge(
     articles: Annotated[Path, typer.Argument(metavar="ARTICLES", help="system,query,text.")],
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Gold articles: query,text.")],
+    pairs: ShownPairs = "neighbours",
     interval: Interval = 0.9,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -149,7 +157,7 @@ def rouge(
     """ROUGE-1 F1 of articles against gold articles, a baseline."""
     from ragexam.grade.examining import rouge as compared
 
-    said = compared(articles, gold, interval, seed)
+    said = compared(articles, gold, interval, seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
 
 
@@ -169,11 +177,14 @@ def items(
     interval: Interval = 0.9,
     seed: Seed = 0,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Questions as items: dead and redundant ones, difficulty, discrimination, and a pruned bank judged held out."""
     from ragexam.grade.item_analysis import analysed
+    from ragexam.progress import Progress
 
-    said = analysed(grades, run or [], out, tau, k, bank, keep, prompt, interval, seed)
+    progress = Progress(quiet=quiet)
+    said = analysed(grades, run or [], out, tau, k, bank, keep, prompt, interval, seed, progress)
     show(said.result, as_json=as_json, lines=said.lines)
 
 

@@ -16,12 +16,12 @@ from grading.scores.effectiveness import DEFAULT, Effectiveness, Over, measure_r
 from grading.scores.labels import Labels, exam_labels, exam_qrels
 from grading.scores.thresholds import Choice, candidates, choose_by_leaderboard, choose_by_passages
 from ragexam.grade.common import in_words
-from ragexam.grade.printing import Said, aligned, compared, few, joined, named
+from ragexam.grade.printing import Pairs, Said, aligned, compared, few, joined, named
 
 
 def measured(
     qrels: Path, runs: Sequence[Path], measures: Sequence[str], rel: int, depth: int | None, over: Over,
-    level: float, seed: int,
+    level: float, seed: int, shown: Pairs = "neighbours",
 ) -> Said:  # fmt: skip
     """Retrieval measures of runs."""
     read = read_runs(runs)
@@ -53,17 +53,18 @@ def measured(
     first = next(iter(means))
     head = ["run", *means]
     rows = [[name, *(in_words(means[one][name]) for one in means)] for name in means[first]]
-    pairs = [f"{first}: {line}" for line in compared(result["pairs"][first])]
+    pairs = [f"{first}: {line}" for line in compared(result["pairs"][first], shown)]
+    pairs += [f"Pairs by the other {len(means) - 1} measures: --json."] if pairs and len(means) > 1 else []
     return Said(result, joined(aligned([head, *rows]), warnings, *pairs))
 
 
 def covered(
     grades: Path, runs: Sequence[Path], tau: float, k: int, bank: Path | None, prompt: str | None,
-    level: float, seed: int,
+    level: float, seed: int, shown: Pairs = "neighbours",
 ) -> Said:  # fmt: skip
     """EXAM-Cover of runs."""
     graded, read = read_grades(grades, prompt), read_runs(runs)
-    questions = bank_of(bank) or graded.questions
+    questions = bank_of(bank, graded.questions) or graded.questions
     found = [cover(graded, run, tau, k, questions) for run in read]
     table: Table = {one.run: one.scores for one in found}
     ranked = standings(table, level=level, seed=seed)
@@ -84,7 +85,7 @@ def covered(
     }
     rows = [[one.system, in_words(one.score.as_dict()), str(one.topics), _share(by_run[one.system])] for one in ranked]
     head = ["run", f"cover@{k},{tau:g}", "queries", "passages graded"]
-    return Said(result, joined(aligned([head, *rows]), warnings, *compared(pairs)))
+    return Said(result, joined(aligned([head, *rows]), warnings, *compared(pairs, shown)))
 
 
 def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | None) -> Said:
@@ -112,13 +113,13 @@ def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | No
 
 def chosen_tau(
     grades: Path, runs: Sequence[Path], official: Path, by: str, k: int, rel: int, bank: Path | None,
-    prompt: str | None, folds: int, level: float, seed: int,
+    prompt: str | None, folds: int | None, level: float, seed: int,
 ) -> Said:  # fmt: skip
     """The choice of tau, judged on queries that had no part in it."""
     graded = read_grades(grades, prompt)
     read = read_runs(runs)
     if read:
-        what, questions = "kendall", bank_of(bank) or graded.questions
+        what, questions = "kendall", bank_of(bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         wanted = _official(official, read, rel)
         choice = choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)
@@ -135,17 +136,20 @@ def chosen_tau(
         "curve": {f"{tau:g}": one.as_dict() for tau, one in choice.curve.items()},
         "chosen": {f"{tau:g}": count for tau, count in choice.chosen.items()},
         "queries": choice.queries,
+        "folds": choice.folds,
         "warnings": warnings,
     }
     rows = [[f"{tau:g}", in_words(one.as_dict()), str(choice.chosen.get(tau, 0))] for tau, one in choice.curve.items()]
     table = aligned([["tau", f"{what}, all queries", "chosen for"], *rows])
-    said = f"tau {choice.tau:g}; on queries held out: {what} {in_words(choice.held_out.as_dict())}"
+    said = (
+        f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {in_words(choice.held_out.as_dict())}"
+    )
     return Said(result, joined(table, warnings, said))
 
 
-def bank_of(path: Path | None) -> dict[str, tuple[str, ...]]:
-    """The ids of a bank's questions by query, empty without a bank."""
-    bank = {} if path is None else read_bank_questions(path)
+def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
+    """The names of a bank's questions by query, as `graded` knows them; empty without a bank."""
+    bank = {} if path is None else read_bank_questions(path, graded)
     return {query: tuple(questions) for query, questions in bank.items()}
 
 

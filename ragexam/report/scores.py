@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from grading.intervals import Estimate, bootstrap_mean
 from rag.pipelines import OWN
 
 FLOOR = "closed book"
@@ -18,21 +18,10 @@ CEILING = "oracle"
 _BOUNDS: Mapping[str, str] = {"closedbook": FLOOR, "closedb": FLOOR, "oracle": CEILING}
 _NOT_FACETS = frozenset({"student", "item", "score", "trials"})
 _SORT_LAST = 9
+_DRAWS = 10_000
 
 
-class Interval(NamedTuple):
-    """An estimate between two limits; NaN where it cannot be said."""
-
-    estimate: float
-    low: float
-    high: float
-
-    @property
-    def excludes_zero(self) -> bool:
-        """True when the whole interval lies on one side of zero."""
-        return self.low > 0 or self.high < 0
-
-
+Interval = Estimate
 NOTHING = Interval(math.nan, math.nan, math.nan)
 
 
@@ -122,7 +111,7 @@ def paired_difference(
 ) -> Interval:
     """Accuracy of `first` minus `second`, paired over questions and over the pipelines that differ in nothing else.
 
-    Percentile bootstrap over questions, 10,000 draws.
+    Percentile bootstrap over questions, 10,000 draws; the limits are NaN where only one question was answered by both.
     """
     others = [name for name in facets_of(scores) if name != facet]
     both = scores[scores[facet].isin([first, second])].dropna(subset=["score"])
@@ -130,17 +119,7 @@ def paired_difference(
     if first not in wide.columns or second not in wide.columns:
         return NOTHING
     gaps = (wide[first] - wide[second]).dropna().groupby("item").mean().to_numpy(float)
-    return bootstrap_mean(gaps, level=level, seed=seed)
-
-
-def bootstrap_mean(values: NDArray[np.float64], *, level: float = 0.95, seed: int = 0, draws: int = 10_000) -> Interval:
-    """Mean with the percentile interval of its bootstrap over questions."""
-    if len(values) == 0:
-        return NOTHING
-    counts = np.random.default_rng(seed).multinomial(len(values), np.full(len(values), 1 / len(values)), size=draws)
-    means = counts @ values / len(values)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(values.mean()), float(low), float(high))
+    return bootstrap_mean(gaps, level=level, seed=seed, draws=_DRAWS)
 
 
 def _normal_quantile(level: float) -> float:

@@ -171,6 +171,8 @@ def _passages(gain: Interval) -> View:
     if not math.isfinite(gain.estimate):
         return _number(heading, "–", "Needs both oracle and closed book among the retrievers.")
     limits = f"95 % interval {signed(100 * gain.low, 0)} to {signed(100 * gain.high, 0)}"
+    if math.isnan(gain.low):
+        limits = "interval unknown: one question"
     return _number(heading, f"{signed(100 * gain.estimate, 0)} points", f"oracle minus closed book ({limits})")
 
 

@@ -84,6 +84,8 @@ def percent_range(interval: Interval) -> str:
 
 def points(interval: Interval) -> str:
     """A difference of accuracies in percentage points, with its interval."""
+    if math.isnan(interval.low) and math.isfinite(interval.estimate):
+        return f"{signed(100 * interval.estimate, 0)} points (interval unknown)"
     low, high = signed(100 * interval.low, 0), signed(100 * interval.high, 0)
     return f"{signed(100 * interval.estimate, 0)} points ({low} to {high})"
 

@@ -14,6 +14,7 @@ from exam_gen.drafting.reformulation import (
     Earlier,
     Guideline,
     Leaning,
+    objection,
     read_reformulation,
     reformulate,
     reformulation_prompt,
@@ -21,6 +22,8 @@ from exam_gen.drafting.reformulation import (
 from exam_gen.language.selfcontained import outside_reference
 from exam_gen.model import Prompt
 from exam_gen.replies import CachedModel, ReplyStore
+from exam_gen.rules.base import Tools, apply
+from exam_gen.rules.catalogue import rules_of
 from exam_gen.rules.standalone import standing_alone
 from grading.similarity import similarity
 
@@ -62,6 +65,73 @@ def test_the_question_leans_and_its_rewriting_passes(rule: Guideline) -> None:
         assert rule.says in model.asked[0].user
         assert model.asked[0].user.endswith(f"Question: {rule.before.stem}")
         assert f"Target: {rule.before.target}" in model.asked[0].user
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "reason"),
+    [
+        (
+            "readable",
+            "How many people did it kill in the 1953 North Sea flood?",
+            "still leans on 'How many people did it'",
+        ),
+        ("findable", "When did Curie first win a Nobel Prize?", "does not name 'Marie Curie'"),
+        ("whole target", "When was the WHO built?", "has 'built', a word of its own"),
+        ("not rephrased", "Does the Rhine rise?", None),
+        ("earlier answers", "Where was Pierre Curie born?", "has 'pierre', a word of its own"),
+        ("brackets", "When was the Great Railway opened?", "does not name 'Great Western Railway (GWR)'"),
+        ("own words", "How tall is Big Ben?", "has 'tall', a word of its own"),
+        ("it", "How far was the 1883 eruption of Krakatoa heard away?", None),
+        ("he and she", "When was Turing born?", "does not name 'Alan Turing'"),
+        ("his, her, their", "Who was Ada Lovelace?", "does not keep the question's words in their order"),
+    ],
+)
+def test_what_goes_against_a_guideline_is_not_taken(name: str, wrong: str, reason: str | None) -> None:
+    """One wrong form of each; what a change of small words alone does is not seen."""
+    rule = next(one for one in GUIDELINES if one.name == name)
+    assert objection(rule.before, wrong) == reason
+    assert all(objection(rule.before, one) is None for one in rule.after)
+    found, _ = asked(wrong, rule.before)
+    assert (found.stem, found.reason) == ((wrong, "") if reason is None else (None, reason))
+
+
+def test_words_that_point_to_a_text_may_go_and_no_others() -> None:
+    question = Leaning("According to the passage, which tool described in the article sorts long lists?", "Timsort (1)")
+    assert objection(question, "Which tool of Timsort sorts long lists?") is None
+    assert objection(question, "Which tool of Timsort sorts lists?") == (
+        "does not keep the question's words in their order"
+    )
+    assert objection(question, "Which long lists of Timsort sorts tool?") == (
+        "does not keep the question's words in their order"
+    )
+
+
+def test_the_rule_rewrites_what_leans_and_leaves_the_rest_alone() -> None:
+    """Of four questions one stands alone, one has no title, one is mended, and one comes back as bad as it was."""
+    stems = ("What is Big Ben?", "How old is it?", "How high is it?", "When was it cast?")
+    titles = ("Big Ben", "", "Big Ben", "Big Ben")
+    questions = [
+        Question(f"q{n}", stem, ("a", "b"), 0, metadata={"title": title})
+        for n, (stem, title) in enumerate(zip(stems, titles, strict=True))
+    ]
+    model = Fixed("How high is Big Ben?")
+    told: list[tuple[int, int]] = []
+    tools = Tools(model=model, progress=lambda *done: told.append(done))  # type: ignore[arg-type]
+    found = apply(questions, rules_of({}, only=["reformulated"]), tools)
+    assert [one.stem for one in found.kept] == ["What is Big Ben?", "How old is it?", "How high is Big Ben?", stems[3]]
+    assert found.kept[2].metadata["rewritten"] == [
+        {"rule": "reformulated", "question": "How high is it?", "choices": ["a", "b"], "answer": 0}
+    ]
+    assert (len(model.asked), told) == (2, [(2, 2)])
+    with pytest.raises(ValueError, match="rules: no language model is given; wanted one for the rule that rewrites"):
+        apply(questions, rules_of({}, only=["reformulated"]))
+
+
+def test_what_a_model_cannot_mend_the_next_rule_drops() -> None:
+    question = Question("q", "How high is it?", ("a", "b"), 0, metadata={"title": "Big Ben"})
+    rules = rules_of({}, only=["reformulated", "self-contained"])
+    assert apply([question], rules, Tools(model=Fixed("It is high."))).dropped  # type: ignore[arg-type]
+    assert apply([question], rules, Tools(model=Fixed("How high is Big Ben?"))).kept  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rule", GUIDELINES, ids=NAMES)

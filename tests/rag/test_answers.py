@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from exam_gen.model import FailedError
 from exam_gen.records import Exam
 from rag.answers import VERSION, Answer, AnswerStore, Outcome
 from rag.pipelines import Pipeline
@@ -72,10 +73,14 @@ def test_other_settings_of_a_pipeline_are_refused_and_new_pipelines_welcome(exam
     with AnswerStore(tmp_path / "a.sqlite") as store:
         store.begin(exam, SETTINGS)
         store.settle({GRID[0]: {"dtype": "float32"}})
-        with pytest.raises(ValueError, match=r"m\+bm25\+icl0 answered with dtype 'float32', now it is 'bfloat16'"):
+        with pytest.raises(
+            ValueError, match=r"m\+bm25\+icl0 answered under other settings \(dtype: stored 'float32', now 'bfloat16'\)"
+        ):
             store.settle({GRID[0]: {"dtype": "bfloat16"}})
     with AnswerStore(tmp_path / "a.sqlite") as store:
-        with pytest.raises(ValueError, match="answered with k 1, now it is 2; wanted the same settings"):
+        with pytest.raises(
+            ValueError, match=r"\(k: stored 1, now 2\); wanted those stored \(undo the change\), or another run folder"
+        ):
             store.begin(exam, {GRID[0]: {"k": 2, "prompt": "p1"}})
         store.begin(exam, {**SETTINGS, Pipeline("n", "bm25"): {"k": 2}})
 
@@ -147,7 +152,7 @@ def test_full_disk_is_one_line_and_keeps_earlier_answers(exam: Exam, tmp_path: P
         store.add(answer())
         pages = store._db.execute("PRAGMA page_count").fetchone()[0]
         store._db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(OSError, match=r"a\.sqlite: database or disk is full; earlier answers are intact"):
+        with pytest.raises(FailedError, match=r"a\.sqlite: database or disk is full; earlier answers are intact"):
             store.add(*[replace(answer(GRID[1], f"q{n}"), passages=("x" * 9000,)) for n in range(9)])
         assert store.answers() == [answer()]
     with AnswerStore(tmp_path / "a.sqlite") as store:

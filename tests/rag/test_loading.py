@@ -51,7 +51,12 @@ def test_folder_without_tokenizer_is_refused(tiny_folder: Callable[..., Path], t
     bare.mkdir()
     for name in ("config.json", "model.safetensors"):
         shutil.copy(tiny_folder("llama") / name, bare / name)
-    with pytest.raises(ValueError, match="no tokenizer"):
+    message = rf"^model {bare}: no tokenizer; the folder holds config.json, model.safetensors; wanted tokenizer.json or"
+    with pytest.raises(ValueError, match=message) as caught:
+        load_model(str(bare))
+    assert str(caught.value).endswith("beside the weights")
+    (bare / "tokenizer.json").write_text("{")
+    with pytest.raises(ValueError, match=r"no tokenizer could be read \(JSONDecodeError: .*\); wanted .* the weights$"):
         load_model(str(bare))
 
 

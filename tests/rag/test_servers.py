@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from exam_gen.model import LanguageModel, Likelihoods, NoReply, Prompt, Remote
+from exam_gen.model import FailedError, LanguageModel, Likelihoods, NoReply, Prompt, Remote
 from exam_gen.replies import CachedModel, ReplyStore
 from rag.loading import check, load_model
 from rag.servers.model import NoLikelihoodsError, ServerModel, after_opening
 from rag.servers.options import ServerOptions, address, options_of
-from rag.servers.transport import GONE_AFTER, MOST_BYTES
+from rag.servers.transport import GONE_AFTER, MOST_BYTES, RefusedError
 from tests.rag.faulty_server import (
     Body,
     Say,
@@ -95,7 +95,7 @@ def test_a_prompt_that_always_fails_is_lost_and_nothing_else_is(kind: str) -> No
         assert lost.reason.startswith(kind)
         assert lost.reason.endswith(", 2 attempts")
         assert asked.traffic.lost == 1
-        with pytest.raises(OSError, match=r"server 127\.0\.0\.1:\d+: no usable reply from scripted: "):
+        with pytest.raises(FailedError, match=r"server 127\.0\.0\.1:\d+: no usable reply from scripted: "):
             asked.generate([Prompt("bad")], max_tokens=8)
 
 
@@ -126,6 +126,7 @@ def test_waits_grow_with_each_attempt() -> None:
         (400, {"detail": "top_p is wrong"}, "status 400: top_p is wrong"),
         (302, b"", "status 302: no reason given"),
         (429, {"error": {"message": "pay first", "code": "insufficient_quota"}}, "status 429: pay first"),
+        (402, {"error": {"message": "pay first"}}, "status 402: pay first"),
     ],
 )
 def test_what_the_server_refuses_fails_at_once_in_one_line(
@@ -133,7 +134,8 @@ def test_what_the_server_refuses_fails_at_once_in_one_line(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with serving(lambda *_: Say(content, status)) as server:
-        with pytest.raises(ValueError, match=message) as caught:
+        kind = FailedError if "pay" in message else RefusedError
+        with pytest.raises(kind, match=message) as caught:
             replies(model(server, concurrency=1), "one", "two", "three")
         assert "\n" not in str(caught.value)
         assert "sk-secret" not in str(caught.value)
@@ -155,9 +157,11 @@ def test_a_prompt_that_is_too_long_is_one_lost_prompt() -> None:
 def test_a_server_that_is_gone_stops_the_run() -> None:
     with serving(lambda *_: Say(b"", 500)) as server:
         asked = model(server, retries=0)
-        with pytest.raises(OSError, match=f"no usable reply to {GONE_AFTER} prompts in a row"):
+        with pytest.raises(FailedError, match=f"no usable reply to {GONE_AFTER} prompts in a row"):
             replies(asked, *map(str, range(2 * GONE_AFTER)))
-    with pytest.raises(OSError, match=r"cannot be reached \(connection: .*\); wanted an OpenAI-compatible server at"):
+    with pytest.raises(
+        FailedError, match=r"cannot be reached \(connection: .*\); wanted an OpenAI-compatible server at"
+    ):
         check(f"openai:scripted@{server.url}")
 
 
@@ -356,7 +360,7 @@ def test_no_more_is_asked_than_may_be_under_way_beyond_what_was_taken() -> None:
 def test_a_lost_prompt_is_asked_for_again_next_time(tmp_path: Path) -> None:
     with serving(Once(Say(b"", 500))) as server, ReplyStore(tmp_path / "r.sqlite") as store:
         cached = CachedModel(model(server, retries=0), store)
-        assert cached.replies([Prompt("a")], max_tokens=3) == [NoReply("status 500, 1 attempts")]
+        assert cached.replies([Prompt("a")], max_tokens=3) == [NoReply("status 500, 1 attempt")]
         assert cached.replies([Prompt("a")], max_tokens=3) == ["fine"]
 
 
@@ -454,9 +458,11 @@ def test_one_reply_with_log_probabilities_of_another_length_loses_one_prompt() -
         found = {
             one.place: one.value for one in asked.likelihoods([(Prompt("bad"), (" y",)), (Prompt("a b"), (" y",))])
         }
-        assert found[0] == NoReply("log-probabilities of mismatched length, 3 attempts")
+        assert found[0] == NoReply(
+            "log-probabilities of mismatched length: tokens has 2, token_logprobs has 1, 3 attempts"
+        )
         assert isinstance(found[1], Likelihoods)
-        with pytest.raises(OSError, match="mismatched length"):
+        with pytest.raises(FailedError, match="mismatched length"):
             asked.log_likelihoods(Prompt("bad"), [" y"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +16,13 @@ from exam_gen.records import Chunk, Exam, Question
 from rag.answering.letters import letters_prompt
 from rag.answers import AnswerStore
 from rag.asked import asked_before
-from rag.loading import load_model
+from rag.loading import load_model, load_tokenizer
 from rag.pipelines import Pipeline
 from rag.prompts import Shot, exam_prompt
 from rag.retrievers import build_retriever
 from rag.sitting import Settings, sit
 from rag.tasks import Task
-from rag.truncation import OPENING, Fitted, fit
+from rag.truncation import OPENING, Fitted, Fitter, fit
 
 SHOTS = (Shot("What melts sand?", "a furnace", "A furnace melts it.", ("a river", "a furnace")),)
 
@@ -115,6 +116,102 @@ def test_a_text_without_spaces_is_cut_between_characters(questions: list[Questio
     found = fit(task(questions[0], [chunk]), Characters(most), exam_prompt, ())
     assert found.read == 1
     assert len(f"{found.prompt.user}{found.prompt.reply}") == most - OPENING
+
+
+def plainly_fitted(task: Task, most: int, count: Callable[[str], int], continuations: Sequence[str]) -> Fitted:
+    """The rule written down once more: each prompt is counted wholly, with every continuation."""
+
+    def made(passages: Sequence[Chunk]) -> Prompt:
+        return exam_prompt(task.question, passages, task.shots)
+
+    def fits(passages: Sequence[Chunk]) -> bool:
+        found = made(passages)
+        return max(count(f"{found.user}{found.reply}{one}") for one in continuations) + OPENING <= most
+
+    whole = sum(len(one.text) for one in task.chunks)
+    for number in range(len(task.chunks), 0, -1):
+        if fits(task.chunks[:number]):
+            left = sum(len(one.text) for one in task.chunks[number:])
+            return Fitted(made(task.chunks[:number]), number, left)
+    text = task.chunks[0].text
+    end = bisect_left(range(1, len(text) + 1), True, key=lambda n: not fits([replace(task.chunks[0], text=text[:n])]))
+    for cut in (max((n for n in range(max(end - 40, 0), end + 1) if text[n].isspace()), default=0), end):
+        kept = [replace(task.chunks[0], text=text[:cut].rstrip() if cut < end else text[:cut])]
+        if kept[0].text and fits(kept):
+            return Fitted(made(kept), 1, whole - len(kept[0].text))
+    return Fitted(made(()), 0, whole)
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma3"])
+def test_shortcuts_cut_where_counting_everything_does(
+    tiny_folder: Callable[..., Path], questions: list[Question], chunks: list[Chunk], family: str
+) -> None:
+    tokenizer = load_tokenizer(str(tiny_folder(family)))
+
+    class Tokens(Reader):
+        def count_tokens(self, text: str) -> int:
+            return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    drawn = random.Random(5)
+    continuations = [f" {one}" for one in questions[1].choices]
+    spoken = " ".join(one.text for one in chunks).split()
+    long = [Chunk(f"long{n}", "d", " ".join(drawn.choices(spoken, k=900)), 0, 1) for n in range(2)]
+    seen = set()
+    for passages in (long[:1], long, [*chunks[:4], *long]):
+        asked = task(questions[1], passages, SHOTS)
+        for most in (130, 151, 180, 333, 412, 600):
+            model = Tokens(most)
+            found = fit(asked, model, exam_prompt, continuations)
+            assert found == plainly_fitted(asked, most, model.count_tokens, continuations)
+            seen.add(found.read)
+    assert seen >= {1, 2, 4}
+
+
+class Counting(Reader):
+    """Knows how many characters it was given to count."""
+
+    characters = 0
+
+    def count_tokens(self, text: str) -> int:
+        self.characters += len(text)
+        return super().count_tokens(text)
+
+
+@pytest.mark.parametrize("passages", [1, 4000])
+def test_what_is_counted_grows_with_what_is_read_not_with_what_is_found(
+    questions: list[Question], passages: int
+) -> None:
+    sentence, most = "The keeper counts ships and lamps by night. ", 500
+    text = sentence * (4000 // passages)
+    found = [Chunk(f"c{n}", "d", text, 0, len(text)) for n in range(passages)]
+    model = Counting(most)
+    fitted = fit(task(questions[0], found), model, exam_prompt, (" a", " b"))
+    assert most - 20 < words(fitted.prompt) <= most
+    assert model.characters < 60 * most * len(sentence), "of 4,000 sentences, most of which would not fit"
+
+
+def test_a_question_too_long_by_itself_is_refused_without_trying_passages(questions: list[Question]) -> None:
+    long = replace(questions[0], stem="Why " * 50_000)
+    found = [Chunk(f"c{n}", "d", "Ships. " * 2000, 0, 14_000) for n in range(20)]
+    model = Counting(500)
+    with pytest.raises(
+        ValueError, match=r"question 'q-oder': its prompt of 500\d\d tokens exceeds what reader reads, even"
+    ):
+        fit(task(long, found), model, exam_prompt, (" a", " b"))
+    assert model.characters < 2 * len(long.stem)
+
+
+def test_what_was_checked_is_not_fitted_again(questions: list[Question], chunks: list[Chunk]) -> None:
+    model = Counting(40)
+    fitter = Fitter(model, exam_prompt, lambda question: question.choices)
+    tasks = [task(one, chunks[:3]) for one in questions]
+    fitter.check(tasks)
+    checked, before = [fitter(one) for one in tasks], model.characters
+    assert checked == [fit(one, Reader(40), exam_prompt, one.question.choices) for one in tasks]
+    assert model.characters == before > 0
+    fitter.check(tasks[:1])
+    assert fitter(tasks[1]) == checked[1]
+    assert model.characters > before
 
 
 def test_a_real_model_reads_to_its_last_token(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from exam_gen.files import write_chunks, write_exam
 from exam_gen.records import Chunk, Exam, Question
+from rag.pipelines import FACTORS, Pipeline
 
 FACTS = (
     ("The river Oder rises in the {{ Moravian }} hills.", "Where does the Oder rise?", "the {{ Moravian }} hills"),
@@ -51,6 +53,12 @@ def sample(exam: Exam, question: Question, sums: Sequence[object], /, **doc: obj
     fields = {"id": question.id, "choices": [one.strip() for one in question.choices], "answer": question.key}
     origin = {"exam": exam.hash, "retriever": "oracle", "icl": 0}
     return {"doc_id": 0, "doc": fields | origin | doc, "filtered_resps": [[str(one), "False"] for one in sums]}
+
+
+def pipeline_of(llm: str, origin: Mapping[str, Any]) -> str:
+    """The id of the pipeline that a question was exported for."""
+    factors = (origin.get(name) for name in FACTORS)
+    return Pipeline(llm, origin["retriever"], origin["icl"], *factors).id
 
 
 def write_samples(path: Path, samples: Sequence[dict[str, object]]) -> Path:

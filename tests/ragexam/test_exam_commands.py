@@ -84,7 +84,7 @@ def test_what_was_generated_is_unparsable_dropped_beyond_set_aside_or_asked(run:
     parts = sum(table["unparsable"].values()) + sum(table["dropped"].values()) + table["beyond"]
     assert table["generated"] == parts + table["set_aside"] + table["surviving"]
     assert sum(table["topics"].values()) == 20
-    assert set(table["labels"]) == {"bloom", "form", "words"}
+    assert set(table["labels"]) == {"bloom", "knowledge", "form", "words"}
     assert set(table["uncovered_levels"]) == set(LEVELS) - set(table["labels"]["bloom"])
     asked = {one.topic for one in read_exam(run / "exam.jsonl").questions}
     assert set(table["uncovered_topics"]) == {one.topic for one in read_documents(run / "corpus.jsonl")} - asked
@@ -154,7 +154,7 @@ def test_a_run_of_an_earlier_release_goes_on(run: Path, tmp_path: Path) -> None:
     progress = Progress(quiet=True)
     assert Steps.of(RunFolder(tmp_path), config, progress).record.content["statistics"] == content["statistics"]
     other = ExamConfig.model_validate({**record(run)["configuration"], "run": str(tmp_path), "seed": 4})
-    with pytest.raises(ValueError, match=r"this folder holds another exam \(seed was 3, now 4\)"):
+    with pytest.raises(ValueError, match=r"this folder holds another exam \(seed: stored 3, now 4\)"):
         Steps.of(RunFolder(tmp_path), other, progress)
 
 

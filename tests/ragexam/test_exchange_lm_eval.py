@@ -20,7 +20,7 @@ from exam_gen.records import Exam, Question
 from rag.answers import Answer, AnswerStore
 from rag.asked import floor_and_ceiling
 from rag.loading import load_model
-from rag.pipelines import Pipeline
+from rag.pipelines import grid_of
 from rag.prompts import continuation, exam_prompt
 from rag.retrievers import build_retriever
 from rag.scoring import Evidence, choose
@@ -28,7 +28,7 @@ from rag.sitting import Settings, sit
 from ragexam.exchange.lm_eval import task_files
 from ragexam.exchange.reading import import_answers
 from ragexam.exchange.writing import export_exam
-from tests.ragexam.exported import hostile_exam, rows_of, sample, write_samples, write_source
+from tests.ragexam.exported import hostile_exam, pipeline_of, rows_of, sample, write_samples, write_source
 
 HARNESS = pytest.mark.skipif(
     importlib.util.find_spec("lm_eval") is None, reason="lm-eval is not installed (pip install 'ragexam[peers]')"
@@ -46,13 +46,15 @@ class Both(NamedTuple):
     samples: Path
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["plain", "chat"])
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "chat and crossed"])
 def both(request: Any, tiny_folder: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Both:
     chat = bool(request.param)
     run, model = tmp_path_factory.mktemp("run"), tiny_folder("llama", chat)
     exam, chunks, pool = hostile_exam()
     write_source(run)
-    pipelines = [Pipeline(model.name, retriever, shots) for retriever in RETRIEVERS for shots in (0, 2)]
+    crossed = {"passages": [1, 3]} if chat else {}
+    llm = {"name": model.name, "model": str(model)}
+    pipelines = grid_of({"llms": [llm], "retrievers": list(RETRIEVERS), "shots": [0, 2], **crossed}).pipelines
     with AnswerStore(run / "answers.sqlite") as store:
         models = {model.name: lambda: load_model(str(model), "float32", "cpu")}
         retrievers = {name: build_retriever(name, chunks) for name in RETRIEVERS}
@@ -89,11 +91,11 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_the_harness_finds_the_log_likelihoods_of_a_sitting(both: Both) -> None:
     found = lines(both.samples)
-    assert len(found) == len(both.answers) == 36
+    assert len(found) == len(both.answers) == len(rows_of(both.responses)) - 1
     model = next(iter(both.answers))[0].partition("+")[0]
     for line in found:
         doc = line["doc"]
-        ours = both.answers[f"{model}+{doc['retriever']}+icl{doc['icl']}", doc["id"]]
+        ours = both.answers[pipeline_of(model, doc), doc["id"]]
         sums = [float(one[0]) for one in line["filtered_resps"]]
         assert sums == pytest.approx(ours.log_likelihoods, abs=1e-3)
 
@@ -102,16 +104,12 @@ def test_the_harness_finds_the_log_likelihoods_of_a_sitting(both: Both) -> None:
 @pytest.mark.slow
 def test_its_accuracies_are_our_normalizations_question_by_question(both: Both) -> None:
     questions = {one.id: one for one in both.exam.questions}
+    model = next(iter(both.answers))[0].partition("+")[0]
     agreeing = dict.fromkeys(METRICS, 0)
-    for answer in both.answers.values():
-        question = questions[answer.question]
+    for line in lines(both.samples):
+        question = questions[line["doc"]["id"]]
+        answer = both.answers[pipeline_of(model, line["doc"]), question.id]
         evidence = Evidence(question.choices, answer.log_likelihoods, answer.choice_tokens)
-        line = next(
-            one
-            for one in lines(both.samples)
-            if (one["doc"]["id"], f"{one['doc']['retriever']}+icl{one['doc']['icl']}")
-            == (answer.question, answer.pipeline.partition("+")[2])
-        )
         for metric, normalization in METRICS.items():
             agreeing[metric] += line[metric] == (choose(evidence, normalization) == question.key)
     assert agreeing == dict.fromkeys(METRICS, len(both.answers))
@@ -236,6 +234,9 @@ def test_two_models_are_two_students_and_a_name_can_be_given(tmp_path: Path, exa
         ({"id": "unknown"}, r":1: question \"unknown\"; wanted one of exam"),
         ({"choices": ["x", "y", "z"]}, r":1: other choices or key of question 'd1/q #1'; wanted the exam's"),
         ({"answer": 9}, r":1: other choices or key"),
+        ({"passages": 0}, r":1: passages is 0; wanted a whole number from 1"),
+        ({"budget": "many"}, r":1: budget is \"many\"; wanted a whole number from 1"),
+        ({"icl": True}, r":1: no exam, retriever and icl; wanted an answer to what ragexam exported"),
         ({"retriever": None}, r":1: no exam, retriever and icl; wanted an answer to what ragexam exported"),
     ],
 )
@@ -246,7 +247,7 @@ def test_answers_to_other_questions_are_refused(
         read(tmp_path, exam, sample(exam, three, (-1, -2, -3), **change))
 
 
-@pytest.mark.parametrize("sums", [(-1, -2), (-1, "nan", -2), (-1, "x", -2)])
+@pytest.mark.parametrize("sums", [(-1, -2), (-1, "nan", -2), (-1, "x", -2), (-1, 0.5, -2), (-1, "inf", -2)])
 def test_numbers_that_are_none_are_refused(tmp_path: Path, exam: Exam, three: Question, sums: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match=r":1: filtered_resps is a list; wanted 3 log-likelihoods"):
         read(tmp_path, exam, sample(exam, three, sums))
@@ -257,6 +258,15 @@ def test_samples_of_another_task_are_refused(tmp_path: Path, exam: Exam) -> None
         read(tmp_path, exam, {"doc": {"question": "2 + 2?"}})
     with pytest.raises(ValueError, match="no answers; wanted samples of lm-eval or logs of Inspect"):
         read(tmp_path, exam)
+
+
+def test_a_file_that_was_cut_off_is_refused_at_its_line(tmp_path: Path, exam: Exam) -> None:
+    write_exam(tmp_path / "exam.jsonl", exam)
+    others = [sample(exam, one, [-1.0] * len(one.choices)) for one in exam.questions]
+    path = write_samples(tmp_path / "m" / "samples_odd_1.jsonl", others)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(ValueError, match=rf"samples_odd_1\.jsonl:{len(others)}: malformed JSON \("):
+        import_answers([str(path)], tmp_path / "exam.jsonl", tmp_path / "r.csv", "sum")
 
 
 def test_a_normalization_that_samples_have_no_numbers_for_is_refused(tmp_path: Path) -> None:

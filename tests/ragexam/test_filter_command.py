@@ -222,5 +222,7 @@ def test_a_run_of_a_release_without_filters_goes_on_and_other_filters_are_refuse
     before.save()
     assert Steps.of(RunFolder(tmp_path), settings, Progress(quiet=True)).record.fingerprint("exam") == "f"
     other = check("c.yaml", {**content, "filters": {"catch-all": False}}, ExamConfig)
-    with pytest.raises(ValueError, match=r"this folder holds another exam \(filters\.catch-all was None, now False\)"):
+    with pytest.raises(
+        ValueError, match=r"this folder holds another exam \(filters\.catch-all: stored nothing, now False\)"
+    ):
         Steps.of(RunFolder(tmp_path), other, Progress(quiet=True))

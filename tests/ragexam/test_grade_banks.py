@@ -150,6 +150,62 @@ def test_the_exam_that_pipelines_sit_grades_articles_of_systems(place: Path) -> 
     assert told["settings"]["margin"] == 2.0
 
 
+def test_a_calibrated_margin_is_written_told_and_used(place: Path) -> None:
+    keys = [f"substance{n:02}" for n in range(30)]
+    questions = [
+        Question(f"e{n}", f"What is number {n}?", (key, "sand", "glass"), 0, document_id=f"d{n}", topic="bread",
+                 context=f"Number {n} is {key} indeed")
+        for n, key in enumerate(keys)
+    ]  # fmt: skip
+    write_exam(place / "known.jsonl", [*questions, Question("bare", "What is sand?", ("grains", "dust"), 0)])
+    words = ("grade", "margin", str(place / "known.jsonl"), *MODEL, "--out", str(place / "margin"))
+    told = result(*words)
+    written = json.loads((place / "margin" / "margin.json").read_text())
+    assert written == {"format": 1, **told}
+    assert (told["margin"], told["n"], told["without_passage"]) == (0.0, 30, 1)
+    assert told["held_out"]["unsupported"]["estimate"] == 0
+    assert told["held_out"]["right"]["estimate"] == 1
+    again = here(*words)
+    assert "answered from passages of other documents: 0.000 [0.000, 0.083], wanted at most 0.05" in again.stdout
+    assert "Questions without a document or passage, which take no part: 1." in again.stdout
+    assert json.loads((place / "margin" / "margin.json").read_text())["usage"]["cached"] == 90
+    lines(place / "one.jsonl", {"query": "bread", "passage": "p1", "text": "Number 3 is substance03 indeed"})
+    grading = ("grade", "run", str(place / "known.jsonl"), str(place / "one.jsonl"), "--grader", "choices")
+    margin = ("--margin", str(place / "margin" / "margin.json"))
+    used = result(*grading, *MODEL, *margin, "--out", str(place / "by-margin"))
+    assert used["settings"]["margin"] == 0.0
+    with pytest.raises(ValueError, match=r'margin.json: is of model "python:assessors:seeker"; wanted that of "other"'):
+        here(*grading, "--model", "other", *margin, "--out", str(place / "by-margin"))
+    assert "is a rule of thumb" in here(*grading, *MODEL, "--out", str(place / "by-thumb")).stdout
+
+
+@pytest.mark.parametrize("grader", ["qa", "reader"])
+def test_graders_that_compare_with_keys_want_one(place: Path, tmp_path: Path, grader: str) -> None:
+    keyless = lines(tmp_path / "keyless.jsonl", {"id": "q1", "query": "skin", "question": "What is skin?"})
+    files = (str(keyless), str(place / "passages.jsonl"))
+    with pytest.raises(ValueError, match=r"keyless\.jsonl: no question with passages has a key; wanted answers, or"):
+        here("grade", "run", *files, *MODEL, "--grader", grader, "--out", str(tmp_path / "out"))
+
+
+def test_bad_input_is_refused_before_anything_of_models_is_loaded(place: Path, tmp_path: Path) -> None:
+    """In a process of its own: neither torch nor the measurement is imported for missing or malformed files."""
+    bank, passages = str(place / "bank.jsonl"), str(place / "passages.jsonl")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"id": "q1", "query"\n')
+    code = "import sys, runpy\ntry:\n  runpy.run_module('ragexam', run_name='__main__')\nexcept SystemExit as end:\n" \
+        "  print(sorted({'torch', 'transformers', 'jax', 'irt'} & set(sys.modules)), end.code)"  # fmt: skip
+    for words, message in (
+        ((str(broken), passages), "broken.jsonl:1: malformed JSON"),
+        ((bank, passages, "--queries", "nowhere.csv", "--grader", "relevance"), "nowhere.csv: no such file"),
+    ):
+        run = command("grade", "run", *words, *MODEL, "--out", str(tmp_path / "out"))
+        run["args"] = [sys.executable, "-c", code, *run["args"][3:]]
+        done = subprocess.run(**run, capture_output=True, text=True, check=False, timeout=300)
+        assert message in done.stderr
+        assert done.stdout.strip() == "[] 2"
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     "engine", [("--workers", "2"), pytest.param(("--engine", "ray", "--workers", "2"), marks=pytest.mark.slow)]
 )
@@ -267,13 +323,22 @@ def test_the_passages_whose_label_changes_are_listed(tmp_path: Path) -> None:
     table = tmp_path / "grades.csv"
     table.write_text("query,passage,question,grade\nq,p1,a,5\nq,p1,b,3\nq,p2,a,2\nq,p2,c,4\n")
     found = result("grade", "bank", "changes", str(before), str(after), str(table), "--tau", "4")
-    assert found["changes"] == [{"query": "q", "passage": "p1", "before": 5.0, "after": 3.0}]
+    assert found["changes"] == [{"query": "q", "passage": "p1", "before": 5.0, "after": 3.0, "why": ""}]
     assert (found["n_changed"], found["passages"], found["up"], found["down"]) == (1, 2, 0, 1)
     assert found["questions"]["added"] == [{"query": "q", "id": "d"}]
     assert len(found["ungraded"]) == 2
     done = here("grade", "bank", "changes", str(before), str(after), str(table))
     assert "q  p1  5 -> 3" in done.stdout
     assert "note: 2 pairs of 2 passages and added or changed questions have no grade" in done.stdout
+    gone = lines(tmp_path / "gone.jsonl", questions[1], {"id": "z", "query": "other", "question": "What is z?"})
+    done = here("grade", "bank", "changes", str(gone), str(lines(tmp_path / "z.jsonl", *questions[2:])), str(table))
+    assert "q  p1  3 -> not graded" in done.stdout
+    assert "q  p2  not graded before -> 4" in done.stdout
+    other = lines(tmp_path / "other.jsonl", {"id": "z", "query": "other", "question": "What is z?"})
+    assert "q  p1  5 -> no longer asked" in here("grade", "bank", "changes", str(before), str(other), str(table)).stdout
+    assert (
+        "q  p1  not asked before -> 5" in here("grade", "bank", "changes", str(other), str(before), str(table)).stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -285,6 +350,8 @@ def test_the_passages_whose_label_changes_are_listed(tmp_path: Path) -> None:
         (("--workers", "2", "--batch", "4"), "--batch 4: found with --engine or --workers; wanted one of them"),
         (("--engine", "cloud"), "--engine cloud: unknown; wanted local or ray"),
         (("--model", "nowhere/at all"), "model nowhere/at all: no such folder"),
+        (("--queries", "nowhere.csv", "--grader", "relevance"), r"nowhere\.csv: no such file"),
+        (("--margin", "wide", "--grader", "choices"), r"bank.jsonl:1: choices"),
     ],
 )
 def test_bad_input_is_named(place: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:

@@ -53,6 +53,27 @@ def nugget_line(qid: str, run: str, *labels: str) -> str:
     return json.dumps({"qid": qid, "run_id": run, "nuggets": nuggets}) + "\n"
 
 
+def test_each_pair_of_systems_is_printed_where_that_is_wanted(call: Call) -> None:
+    labels = {"x": "support", "y": "partial_support", "z": "not_support"}
+    for run, label in labels.items():
+        Path(f"{run}.jsonl").write_text("".join(nugget_line(str(topic), run, label) for topic in range(6)))
+    files = [f"{run}.jsonl" for run in labels]
+    some, every = call("nuggets", *files)[1], call("nuggets", *files, "--pairs", "all")[1]
+    assert "Each difference: --pairs all." in some
+    assert re.findall(r"^  (\w - \w): ", every, re.MULTILINE) == ["x - y", "x - z", "y - z"]
+    assert re.findall(r"^  (\w - \w): ", some, re.MULTILINE) == []
+
+
+def test_a_pilot_whose_difference_never_varies_plans_nothing_and_says_so(call: Call) -> None:
+    rows = [f"{system},t{topic},{score}" for system, score in (("x", 0.7), ("y", 0.5)) for topic in range(4)]
+    Path("pilot.csv").write_text("\n".join(["system,topic,score", *rows]) + "\n")
+    assert answer(call, "power", "pilot.csv", "--gap", "0.1")["pairs"][0]["topics"]["estimate"] is None
+    assert "no number can be told: the 4 topics all have the same difference" in call("power", "pilot.csv")[1]
+    status, _, err = call("power", "pilot.csv", "--gap", "2")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "gap: 2 between scores that are from 0 to 1 in the pilot; wanted at most 1" in err
+
+
 def test_nuggets_of_one_run(call: Call) -> None:
     Path("x.jsonl").write_text(nugget_line("1", "x", "support", "partial_support") + nugget_line("2", "x", "odd"))
     found = answer(call, "nuggets", "x.jsonl")

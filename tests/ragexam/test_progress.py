@@ -32,3 +32,15 @@ def test_quiet_progress_says_nothing() -> None:
         report(1, 1)
     progress.say("hello")
     assert stream.getvalue() == ""
+
+
+def test_a_step_that_has_nothing_to_tell_stays_unsaid() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream)
+    with progress.step_if_told("passages"):
+        pass
+    assert stream.getvalue() == ""
+    with progress.step_if_told("passages") as report:
+        report(0, 4)
+        report(4, 4)
+    assert stream.getvalue().splitlines() == ["passages ...", "passages 4/4"]

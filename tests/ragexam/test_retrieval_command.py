@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,10 +14,13 @@ pytest.importorskip("ir_measures")
 
 from exam_gen.files import write_chunks, write_exam
 from exam_gen.records import Chunk, Exam, Question
+from rag import encoders
+from rag.vectors import Vectors, VectorStore
 from ragexam.config import GridSettings
 from ragexam.exam_commands import retrieval
 from ragexam.progress import Progress
 from ragexam.run import HERE, run_sitting
+from tests.rag.letter_pairs import FakeEncoder
 
 TEXTS = (
     ("river", "The river Oder rises in the Moravian hills.", "Where does the river rise?"),
@@ -27,6 +32,7 @@ GRID = GridSettings(
     llms=["python:tests.ragexam.examinees:careful"],
     retrievers=["closed-book", "bm25", "tfidf", {"kind": "lsa", "name": "topics"}],
 )
+KINDS = ("dense", "hybrid")
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +92,42 @@ def test_what_is_no_run_with_retrievers_is_refused_in_one_line(run: Path, tmp_pa
     (tmp_path / "run.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match=r"run\.json: no grid; wanted a run whose exam was sat"):
         retrieval(tmp_path, quiet=True)
+
+
+def test_passages_are_asked_of_the_store_once_and_told_when_a_later_grid_brings_an_encoder(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    known = VectorStore.known
+
+    def counted(store: VectorStore, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+        asked.append(len(digests))
+        return known(store, digests)
+
+    monkeypatch.setattr(encoders, "_load", lambda _: FakeEncoder())
+    monkeypatch.setattr(encoders, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(VectorStore, "known", counted)
+
+    def sat(*encoder: str) -> str:
+        dense = [{"kind": kind, "encoder": one, "name": f"{kind}-{one}"} for one in encoder for kind in KINDS]
+        grid = GridSettings(llms=GRID.llms, retrievers=["bm25", *dense])
+        stream = io.StringIO()
+        run_sitting(run, grid, tmp_path / "out", HERE, 0, Progress(stream))
+        return stream.getvalue()
+
+    for encoder, told in ((("one",), True), (("one", "two"), True), (("one", "two"), False), (("two",), False)):
+        asked.clear()
+        assert ("passages ..." in sat(*encoder)) is told
+        assert asked == [len(TEXTS)] * (len(encoder) if told or encoder == ("two",) else 0)
+
+
+def test_of_one_question_no_interval_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, text, stem = TEXTS[0]
+    write_chunks(tmp_path / "exam" / "chunks.jsonl", [Chunk(name, name, text, 0, len(text))])
+    write_exam(tmp_path / "exam" / "exam.jsonl", [Question("q", stem, ("sand", "yeast"), 0, name, name)])
+    run_sitting(tmp_path / "exam", GRID, tmp_path / "run", HERE, 0, Progress(quiet=True))
+    retrieval(tmp_path / "run", as_json=True)
+    found = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert found["retrievers"]["bm25"]["hit@1"] == {"estimate": 1.0, "low": None, "high": None}
+    retrieval(tmp_path / "run")
+    assert "bm25    hit@1 1.000 (interval unknown)" in capsys.readouterr().out

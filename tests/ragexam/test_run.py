@@ -174,7 +174,7 @@ def test_a_folder_of_another_exam_is_refused_and_left_intact(finished: Path, tmp
     before = results(run)
     done = ragexam("run", str(write_config(tmp_path)), "--set", "exam.questions=31")
     assert done.returncode == 2
-    assert "this folder holds another exam (exam.questions was 30, now 31)" in done.stderr
+    assert "this folder holds another exam (exam.questions: stored 30, now 31)" in done.stderr
     assert results(run) == before
 
 

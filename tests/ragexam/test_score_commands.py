@@ -213,7 +213,7 @@ def test_tau_is_chosen_on_some_queries_and_judged_on_others(folder: Path) -> Non
     fewer = told("tau", "many.csv", "leaderboard.csv", *runs[2:])
     assert "Systems of the official leaderboard without a run: 2 (s00, s01)." in fewer["warnings"]
     assert board["held_out"]["estimate"] > 0.6
-    assert "on queries held out: kendall" in said("tau", "many.csv", "official.qrels", *runs, "--by", "MAP")
+    assert "on queries held out in 5 folds: kendall" in said("tau", "many.csv", "official.qrels", *runs, "--by", "MAP")
 
 
 def test_questions_are_items_of_systems(folder: Path) -> None:
@@ -239,6 +239,28 @@ def test_questions_are_items_of_systems(folder: Path) -> None:
     assert json.loads((folder / "items" / "items.json").read_text())["questions"] == 48
 
 
+def test_the_analysis_of_items_says_how_far_it_is(folder: Path) -> None:
+    many(folder)
+    runs = [word for system in range(12) for word in ("--run", f"s{system:02d}.run")]
+    words = ["grade", "items", "many.csv", *runs, "--tau", "3", "--out", "items"]
+    done = CliRunner().invoke(app, words)
+    assert re.findall(r"^(\w+) \.\.\.$", done.stderr, re.MULTILINE) == ["counting", "fitting", "pruning"]
+    assert "counting 48/48" in done.stderr
+    assert "counting" not in done.stdout
+
+
+def test_a_reader_is_told_that_only_neighbours_are_shown_and_how_to_see_every_pair(folder: Path) -> None:
+    many(folder)
+    runs = [f"s{system:02d}.run" for system in (1, 5, 9)]
+    for words in (("cover", "many.csv", *runs, "--tau", "3"), ("measure", "official.qrels", *runs)):
+        some, every = said(*words), said(*words, "--pairs", "all")
+        assert "systems next to each other, 2 of 3 pairs (all with --pairs all):" in some
+        assert [len(re.findall(r"s\d\d - s\d\d: ", one)) for one in (some, every)] == [2, 3]
+        assert "next to each other" not in every
+    assert "Pairs by the other 7 measures: --json." in said("measure", "official.qrels", *runs)
+    assert "next to each other" not in said("cover", "many.csv", *runs[:2], "--tau", "3")
+
+
 def test_few_systems_give_counts_and_a_sentence(folder: Path) -> None:
     found = told("items", "grades.csv", "--run", "a.run", "--run", "b.run", "--out", "items")
     assert found["model"] is None
@@ -256,7 +278,21 @@ def test_few_systems_give_counts_and_a_sentence(folder: Path) -> None:
     [
         (("cover", "grades.csv", "a.run", "--tau", "0"), "tau: 0; wanted above 0"),
         (("cover", "none.csv", "a.run", "--tau", "1"), "none.csv: no such file"),
-        (("measure", "a.run", "a.run"), "a.run:1: 6 columns; wanted 4"),
+        (
+            ("measure", "a.run", "a.run"),
+            "a.run:1: 6 columns; wanted 4: topic, iteration, document, grade (six are a run's: QRELS go before RUN)",
+        ),
+        (("measure", "a.run", "official.qrels"), "official.qrels:1: 4 columns; wanted 6: topic, Q0, document, rank"),
+        (
+            ("measure", "official.qrels", "a.run", "--measures", ""),
+            "--measures '': an empty name; wanted names",
+        ),
+        (("measure", "official.qrels", "a.run", "--measures", "MAP,"), "--measures 'MAP,': an empty name"),
+        (("tau", "grades.csv", "official.qrels", "--folds", "3"), "folds: 3 of 2 queries; wanted at most one fold for"),
+        (
+            ("items", "grades.csv", "--tau", "9", "--out", "items"),
+            "tau: 9; no grade reaches it, the highest is 5; wanted a tau that some grade reaches",
+        ),
         (("exam", "grades.csv"), 'grades.csv:2: grade "5"; wanted 0, 1, true, false or nothing'),
         (("exam", "answers.csv", "--bank", "nameless.csv"), "nameless.csv: names no queries, answers.csv does"),
         (("qrels", "twice.csv"), 'twice.csv:3: question "r" is graded twice'),
@@ -269,6 +305,7 @@ def test_bad_input_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    (folder / "official.qrels").write_text("q1 0 p1 1\nq1 0 p2 0\nq2 0 p1 0\nq2 0 p2 1\n")
     (folder / "nameless.csv").write_text("id,text\nx1,Why?\n")
     (folder / "twice.csv").write_text("query,passage,question,grade\nq,p,r,1\nq,p,r,1\n")
     monkeypatch.setattr(sys, "argv", ["ragexam", "grade", *words])

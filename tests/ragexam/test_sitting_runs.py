@@ -208,7 +208,10 @@ def test_how_a_model_answers_may_not_change_in_a_folder(exam: Path, tmp_path: Pa
         oracle = {"retrievers": ["oracle"]}
         run_sitting(exam, GridSettings(llms=[far], **oracle), tmp_path / "out", THIS_PROCESS, 0, Progress(quiet=True))
         changed = GridSettings(llms=[{**far, "answers": "letters"}], **oracle)
-        with pytest.raises(ValueError, match=r"far\+oracle\+icl0 answered with behind .*now it is .*letters"):
+        with pytest.raises(
+            ValueError,
+            match=r"answered under other settings \(behind.far.answers: stored nothing, now 'letters'\)",
+        ):
             run_sitting(exam, changed, tmp_path / "out", THIS_PROCESS, 0, Progress(quiet=True))
 
 

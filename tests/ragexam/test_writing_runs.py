@@ -71,7 +71,7 @@ def test_a_written_by_hand_exam_takes_its_examples_from_beside_it(tmp_path: Path
                 "context": f"After {n} comes {n + 1}.",
             }
         )
-        for n in range(3)
+        for n in range(4)
     ]
     path = tmp_path / "own" / "exam.jsonl"
     path.parent.mkdir()
@@ -81,8 +81,15 @@ def test_a_written_by_hand_exam_takes_its_examples_from_beside_it(tmp_path: Path
     with pytest.raises(ValueError, match=wanted):
         run_sitting(path, grid, tmp_path / "sat", HERE, 0, Progress(quiet=True))
     (path.parent / "shots.jsonl").write_text(lines[2])
-    result = run_sitting(path, grid, tmp_path / "sat", HERE, 0, Progress(quiet=True))
-    assert set(result["accuracy"]) == {"careful+closed-book+icl0", "careful+closed-book+icl1"}
+    more = GridSettings.model_validate({**GRID, "retrievers": ["closed-book"], "shots": [0, 2]})
+    with pytest.raises(ValueError, match=r"shots\.jsonl: 1 questions to be shown as examples; wanted 2"):
+        run_sitting(path, more, tmp_path / "sat", HERE, 0, Progress(quiet=True))
+    (path.parent / "shots.jsonl").write_text("\n".join(lines[2:]))
+    result = run_sitting(path, more, tmp_path / "sat", HERE, 0, Progress(quiet=True))
+    assert set(result["accuracy"]) == {"careful+closed-book+icl0", "careful+closed-book+icl2"}
+    # Answers were given now: their examples stay.
+    (path.parent / "shots.jsonl").write_text(lines[2])
+    assert run_sitting(path, more, tmp_path / "sat", HERE, 0, Progress(quiet=True)) == result
 
 
 def test_an_exam_without_a_survivor_leaves_every_reason_and_its_statistics(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from grading.intervals import bootstrap_mean
 from ragexam.report.accuracy import accuracy_table, accuracy_view
 from ragexam.report.scores import (
-    bootstrap_mean,
     bound_of,
     choices_of,
     facets_of,
@@ -20,6 +20,7 @@ from ragexam.report.scores import (
     paired_difference,
     read_scores,
 )
+from ragexam.report.words import points
 
 
 def table(rows: list[tuple[str, str, float, str, str]]) -> pd.DataFrame:
@@ -58,9 +59,20 @@ def test_interval_covers_the_truth_when_pipelines_share_questions() -> None:
     assert 0.92 <= covered / 400 <= 0.98
 
 
+def test_a_difference_on_one_question_has_no_interval() -> None:
+    found = paired_difference(
+        table([("a", "q1", 1.0, "m", "bm25"), ("b", "q1", 0.0, "m", "dense")]), "retriever", "bm25", "dense"
+    )
+    assert found.estimate == 1.0
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert not found.excludes_zero
+    assert points(found) == "+100 points (interval unknown)"
+
+
 def test_bootstrap_interval_agrees_with_the_normal_one() -> None:
     values = np.random.default_rng(2).normal(0.3, 1.0, 400)
-    found = bootstrap_mean(values)
+    found = bootstrap_mean(values, level=0.95, draws=10_000)
     half = 1.96 * values.std() / math.sqrt(400)
     assert found.low == pytest.approx(values.mean() - half, abs=0.012)
     assert found.high == pytest.approx(values.mean() + half, abs=0.012)

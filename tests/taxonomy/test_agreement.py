@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from taxonomy import cohen_kappa, krippendorff_alpha
-from taxonomy.agreement import Metric, Weights
+from taxonomy.agreement import Metric, Weights, _masi
 
 
 def test_kappa_in_closed_form() -> None:
@@ -135,3 +135,34 @@ def test_distances_of_labels_that_are_no_numbers_are_refused() -> None:
         cohen_kappa(["a", "b"], ["a", "b"], weights="linear")
     with pytest.raises(ValueError, match="labels: found 'a'; wanted numbers"):
         krippendorff_alpha([["a"], ["a"]], metric="ordinal")
+
+
+def test_masi_distances_of_sets() -> None:
+    # Passonneau 2006: 1 - Jaccard x (1 equal, 2/3 one holds the other, 1/3 they meet, 0 they do not).
+    sets = [frozenset(text) for text in ("a", "ab", "bc", "d", "")]
+    wanted = [
+        [0, 1 - 1 / 2 * 2 / 3, 1, 1, 1],
+        [1 - 1 / 2 * 2 / 3, 0, 1 - 1 / 3 * 1 / 3, 1, 1],
+        [1, 1 - 1 / 3 * 1 / 3, 0, 1, 1],
+        [1, 1, 1, 0, 1],
+        [1, 1, 1, 1, 0],
+    ]
+    assert _masi(sets) == pytest.approx(np.array(wanted))
+
+
+def test_alpha_of_sets_is_that_of_all_pairs_written_out() -> None:
+    rng = np.random.default_rng(6)
+    rows = [[frozenset(np.array(list("abc"))[rng.random(3) < 0.5].tolist()) for _ in range(30)] for _ in range(2)]
+    pooled = [*rows[0], *rows[1]]
+    distances = _masi(pooled)
+    observed = np.mean([distances[n, 30 + n] for n in range(30)])
+    expected = distances.sum() / (60 * 59)
+    assert krippendorff_alpha(rows, metric="masi", draws=10).estimate == pytest.approx(1 - observed / expected)
+
+
+def test_sets_of_one_label_have_nominal_alpha() -> None:
+    first, second = list("aabbccab"), list("aabbcacb")
+    alone = [[frozenset(one) for one in row] for row in (first, second)]
+    assert krippendorff_alpha(alone, metric="masi") == pytest.approx(krippendorff_alpha([first, second]))
+    with pytest.raises(ValueError, match="labels: found 'a'; wanted frozen sets of labels"):
+        krippendorff_alpha([first, second], metric="masi")

@@ -48,6 +48,7 @@ def test_first_words() -> None:
 def test_labels_join_levels_form_and_words() -> None:
     assert labels("Which command lists files, and how?") == {
         "bloom": ("remember",),
+        "knowledge": ("procedural",),
         "form": ("which",),
         "words": ("which", "how"),
     }

@@ -143,7 +143,7 @@ def _bank(graded: Graded, named: Path | None, found: Path | None) -> tuple[Mappi
     path = named or found
     if path is None:
         return _own_words(seen), ["No bank is known: it is every question graded; those never asked are missing."]
-    bank = read_bank_questions(path)
+    bank = read_bank_questions(path, graded.questions)
     if any(query in bank for query in seen):
         strange = outside(graded, {query: tuple(asked) for query, asked in bank.items()})
         return bank, [f"Grades of questions that {path} does not have, which do not count: {strange}."] * bool(strange)

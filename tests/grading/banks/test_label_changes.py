@@ -47,6 +47,17 @@ def test_a_grade_of_a_changed_question_holds_no_more() -> None:
     assert found.ungraded == (("q", "p1", "a"), ("q", "p2", "a"), ("q", "p3", "a"))
 
 
+def test_a_label_that_is_missing_has_its_reason() -> None:
+    """By definition: the query left the bank, the grade is of another wording, the reply fits no rule."""
+    other = BankQuestion("z", "other", "What is z?")
+    assert [(one.passage, one.before, one.why) for one in changed((A,), (other,))] == [
+        ("p1", 5, "not asked"), ("p2", 2, "not asked"), ("p3", 1, "not asked"),
+    ]  # fmt: skip
+    assert [one.why for one in changed((other,), (A,))] == ["not asked"] * 3
+    assert [one.why for one in changed((A,), (replace(A, question="And now?"),))] == ["not graded"] * 3
+    assert [(one.passage, one.why) for one in changed((A,), (B,))] == [("p1", ""), ("p2", ""), ("p3", "unparsed")]
+
+
 def test_an_added_question_without_grades_leaves_the_labels_open() -> None:
     new = BankQuestion("new", "q", "What is new?")
     found = label_changes((A,), (A, new), GRADES)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from grading.formats.bank_files import read_bank
 from grading.formats.bank_questions import read_bank_questions
 from grading.formats.grades import read_grades
 from grading.records import Grade
@@ -191,7 +192,12 @@ def test_banks_of_every_tool_give_the_questions_of_each_query(tmp_path: Path) ->
     )
     assert read_bank_questions(exam) == {"all": {"x1": "Which?"}}
     plain = write(tmp_path / "plain.jsonl", '{"query": "q", "questions": ["Why?", "How?"]}\n')
-    assert read_bank_questions(plain) == {"q": {"Why?": "Why?", "How?": "How?"}}
+    assert read_bank_questions(plain, {"q": ["Why?", "How?"]}) == {"q": {"Why?": "Why?", "How?": "How?"}}
+    assert [*read_bank_questions(plain)["q"]] == [one.id for one in read_bank(plain)]
+    twice = write(tmp_path / "twice.jsonl", '{"query": "q", "questions": ["Why?", "How?", "Why?", "Why?"]}\n')
+    assert [*read_bank_questions(twice)["q"]] == [one.id for one in read_bank(twice)]
+    with pytest.raises(ValueError, match=r"bare\.jsonl:1: found query; wanted a question with id or question_id"):
+        read_bank_questions(write(tmp_path / "bare.jsonl", '{"query": "q"}\n'))
 
 
 def test_a_bank_with_a_question_twice_is_refused(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 
 from exam_gen.model import Likelihoods
 from exam_gen.records import Exam, Question
+from grading.formats.articles import articles_of
 from grading.formats.passages import Passage
-from grading.graders.choices import ABSTAINED, RIGHT, WRONG, ChoiceReader, articles_of, supported
+from grading.graders.choices import ABSTAINED, RIGHT, WRONG, ChoiceReader, supported
 from tests.grading.scripted import Scripted, asking
 
 

@@ -103,16 +103,49 @@ def test_a_pilots_own_gap_may_be_no_gap() -> None:
     assert need.topics.low < need.topics.estimate
 
 
+@pytest.mark.parametrize("shift", [20, 29, 31, 45, 120])
+def test_few_topics_and_a_strict_level_need_more_than_a_large_gap(shift: float) -> None:
+    """Three topics at .001 ask for a t of 31.6: simulated."""
+    gap = shift / math.sqrt(3)
+    draws = np.random.default_rng(1).normal(gap, 1, size=(20_000, 3))
+    found = np.mean(stats.ttest_1samp(draws, 0, axis=1).pvalue < 1e-3)
+    assert power_of(3, gap, 1, 1e-3) == pytest.approx(found, abs=0.01)
+
+
+def test_three_topics_find_no_gap_at_a_level_that_they_cannot_reach() -> None:
+    assert detectable_gap(3, 1, alpha=1e-12) == math.inf
+    top = detectable_gap(3, 1, alpha=1e-3)
+    assert power_of(3, top, 1, 1e-3) == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize("questions", [1, 3])
+@pytest.mark.parametrize("gap", [None, 0.1])
+def test_a_difference_that_never_varies_plans_nothing(questions: int, gap: float | None) -> None:
+    keys = [(f"t{topic}", f"q{question}") for topic in range(6) for question in range(questions)]
+    scores = {(system, *key): score for key in keys for system, score in (("a", 0.7), ("b", 0.6))}
+    need = needs(scores, Plan(gap=gap, draws=20))[0]
+    assert need.observed == pytest.approx((0.1, 0.1, 0.1))
+    assert np.isnan([*need.topics, need.detectable]).all()
+    assert need.by_questions == {}
+
+
 def test_what_no_plan_can_be_made_of_is_refused() -> None:
     with pytest.raises(ValueError, match="pilot: 'a' and 'b' have 2 topics in common; wanted at least 3"):
         needs(pilot(2, 5), Plan())
+    shares = {key: 1 / (1 + math.exp(-one)) for key, one in pilot(5, 1).items()}
+    with pytest.raises(
+        ValueError, match=r"gap: 1\.5 between scores that are from 0 to 1 in the pilot; wanted at most 1"
+    ):
+        needs(shares, Plan(gap=1.5))
+    assert needs(pilot(5, 1), Plan(gap=1.5, draws=20))[0].topics.estimate >= 2
     with pytest.raises(ValueError, match="pilot: has no system 'c'; wanted one of a, b"):
         needs(pilot(5, 1), Plan(), [("a", "c")])
     for plan, message in (
         (Plan(power=1.2), "power: 1.2; wanted a share between 0 and 1"),
         (Plan(alpha=0), "alpha: 0; wanted a share"),
         (Plan(power=0.04), "power: 0.04; wanted more than alpha, 0.05"),
-        (Plan(gap=-1), "gap: -1; wanted a number above 0"),
+        (Plan(gap=-1), "gap: -1; wanted a finite number above 0"),
+        (Plan(gap=math.inf), "gap: inf; wanted a finite number above 0"),
     ):
         with pytest.raises(ValueError, match=message):
             needs(pilot(5, 1), plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,47 @@ def test_a_cross_encoder_gives_the_probability_of_its_entailment_label(
         expected = model(**inputs).logits.softmax(dim=1)[:, 1].tolist()
     assert found == pytest.approx(expected, abs=1e-5)
     assert 0 < found[0] != found[1] < 1
+
+
+@pytest.mark.parametrize("spelt", [str.lower, str.upper, str.title])
+def test_the_label_of_entailment_is_found_in_every_order_and_case(spelt: Callable[[str], str]) -> None:
+    """MNLI's three labels, of which models have all six orders; two labels as of SciTail and RTE models."""
+    for names in permutations(("contradiction", "entailment", "neutral")):
+        assert entailment_label(dict(enumerate(map(spelt, names))), "m") == names.index("entailment")
+    for names in permutations(("not_entailment", "entailment")):
+        assert entailment_label(dict(enumerate(map(spelt, names))), "m") == names.index("entailment")
+
+
+@pytest.mark.parametrize("names", [("LABEL_0", "LABEL_1", "LABEL_2"), ("LABEL_0",), ("entailment",), ("yes", "no")])
+def test_labels_without_a_name_are_refused_in_one_line(names: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"^entailment model m: its labels are .*; wanted one of them to be 'entail"):
+        entailment_label(dict(enumerate(names)), "m")
+
+
+def test_the_order_of_the_labels_changes_no_probability(nli_folder: Callable[[dict[int, str]], Path]) -> None:
+    """The same weights under three namings: each class is called entailment once, and the three sum to 1."""
+    names = ["entailment", "neutral", "contradiction"]
+    pair = (DOCUMENTS["D1"], "bridge 1931")
+    turned = [dict(enumerate(names[-by:] + names[:-by])) for by in range(3)]
+    found = [cross_encoder(str(nli_folder(labels)))([pair])[0] for labels in turned]
+    assert sum(found) == pytest.approx(1, abs=1e-5)
+    assert len({round(one, 4) for one in found}) == 3
+
+
+def test_a_premise_longer_than_the_model_is_read_to_its_end(nli_folder: Callable[[dict[int, str]], Path]) -> None:
+    """The best of parts that are cut by hand: 64 tokens less the hypothesis's two and three marks, a quarter shared."""
+    judge = cross_encoder(str(nli_folder({0: "contradiction", 1: "entailment", 2: "neutral"})))
+    words = " ".join(DOCUMENTS.values()).split()
+    text = [words[(5 * n) % len(words)] for n in range(150)]
+    room = 64 - 2 - 3
+    parts = [" ".join(text[start : start + room]) for start in range(0, 150 - room // 4, room - room // 4)]
+    assert len(parts) == 4
+    assert parts[-1].endswith(text[-1])
+    each = judge([(one, "bridge 1931") for one in parts])
+    (whole,) = judge([(" ".join(text), "bridge 1931")])
+    assert whole == pytest.approx(max(each), abs=1e-5)
+    with pytest.raises(ValueError, match=r"text '.*': 58 tokens leave 3 of 64 for a premise; wanted at least 8"):
+        judge([(" ".join(text), " ".join(text[:58]))])
 
 
 def test_a_model_that_knows_no_entailment_is_refused(

@@ -15,7 +15,8 @@ from grading.formats.grades import Graded
 from grading.formats.trec import Run
 from grading.records import Grade
 from grading.scores.items import at_level, classical, fit_items, responses, table_of_passages, table_of_runs
-from grading.scores.nugget_grades import is_assignments, read_assignments
+from grading.scores.nugget_grades import graded_nuggets
+from grading.scores.nuggets import is_assignments, read_all_assignments
 
 SHARED = (
     Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "rag24_nuggets" / "data"
@@ -134,11 +135,12 @@ def test_assignments_are_grades_and_what_is_odd_among_them_is_counted(tmp_path: 
         ("b", ["not_support", "support", "", "support"]),
     ):
         texts = ["x", "y", "z", "z"] if system == "a" else ["x", "y", "w", "z"]
-        nuggets = [{"text": text, "assignment": label} for text, label in zip(texts, labels, strict=True)]
+        pairs = zip(texts, labels, strict=True)
+        nuggets = [{"text": text, "importance": "vital", "assignment": label} for text, label in pairs]
         (tmp_path / f"{system}.jsonl").write_text(json.dumps({"qid": "1", "run_id": system, "nuggets": nuggets}) + "\n")
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     assert all(is_assignments(path) for path in paths)
-    found = read_assignments(paths)
+    found = graded_nuggets(read_all_assignments(paths))
     assert {(one.passage, one.question): one.grade for one in found.grades} == {
         ("a", "x"): 1.0, ("a", "y"): 0.5, ("b", "x"): 0.0, ("b", "y"): 1.0,
     }  # fmt: skip
@@ -148,13 +150,16 @@ def test_assignments_are_grades_and_what_is_odd_among_them_is_counted(tmp_path: 
         "2 nuggets were not judged for all 2 systems and are left out.",
     )
     (tmp_path / "c.jsonl").write_text('{"qid": "1", "run_id": "c", "nuggets": "x"}\n')
-    with pytest.raises(ValueError, match=r'c\.jsonl:1: nuggets "x"; wanted a list of objects with text and assignment'):
-        read_assignments([tmp_path / "c.jsonl"])
+    with pytest.raises(ValueError, match=r"c\.jsonl:1: nuggets are JSON string; wanted a list"):
+        read_all_assignments([tmp_path / "c.jsonl"])
+    (tmp_path / "c.jsonl").write_text((tmp_path / "a.jsonl").read_text())
+    with pytest.raises(ValueError, match=r"c\.jsonl: run 'a' stands in .*a\.jsonl already; wanted distinct runs"):
+        read_all_assignments([*paths, tmp_path / "c.jsonl"])
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the TREC RAG 2024 assignments are not here")
 def test_of_6127_nuggets_of_trec_rag_24_nobody_supports_3508_and_all_support_1148() -> None:
-    graded = read_assignments(sorted((SHARED / "assignments").glob("*.jsonl")))
+    graded = graded_nuggets(read_all_assignments(sorted((SHARED / "assignments").glob("*.jsonl"))))
     items = classical(table_of_passages(graded))
     assert len(items) == 6127
     assert [sum(one.supported == count for one in items) for count in range(4)] == [3508, 804, 667, 1148]
