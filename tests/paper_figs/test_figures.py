@@ -38,6 +38,7 @@ from taxonomy import FORMS, LEVELS
 from tests.paper_figs.released_folder import CORPUS, LLMS, TOPICS, scores, write_released
 from tests.report.run_folder import write_run
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 FIGURES = ("accuracy_by_topic", "bloom_levels", "component_contrasts", "exam_process", "information_by_bloom",
            "information_by_question_word", "information_over_pruning", "irt_plates")  # fmt: skip

@@ -52,6 +52,7 @@ class Sources(HTMLParser):
         self.found += [value or "" for name, value in attrs if name == "src"]
 
 
+@pytest.mark.slow
 def test_the_document_holds_every_part_and_fetches_nothing(hard: Run, tmp_path: Path) -> None:
     path = paper.write(paper.given([hard]), tmp_path)
     page = path.read_text(encoding="utf-8")
