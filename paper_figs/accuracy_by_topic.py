@@ -64,7 +64,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
                 markersize=2.2, label=plots.shorten(level, 22))  # fmt: skip
         ax.vlines(angle, 100 * rows["low"], 100 * rows["high"], color=colour, linewidth=0.9, alpha=0.7)
     first = table.drop_duplicates("topic")
-    names = [f"{_short(row['topic'])} ({row['questions']}){'†' if row['few'] else ''}" for row in records(first)]
+    names = [_label(row["topic"], row["questions"], row["few"]) for row in records(first)]
     ax.set_theta_offset(np.pi / 2)
     ax.set_theta_direction(-1)
     ax.set_xticks(step * np.arange(len(topics)), [])
@@ -108,8 +108,8 @@ def _pooled(groups: dict[str, list[str]]) -> dict[str, list[str]]:
     return {**named, **({f"{len(ordered) - shown} {_REST}": rest} if rest else {})}
 
 
-def _short(topic: str) -> str:
-    return wrapped(plots.shorten(topic, 24), 14)
+def _label(topic: str, questions: int, few: bool) -> str:
+    return wrapped(f"{plots.shorten(topic, 22)} ({questions}){'†' if few else ''}", 12)
 
 
 def _look(level: str, chosen: Sequence[str]) -> tuple[str, object]:
