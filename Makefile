@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 
-.PHONY: help setup quickstart test test-fast lint format clean constraints
+.PHONY: help setup quickstart paper test test-fast lint format clean constraints
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -26,6 +26,9 @@ $(PEERS): $(READY)
 quickstart: setup ## Write, sit and measure an exam on the Python reference; opens as runs/quickstart/report.html
 	$(BIN)/ragexam run experiments/quickstart/config.yaml
 
+paper: setup ## Draw the paper's tables and figures from the answers kept in experiments/; opens as paper/paper.html
+	$(BIN)/python -m paper_figs.paper --out paper
+
 test: $(PEERS) ## Run all tests
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --durations=80 --durations-min=4
 
@@ -45,5 +48,5 @@ constraints: $(PEERS) ## Write the installed versions to constraints.txt
 	{ head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed -E 's/\+cpu//'; } > constraints.new && mv constraints.new constraints.txt
 
 clean: ## Remove the environment, caches and build output; runs/ stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist build
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
