@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from grading.intervals import bootstrap_mean
 from ragexam.report.comparison.pairing import Pair
-from ragexam.report.scores import NOTHING, Interval, bootstrap_mean
+from ragexam.report.scores import NOTHING, Interval
 from ragexam.report.simultaneous import MEASURES, simultaneous
 from ragexam.report.verdict import INTERVAL
 
