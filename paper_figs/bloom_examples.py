@@ -10,7 +10,7 @@ import pandas as pd
 
 from irt import kernels
 from paper_figs import fits
-from paper_figs.bloom_levels import MEANINGS
+from paper_figs.bloom_levels import BY_VERBS, MEANINGS
 from paper_figs.commands import script
 from paper_figs.resampling import Interval, over_questions
 from paper_figs.runs import Run
@@ -23,7 +23,7 @@ NOTE = (
     "A question may have several levels. Accuracy: percent correct over all pipelines, with 90 % interval over the "
     "level's questions. Information: of a question, on average at the pipelines' abilities, with 90 % interval of "
     "the posterior. Example: the most informative question of this level alone (else of any), by its id where the "
-    "results hold no text."
+    f"results hold no text. {BY_VERBS}"
 )
 
 

@@ -17,9 +17,8 @@ from paper_figs.tabling import DASH, Row, Table, heading, name, row, with_limits
 NOTE = (
     "Contrasts to the average level of a component, with 90 % intervals. Ability: zero-sum effects from the joint "
     "posterior of the hierarchical model, in standard deviations of the pipelines' abilities. Accuracy: percentage "
-    "points, over questions resampled jointly for all pipelines. The model takes answers to a question as "
-    "independent given ability, though pipelines that read the same passage answer alike: where the intervals of "
-    "ability are much the narrower ones, believe those of accuracy."
+    "points, over questions resampled jointly for all pipelines. Pipelines that read the same passage or "
+    "use the same model answer alike: where the fit finds that, its intervals are as wide as questions differ."
 )
 ABILITY, ACCURACY = "ability", "accuracy"
 

@@ -15,9 +15,8 @@ from paper_figs.runs import Run, facet_name, level_name
 
 CAPTION = (
     "Contrast of each level to the average level of its component, with 90 % interval. Left: in ability, standard "
-    "deviations of the pipelines' abilities, from the joint posterior. Right: in accuracy, percentage points, over "
-    "questions resampled jointly for all pipelines; it does not take answers of pipelines that read the same passage "
-    "as independent."
+    "deviations of the pipelines' abilities, from the joint posterior, widened where pipelines share answers. "
+    "Right: in accuracy, percentage points, over questions resampled jointly for all pipelines."
 )
 AXES = {ABILITY: "Ability, standard deviations", ACCURACY: "Accuracy, percentage points"}
 

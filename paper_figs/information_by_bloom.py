@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paper_figs import grouping
+from paper_figs.bloom_levels import BY_VERBS
 from paper_figs.commands import script
 from paper_figs.drawing import Plate
 from paper_figs.runs import Run
@@ -12,7 +13,8 @@ from taxonomy import LEVELS
 
 CAPTION = (
     "Mean Fisher information of a question, per unit of ability squared; in brackets the number of questions, which "
-    "may have several levels. Bars: 90 % interval at the peak (cut where far above all curves)."
+    "may have several levels. Bars: 90 % interval at the peak (cut where far above all curves). "
+    f"{BY_VERBS}"
 )
 
 
