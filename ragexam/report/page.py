@@ -20,7 +20,7 @@ from ragexam.report.drawings import Drawings, draw
 from ragexam.report.faults import signs_of
 from ragexam.report.gains import change_view
 from ragexam.report.gather import Evidence, gather
-from ragexam.report.interactions import interactions_view, level_departures
+from ragexam.report.interactions import interactions_view
 from ragexam.report.kinds import kinds_view
 from ragexam.report.pipelines import pipelines_view
 from ragexam.report.pruning import pruned_ids, pruning_view
@@ -97,7 +97,7 @@ def frame(title: str, subtitle: str, contents: Sequence[tuple[str, str]]) -> dic
 
 def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[str, object]:
     """Everything the template names."""
-    levels = None if evidence.measured is None else level_departures(evidence.measured)
+    levels = found.departures
     return {
         **frame(_title(evidence), _subtitle(evidence, found), CONTENTS),
         "verdict": sections.verdict_view(evidence, found, misfit_sentences(levels)),

@@ -36,19 +36,26 @@ _CLEAR_RESIDUAL = 0.15
 
 def verdict_view(evidence: Evidence, found: Findings, more: Sequence[str] = ()) -> View:
     """The verdict, the warnings that belong beside it, `more` among them, and a card per component."""
-    scale = "accuracy, resampled over questions" if found.from_accuracy else "the fitted measurement model"
+    fitted = [verdict for verdict in found.verdicts if verdict.compared and verdict.unit != "accuracy"]
+    by_accuracy = [
+        facet_name(verdict.facet) for verdict in found.verdicts if verdict.compared and verdict not in fitted
+    ]
+    all_by_accuracy = found.from_accuracy or bool(by_accuracy and not fitted)
+    scale = "accuracy, resampled over questions" if all_by_accuracy else "the fitted measurement model"
+    if by_accuracy and not all_by_accuracy:
+        scale += f", for the {joined(by_accuracy)} from accuracy, resampled over questions"
     bounds = sorted(set(_bounds(evidence.scores)))
     left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
     allowance = (
         ""
-        if found.from_accuracy
-        else " Intervals in ability allow for combinations that do better or worse than their parts suggest; intervals "
-        "in accuracy only for the choice of questions."
+        if all_by_accuracy
+        else " Intervals in ability allow for combinations that do better or worse than their parts suggest and for "
+        "answers that pipelines share; intervals in accuracy only for the choice of questions."
     )
     return {
         "sentences": sentences(found.verdicts) if found.verdicts else ["The answers name no components to compare."],
         "warnings": [*verdict_warnings(evidence, found), *more],
-        "cards": [_verdict_card(verdict, found.from_accuracy) for verdict in found.verdicts],
+        "cards": [_verdict_card(verdict) for verdict in found.verdicts],
         "note": f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
     }
 
@@ -109,7 +116,7 @@ def _bounds(scores: pd.DataFrame) -> Iterator[str]:
                 yield bound
 
 
-def _verdict_card(verdict: FacetVerdict, from_accuracy: bool) -> View:
+def _verdict_card(verdict: FacetVerdict) -> View:
     best = level_name(verdict.facet, verdict.best) if verdict.best else "–"
     if verdict.compared and not verdict.told_apart:
         answer = joined([level_name(verdict.facet, level) for level in verdict.ties], "or")
@@ -118,8 +125,10 @@ def _verdict_card(verdict: FacetVerdict, from_accuracy: bool) -> View:
     return {
         "heading": f"Best {facet_name(verdict.facet)}" if verdict.compared else facet_name(verdict.facet).capitalize(),
         "answer": answer,
-        "sentence": describe(verdict, "accuracy" if from_accuracy else "ability"),
-        "accuracy": f"In accuracy: {points(verdict.accuracy_gap)}." if verdict.compared and not from_accuracy else "",
+        "sentence": describe(verdict),
+        "accuracy": f"In accuracy: {points(verdict.accuracy_gap)}."
+        if verdict.compared and verdict.unit != "accuracy"
+        else "",
         "chances": [
             {"name": level_name(verdict.facet, level), "share": round(100 * share), "text": chance(share, short=True)}
             for level, share in verdict.chances

@@ -50,13 +50,13 @@ def misfit_sentences(levels: pd.DataFrame | None) -> list[str]:
 
     `levels` is the table of `level_departures`, None without a fit.
     """
-    missed = _missed(levels)
+    missed = missed_levels(levels)
     if not missed:
         return []
     return [
         "The measurement model does not reproduce the accuracy of "
         f"{joined([_missed_words(row) for row in missed[:3]])}: differences in ability understate or overstate these "
-        "components; go by the differences in accuracy."
+        "components, which are judged by accuracy."
     ]
 
 
@@ -160,7 +160,7 @@ def _prediction(measured: Measured) -> Iterator[Check]:
 def _components(levels: pd.DataFrame | None) -> Iterator[Check]:
     if levels is None or levels.empty:
         return
-    missed = _missed(levels)
+    missed = missed_levels(levels)
     worst = levels.iloc[int(levels["estimate"].abs().argmax())].to_dict()
     yield Check(
         "Does the model reproduce what was seen?",
@@ -173,7 +173,7 @@ def _components(levels: pd.DataFrame | None) -> Iterator[Check]:
     )
 
 
-def _missed(levels: pd.DataFrame | None) -> list[dict[str, Any]]:
+def missed_levels(levels: pd.DataFrame | None) -> list[dict[str, Any]]:
     """Levels whose accuracy the model clearly and noticeably misses, the worst first."""
     if levels is None or levels.empty:
         return []
