@@ -161,7 +161,8 @@ def _of_document(text: str, item: Any, where: str) -> Hit:
 
 def _is_name(hit: Hit) -> bool:
     """Whether a bare string is an id: one word of plain characters, as no passage is."""
-    return hit.ids == (hit.text,) and hit.text.isascii() and len(hit.text.split()) == 1
+    text = hit.text or ""
+    return hit.ids == (text,) and text.isascii() and len(text.split()) == 1
 
 
 def _score(value: Any, where: str) -> float | None:
