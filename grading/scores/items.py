@@ -129,7 +129,7 @@ def classical(
     """
     require_tau(table, tau)
     grades = table.grades
-    redundant = _redundant(table, texts or {}, progress)
+    repeated = redundant(table, texts or {}, progress)
     total, count = np.nansum(grades, axis=1), np.sum(~np.isnan(grades), axis=1)
     items = []
     for index, (query, question) in enumerate(table.items):
@@ -138,8 +138,26 @@ def classical(
         mean = float(column[known].mean()) if known.any() else math.nan
         supported = int(np.sum(column[known] >= tau))
         counts = (int(known.sum()), mean, supported, _rest_correlation(column, total, count))
-        items.append(Item(query, question, *counts, *redundant.get(index, ("", ""))))
+        items.append(Item(query, question, *counts, *repeated.get(index, ("", ""))))
     return items
+
+
+def redundant(
+    table: GradeTable, texts: Mapping[Key, str], progress: Report | None = None
+) -> dict[int, tuple[str, str]]:
+    """Of each question (its place) that repeats an earlier one of its query: which one, and in what."""
+    found: dict[int, tuple[str, str]] = {}
+    places: dict[str, list[int]] = {}
+    for index, (query, _) in enumerate(table.items):
+        for earlier in places.get(query, []):
+            why = "" if earlier in found else _why(table, texts, earlier, index)
+            if why:
+                found[index] = table.items[earlier][1], why
+                break
+        places.setdefault(query, []).append(index)
+        if progress is not None:
+            progress(index + 1, len(table.items))
+    return found
 
 
 def require_tau(table: GradeTable, tau: float) -> None:
@@ -228,21 +246,6 @@ def _rest_correlation(column: Floats, total: Floats, count: NDArray[np.int64]) -
     if known.sum() < 3 or np.ptp(first) == 0 or np.ptp(rest) < 1e-12:
         return math.nan
     return float(np.corrcoef(first, rest)[0, 1])
-
-
-def _redundant(table: GradeTable, texts: Mapping[Key, str], progress: Report | None) -> dict[int, tuple[str, str]]:
-    found: dict[int, tuple[str, str]] = {}
-    places: dict[str, list[int]] = {}
-    for index, (query, _) in enumerate(table.items):
-        for earlier in places.get(query, []):
-            why = "" if earlier in found else _why(table, texts, earlier, index)
-            if why:
-                found[index] = table.items[earlier][1], why
-                break
-        places.setdefault(query, []).append(index)
-        if progress is not None:
-            progress(index + 1, len(table.items))
-    return found
 
 
 def _why(table: GradeTable, texts: Mapping[Key, str], earlier: int, index: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from grading.formats.grades import Graded, parsed
 from grading.records import Grade
-from grading.scores.items import classical, table_of_passages
+from grading.scores.items import redundant, table_of_passages
 from ragexam.report.grading.evidence import Evidence
 from ragexam.report.grading.scores import Board
 from ragexam.report.words import clipped, plain
@@ -58,7 +58,7 @@ class Asked:
 
 def asked_questions(evidence: Evidence, found: Board) -> list[Asked]:
     """Every question of the bank, in its order."""
-    redundant = _redundant(evidence, found.tau)
+    repeated = _redundant(evidence)
     questions: list[Asked] = []
     for query, texts in evidence.bank.items():
         grades = _by_question(evidence.graded.by_passage.get(query, {}))
@@ -78,7 +78,7 @@ def asked_questions(evidence: Evidence, found: Board) -> list[Asked]:
                     mean=sum(grade for _, grade in given) / len(given) if given else math.nan,
                     best=given[0] if given else None,
                     worst=given[-1] if len(given) > 1 else None,
-                    redundant=redundant.get((query, one), ""),
+                    redundant=repeated.get((query, one), ""),
                 )
             )
     return questions
@@ -175,7 +175,7 @@ def _by_question(passages: Mapping[str, Mapping[str, float]]) -> dict[str, dict[
     return found
 
 
-def _redundant(evidence: Evidence, tau: float) -> dict[tuple[str, str], str]:
+def _redundant(evidence: Evidence) -> dict[tuple[str, str], str]:
     """What earlier question of its query each one repeats, by words or by grades (`grading.scores.items`)."""
     graded: dict[str, list[Grade]] = {}
     for one in evidence.graded.grades:
@@ -183,9 +183,9 @@ def _redundant(evidence: Evidence, tau: float) -> dict[tuple[str, str], str]:
     found = {}
     for query, grades in graded.items():
         texts = {(query, one): text for one, text in evidence.bank.get(query, {}).items() if text}
-        for item in classical(table_of_passages(Graded(tuple(grades))), tau, texts):
-            if item.redundant_with:
-                found[query, item.question] = f"{item.redundant_why} of {clipped(item.redundant_with, NAME)}".replace(
-                    "answered alike of", "answered as is"
-                )
+        table = table_of_passages(Graded(tuple(grades)))
+        for place, (earlier, why) in redundant(table, texts).items():
+            found[table.items[place]] = f"{why} of {clipped(earlier, NAME)}".replace(
+                "answered alike of", "answered as is"
+            )
     return found

@@ -14,7 +14,7 @@ import irt
 from grading.formats.grades import Graded
 from grading.formats.trec import Run
 from grading.records import Grade
-from grading.scores.items import at_level, classical, fit_items, responses, table_of_passages, table_of_runs
+from grading.scores.items import at_level, classical, fit_items, redundant, responses, table_of_passages, table_of_runs
 from grading.scores.nugget_grades import graded_nuggets
 from grading.scores.nuggets import is_assignments, read_all_assignments
 
@@ -48,6 +48,14 @@ def test_the_counts_of_a_question() -> None:
     assert math.isnan(items[0].rest_correlation)
     rest = [(0 + 1) / 2, (0 + 1 + 3) / 3, (0 + 2 + 0) / 3]
     assert items[2].rest_correlation == pytest.approx(np.corrcoef([5, 0, 3], rest)[0, 1])
+
+
+def test_copies_are_found_among_grades_that_reach_no_tau() -> None:
+    """A page looks for them query by query, and in one of them nobody may have answered."""
+    table = table_of_passages(of_matrix(np.tile(np.arange(12)[:, None] % 4, (1, 2))))
+    with pytest.raises(ValueError, match="tau: 4; no grade reaches it, the highest is 3"):
+        classical(table, tau=4)
+    assert redundant(table, {}) == {1: ("r0", "answered alike")}
 
 
 def test_the_grade_of_a_run_is_the_best_among_its_first_passages() -> None:
