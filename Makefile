@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
+DOCS := $(VENV)/.docs
 
-.PHONY: help setup quickstart test test-fast lint format clean constraints
+.PHONY: help setup quickstart docs test test-fast lint format clean constraints
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -20,11 +21,18 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 $(PEERS): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs,peers]'
+	@touch $@
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
 	@touch $@
 
 quickstart: setup ## Write, sit and measure an exam on the Python reference; opens as runs/quickstart/report.html
 	$(BIN)/ragexam run experiments/quickstart/config.yaml
+
+docs: $(DOCS) ## Build the documentation as a site; opens as build/docs/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: $(PEERS) ## Run all tests
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --durations=80 --durations-min=4

@@ -28,7 +28,7 @@ MODULES = {
 }  # fmt: skip
 """What each page of the Python reference shows; of a folder that re-exports nothing, its modules."""
 STATUS = "Exit status: 0 done, 1 failed, 2 bad input (one line with file, line, found and wanted), 130 stopped."
-COLUMNS = "88"
+COLUMNS = "80"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -75,11 +75,9 @@ def _one_line(text: str) -> str:
 
 def python(root: Path, room: str, modules: tuple[str, ...]) -> str:
     """A page with the public names of a room's modules."""
-    parts = [f"# Python: `{room}`", _docstring(root, room)]
-    for module in modules:
-        for name in _modules(root, module):
-            parts.append(f"::: {name}")
-    return "\n\n".join(parts) + "\n"
+    said = [] if room in modules else [_docstring(root, room)]
+    shown = [f"::: {name}" for module in modules for name in _modules(root, module)]
+    return "\n\n".join([f"# Python: `{room}`", *said, *shown]) + "\n"
 
 
 def _docstring(root: Path, room: str) -> str:
