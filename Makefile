@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 
-.PHONY: help setup quickstart docs test test-fast lint format clean constraints
+.PHONY: help setup quickstart docs paper test test-fast lint format clean constraints
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -31,6 +31,9 @@ $(DOCS): $(READY)
 quickstart: setup ## Write, sit and measure an exam on the Python reference; opens as runs/quickstart/report.html
 	$(BIN)/ragexam run experiments/quickstart/config.yaml
 
+paper: setup ## Draw the paper's tables and figures from the answers kept in experiments/; opens as paper/paper.html
+	$(BIN)/python -m paper_figs.paper --out paper
+
 docs: $(DOCS) ## Build the documentation as a site; opens as build/docs/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
@@ -53,5 +56,5 @@ constraints: $(PEERS) ## Write the installed versions to constraints.txt
 	{ head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed -E 's/\+cpu//'; } > constraints.new && mv constraints.new constraints.txt
 
 clean: ## Remove the environment, caches and build output; runs/ stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist build
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,29 +1,55 @@
-"""What each component is worth: the effect of every level of every component with its interval."""
+"""Table 3 as a picture: what each component is worth, the contrast of every level with its interval."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 from irt import plots
-from paper_figs.results import read_fit, script
+from paper_figs.commands import script
+from paper_figs.component_abilities import ABILITY, ACCURACY, compute
+from paper_figs.drawing import Draw, Panel, Plate
+from paper_figs.runs import Run, facet_name, level_name
 
-NAME = "component_contrasts"
+CAPTION = (
+    "Contrast of each level to the average level of its component, with 90 % interval. Left: in ability, standard "
+    "deviations of the pipelines' abilities, from the joint posterior, widened where pipelines share answers. "
+    "Right: in accuracy, percentage points, over questions resampled jointly for all pipelines."
+)
+AXES = {ABILITY: "Ability, standard deviations", ACCURACY: "Accuracy, percentage points"}
 
 
-def compute(run: Path) -> pd.DataFrame:
-    """`facet, level, effect, low, high`, zero on average within a facet."""
-    table = read_fit(run).components
-    if table.empty:
-        raise ValueError(f"{run / 'fit'}: fitted without facets; wanted a fit with components")
-    return table[["facet", "level", "effect", "low", "high"]]
+def build(runs: Sequence[Run]) -> list[Plate]:
+    """One plate of two panels per task."""
+    return [_plate(run) for run in runs]
+
+
+def _plate(run: Run) -> Plate:
+    table = compute(run)
+    parts = {scale: table[table["scale"] == scale] for scale in AXES}
+    panels = tuple(
+        Panel(part, _draw(scale), scale.capitalize(), plots.forest_height(part)) for scale, part in parts.items()
+    )
+    return Plate(f"component_contrasts-{run.slug}", f"What each component is worth: {run.task}", CAPTION, panels)
+
+
+def _draw(scale: str) -> Draw:
+    def draw(ax: Axes, table: pd.DataFrame) -> None:
+        levels = [level_name(row["facet"], row["level"]) for row in table.to_dict("records")]
+        named = table.assign(facet=table["facet"].map(facet_name), level=levels)
+        if scale == ACCURACY:
+            named[["effect", "low", "high"]] *= 100
+        plots.component_forest(ax, named)
+        ax.set_xlabel(f"{AXES[scale]}\n(0: average level)")
+
+    return draw
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the script."""
-    return script(compute, plots.component_forest, NAME, __doc__, argv, height=plots.forest_height)
+    return script(build, __doc__, argv)
 
 
 if __name__ == "__main__":

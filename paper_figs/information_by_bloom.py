@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import pandas as pd
+from paper_figs import grouping
+from paper_figs.bloom_levels import BY_VERBS
+from paper_figs.commands import script
+from paper_figs.drawing import Plate
+from paper_figs.runs import Run
+from taxonomy import LEVELS
 
-from irt import plots
-from paper_figs.results import grouped_information, script
-from taxonomy import LEVELS, bloom
+CAPTION = (
+    "Mean Fisher information of a question, per unit of ability squared; in brackets the number of questions, which "
+    "may have several levels. Bars: 90 % interval at the peak (cut where far above all curves). "
+    f"{BY_VERBS}"
+)
 
-NAME = "information_by_bloom"
 
-
-def compute(run: Path) -> pd.DataFrame:
-    """`group, theta, n_items, total…, mean…`; a question counts in every level it is labelled with."""
-    return grouped_information(run, "bloom", bloom, LEVELS)
+def build(runs: Sequence[Run]) -> list[Plate]:
+    """One panel per task."""
+    title = "Information by level of Bloom's taxonomy"
+    return [grouping.plate(runs, "information_by_bloom", title, CAPTION, "bloom", LEVELS)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the script."""
-    return script(compute, plots.grouped_information, NAME, __doc__, argv, height=3.4)
+    return script(build, __doc__, argv)
 
 
 if __name__ == "__main__":

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import pandas as pd
+from paper_figs import grouping
+from paper_figs.commands import script
+from paper_figs.drawing import Plate
+from paper_figs.runs import Run
+from taxonomy import FORMS
 
-from irt import plots
-from paper_figs.results import grouped_information, script
-from taxonomy import FORMS, form
+CAPTION = (
+    "Mean Fisher information of a question, per unit of ability squared; in brackets the number of questions, each "
+    "counted under the word it asks with. Bars: 90 % interval at the peak (cut where far above all curves)."
+)
 
-NAME = "information_by_question_word"
 
-
-def compute(run: Path) -> pd.DataFrame:
-    """`group, theta, n_items, total…, mean…`; a question counts once, under the word it asks with."""
-    return grouped_information(run, "form", lambda text: (form(text),), FORMS)
+def build(runs: Sequence[Run]) -> list[Plate]:
+    """One panel per task."""
+    title = "Information by question word"
+    return [grouping.plate(runs, "information_by_question_word", title, CAPTION, "form", FORMS)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the script."""
-    return script(compute, plots.grouped_information, NAME, __doc__, argv, height=3.4)
+    return script(build, __doc__, argv)
 
 
 if __name__ == "__main__":

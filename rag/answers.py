@@ -114,8 +114,8 @@ class AnswerStore:
     def begin(self, exam: Exam, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
         """Become the one writer of this exam's answers by these pipelines, each sat under these settings.
 
-        Raises ValueError when another process writes, when the store holds another exam's answers, or when a pipeline
-        has answered under settings that differ.
+        Raises `FailedError` when another process writes, ValueError when the store holds another exam's answers or
+        when a pipeline has answered under settings that differ.
         """
         self._acquire()
         try:
@@ -290,7 +290,7 @@ class AnswerStore:
             raise
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise ValueError(
+                raise FailedError(
                     f"{self.path}: another process is writing answers; wanted one writer at a time"
                 ) from None
             kind = FailedError if "full" in str(error) else OSError

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +17,15 @@ HTTP = ("http://", "https://")
 def imported(place: str) -> Any:
     """What `python:package.module:name` names; ImportError or AttributeError, or what the module raises."""
     module, _, name = place.removeprefix(PYTHON).partition(":")
-    return getattr(importlib.import_module(module), name)
+    with apart():
+        return getattr(importlib.import_module(module), name)
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """While another's code works, what it prints goes to standard error: standard output holds our results alone."""
+    with redirect_stdout(sys.stderr):
+        yield
 
 
 def is_whole(place: str) -> bool:

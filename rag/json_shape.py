@@ -1,8 +1,9 @@
 """Holding a local model to JSON of a fixed shape: which tokens may come next.
 
-The shape is cut into literals, which are forced token by token, free strings, which end with the first token of the
-literal behind them, and choices among a few words. Strings hold no quotes, backslashes or line breaks, so nothing has
-to be escaped and every reply is valid JSON that ends within the tokens allowed.
+The shape is cut into literals, which are forced token by token, free strings, and choices among a few words. A string
+ends with a token that holds its closing quote, whatever stands before that in the token (`?",`): without those a model
+could not end a question as it would by itself, and goes on. Strings hold no quotes, backslashes or line breaks, so
+nothing has to be escaped and every reply is valid JSON that ends within the tokens allowed.
 """
 
 from __future__ import annotations
@@ -37,6 +38,13 @@ class OneOf(NamedTuple):
 Part = Literal | Free | OneOf
 
 
+class Closing(NamedTuple):
+    """A token that ends a string: how much of the literal behind it holds, and whether of the string, too."""
+
+    taken: int
+    full: bool
+
+
 class JsonShape:
     """The tokens allowed after each beginning of a reply, for one tokenizer and schema.
 
@@ -46,51 +54,76 @@ class JsonShape:
     def __init__(self, tokenizer: Any, schema: Schema, *, end: Sequence[int], max_tokens: int) -> None:
         self._tokenizer, self._end = tokenizer, tuple(end)
         self._parts = _merged(_parts(schema))
-        self._ids = [[self._encode(text) for text in _texts(part)] for part in self._parts]
-        fixed = sum(max(map(len, ids), default=0) for ids in self._ids) + 1
-        strings = sum(isinstance(part, Free) for part in self._parts)
-        self._longest = (max_tokens - fixed) // max(strings, 1)
-        if self._longest < SHORTEST:
-            raise ValueError(f"max_tokens {max_tokens}: wanted at least {fixed + SHORTEST * strings} for this JSON")
+        self._known: dict[str, list[int]] = {}
+        self._closings: dict[str, dict[int, Closing]] = {}
+        self._inside: dict[tuple[str, bool], tuple[int, ...]] = {}
+        sizes = [max(map(len, map(self._encode, _texts(part))), default=0) for part in self._parts]
+        strings = [isinstance(part, Free) for part in self._parts]
+        room = max_tokens - sum(sizes) - 1
+        longest = room // max(sum(strings), 1)
+        if longest < SHORTEST:
+            wanted = sum(sizes) + 1 + SHORTEST * sum(strings)
+            raise ValueError(f"max_tokens {max_tokens}: wanted at least {wanted} for this JSON")
+        self._until = [sum(sizes[:place]) + longest * sum(strings[: place + 1]) for place in range(len(self._parts))]
 
     def allowed(self, _row: int, written: Sequence[int]) -> Sequence[int]:
         """The tokens that may follow `written`."""
-        left = list(written)
+        left, taken = list(written), 0
         for place, part in enumerate(self._parts):
             if isinstance(part, Free):
-                closing = self._ids[place + 1][0][0]
-                length = left.index(closing) if closing in left else len(left)
+                behind = cast(Literal, self._parts[place + 1]).text
+                closing = self._closing(behind)
+                length = next((at for at, token in enumerate(left) if token in closing), len(left))
                 if length == len(left):
-                    return self._within(closing, length)
-                left = left[length:]
+                    return self._within(behind, length == 0, len(written) >= self._until[place])
+                taken, left = closing[left[length]].taken, left[length + 1 :]
                 continue
-            fits = [ids for ids in self._ids[place] if ids[: len(left)] == left[: len(ids)]]
+            options = [self._encode(text[taken:]) for text in _texts(part)]
+            taken = 0
+            fits = [ids for ids in options if ids[: len(left)] == left[: len(ids)]]
             following = [ids[len(left)] for ids in fits if len(ids) > len(left)]
             if following or not fits:
                 return following or self._end
             left = left[len(fits[0]) :]
         return self._end
 
-    def _within(self, closing: int, length: int) -> Sequence[int]:
+    def _within(self, behind: str, empty: bool, over: bool) -> Sequence[int]:
         """What may stand in a string, which is neither empty nor too long."""
-        if length >= self._longest:
-            return (closing,)
-        return self._plain if length == 0 else self._closable.setdefault(closing, (*self._plain, closing))
+        if over:
+            return (self._encode(behind)[0],)
+        if (behind, empty) not in self._inside:
+            ends = [n for n, one in self._closing(behind).items() if one.full or not empty]
+            self._inside[behind, empty] = (*self._plain, *ends)
+        return self._inside[behind, empty]
+
+    def _closing(self, behind: str) -> dict[int, Closing]:
+        """The tokens that end a string before this literal; the literal's own first token is one."""
+        if behind not in self._closings:
+            first = self._encode(behind)[0]
+            found = {first: Closing(len(self._vocabulary.get(first, "").lstrip()) or 1, full=False)}
+            for number, text in self._vocabulary.items():
+                start, quote, rest = text.partition('"')
+                if quote and number != first and _is_plain(start) and behind.startswith(quote + rest):
+                    found[number] = Closing(len(quote + rest), bool(start.strip()))
+            self._closings[behind] = found
+        return self._closings[behind]
 
     @cached_property
-    def _closable(self) -> dict[int, tuple[int, ...]]:
-        return {}
+    def _vocabulary(self) -> dict[int, str]:
+        """The text of each token that is special to nobody and has one."""
+        special = set(self._tokenizer.all_special_ids) | set(self._end)
+        texts = self._tokenizer.batch_decode([[number] for number in range(len(self._tokenizer))])
+        return {number: text for number, text in enumerate(texts) if number not in special and text}
 
     @cached_property
     def _plain(self) -> tuple[int, ...]:
-        """Tokens without quotes, backslashes and control characters, and special to nobody."""
-        special = set(self._tokenizer.all_special_ids) | set(self._end)
-        count = len(self._tokenizer)
-        texts = self._tokenizer.batch_decode([[number] for number in range(count)])
-        return tuple(n for n, text in enumerate(texts) if n not in special and text and _is_plain(text))
+        """Tokens without quotes, backslashes and control characters."""
+        return tuple(number for number, text in self._vocabulary.items() if _is_plain(text))
 
     def _encode(self, text: str) -> list[int]:
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        if text not in self._known:
+            self._known[text] = list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        return self._known[text]
 
 
 def _is_plain(text: str) -> bool:

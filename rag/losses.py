@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 MOST_REASONS = 3
@@ -15,13 +16,16 @@ class Losses:
 
     def __init__(self) -> None:
         self._questions: dict[tuple[str, str], list[str]] = {}
+        self._reasons: dict[tuple[str, str], str] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._questions.values()))
 
     def add(self, who: str, question: str, reason: str) -> None:
         """Count a prompt about a question, by its id, that `who` did not answer."""
-        self._questions.setdefault((who, reason), []).append(question)
+        # Reasons that differ in numbers alone are one; the first stands for them.
+        kind = self._reasons.setdefault((who, re.sub(r"\d+", "0", reason)), reason)
+        self._questions.setdefault((who, kind), []).append(question)
 
     def in_words(self) -> str:
         """All of them in one line: `2 prompts got no answer: box (http://...), questions q3, q7: status 500`."""

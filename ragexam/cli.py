@@ -243,15 +243,24 @@ for _name, _purpose in MEASUREMENT.items():
     )(measurement)
 
 
-@app.command(epilog="Example: ragexam report runs/quickstart")
+@app.command(epilog="Example: ragexam report runs/quickstart; two runs: ragexam report runs/before runs/after")
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    other: Annotated[Path | None, typer.Argument(metavar="[RUN_B]", help="A second run: what changed to it.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="With two runs: where the page is written.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write report.html and figures/ from the files of a run folder."""
+    """Write report.html and figures/ of a run; of two runs comparison.html into the second: what changed."""
     from ragexam.report import write_report
+    from ragexam.report.comparison import write_comparison
     from ragexam.report.summary import summarize
 
+    if other is not None:
+        written = write_comparison(run, other, out)
+        show(written.result, as_json=as_json, lines=str(written.path))
+        return
+    if out is not None:
+        raise ValueError("--out: found with one run, whose page is RUN/report.html; wanted two runs with it")
     page = write_report(run)
     show(summarize(run) if as_json else {}, as_json=as_json, lines=str(page))
 

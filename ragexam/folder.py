@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen.files import write_text
+from exam_gen.model import FailedError
 
 FORMAT = 1
 """Version of `run.json`; a reader refuses a newer one."""
@@ -122,14 +123,14 @@ class RunFolder:
     def held(self) -> Iterator[None]:
         """Hold the folder for writing; the lock dies with the process, however it ends.
 
-        Raises `ValueError` when another process holds it.
+        Raises `FailedError` when another process holds it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise ValueError(
+                raise FailedError(
                     f"{self.path}: another ragexam process is writing this run; wait for it or choose another folder"
                 ) from None
             yield

@@ -11,7 +11,7 @@ from typing import TextIO
 PLAIN_SECONDS = 10.0
 """Without a terminal, one line in so many seconds."""
 FIRST_SHARE = 0.03
-"""No remaining time is told before this share is done: the first units pay for loading."""
+"""No remaining time is told before this share is done at the pace that it is told by."""
 
 
 Report = Callable[[int, int], None]
@@ -87,11 +87,14 @@ class _Lines:
         self.stream = stream
         self.started = self.last = time.monotonic()
         self.first: int | None = None
+        self.paced = False
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if self.first is None:
             self.first = done
+        elif not self.paced and self.first < done < total:  # the first units pay for loading: the pace is that after
+            self.first, self.started, self.paced = done, now, True
         if now - self.last < PLAIN_SECONDS and done < total:
             return
         self.last = now

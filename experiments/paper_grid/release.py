@@ -5,7 +5,9 @@
 `answers.csv.gz` has one row per pipeline and question: facets, chosen choice, right or not, log-likelihood and tokens
 of each choice after the prompt and without the question (`unconditional`), ids of the passages read, tokens of the
 prompt, seconds. `questions.csv` says of each question its key, topic, source passage, labels and lengths in words;
-`responses.csv` is what `ragexam fit` reads. No text of the corpus and no question leaves the run.
+`responses.csv` is what `ragexam fit` reads. `retrieval.csv`, the tables of `fit/` (not its draws), `prune.json`,
+`corpus.json` and `statistics.json` say what the run measured, counted and lost, for the tables and figures of
+`paper_figs/`; what a run lacks is left out. No text of the corpus and no question leaves the run.
 """
 
 from __future__ import annotations
@@ -30,6 +32,12 @@ ANSWERS = (
 )
 QUESTIONS = ("question", "key", "choices", "topic", "chunk", "stem_words", "choice_words", "labels")
 
+MEASURED = {name: name for name in ("responses.csv", "retrieval.csv")} | {"pruned/prune.json": "prune.json"}
+MEASURED |= {f"fit/{name}": f"fit/{name}" for name in ("items.csv", "abilities.csv", "components.csv", "fit.json")}
+"""Files that hold ids and numbers alone, and where they go."""
+COUNTED = ("corpus", "statistics")
+"""Parts of `run.json`: what `ragexam corpus` and `ragexam statistics` tell with `--json`."""
+
 
 def main() -> None:
     """Write the files."""
@@ -45,7 +53,14 @@ def main() -> None:
     packed = gzip.compress(table(ANSWERS, rows).encode(), mtime=0)
     (words.out / "answers.csv.gz").write_bytes(packed)
     (words.out / "questions.csv").write_text(table(QUESTIONS, map(question_row, exam.questions)), encoding="utf-8")
-    shutil.copyfile(words.run / "responses.csv", words.out / "responses.csv")
+    for source, name in MEASURED.items():
+        if (words.run / source).is_file():
+            (words.out / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(words.run / source, words.out / name)
+    record = json.loads((words.run / "run.json").read_text(encoding="utf-8"))
+    for part in COUNTED:
+        if part in record:
+            (words.out / f"{part}.json").write_text(json.dumps(record[part], indent=1) + "\n", encoding="utf-8")
     print(f"{len(rows)} answers to {len(exam)} questions, {len(packed):,} bytes")
 
 

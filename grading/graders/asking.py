@@ -24,6 +24,8 @@ from rag.truncation import fit
 
 TOGETHER = 256
 """Prompts that are handed over together; answers are told of in their order."""
+ALONE = 8
+"""The same where one model answers one after the other: what is done is told sooner."""
 
 
 class Asked(NamedTuple):
@@ -103,18 +105,19 @@ class Asking:
     """An assessor whose answers are kept in a store; `usage` counts what they cost.
 
     With a `batch` above 1 a batch that is not wholly in the store is written as a whole, because its replies may depend
-    on each other.
+    on each other. `together` prompts are handed over before any of them is told of.
     """
 
     assessor: Examinee
     store: ReplyStore
     batch: int = 1
+    together: int = TOGETHER
     usage: Usage = field(default_factory=Usage)
 
     def replies(self, asked: Iterable[Asked]) -> Iterator[Reply]:
         """The reply to each prompt, in order; prompts are taken up a group at a time, as they may be many."""
         prompts = iter(asked)
-        while group := list(islice(prompts, max(TOGETHER - TOGETHER % self.batch, self.batch))):
+        while group := list(islice(prompts, max(self.together - self.together % self.batch, self.batch))):
             keys = [self._key("graded text", one.prompt, one.max_tokens) for one in group]
             lost = self._ask([_task(one) for one in group], keys, _text)
             for key in keys:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -27,36 +30,51 @@ def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None 
     if abilities is not None:
         marks = np.asarray(abilities, float)
         ax.vlines(marks, 0, top * 0.07, color=COLOURS[1], linewidth=1.1)
-        ax.text(float(marks.mean()), top * 0.085, "pipelines", color=COLOURS[1], ha="center", va="bottom")
+        # In the upper corner that the curve leaves freer.
+        half = theta < (theta[0] + theta[-1]) / 2
+        left = float(table["total_high"][half].max()) < float(table["total_high"][~half].max())
+        x, side = (0.02, "left") if left else (0.98, "right")
+        ax.text(x, 0.97, "marks: pipelines", transform=ax.transAxes, color=COLOURS[1], ha=side, va="top")
     ax.set_xlim(theta[0], theta[-1])
     ax.set_xlabel("Ability")
     ax.set_ylabel("Information of the exam")
     grid(ax)
 
 
-def grouped_information(ax: Axes, table: pd.DataFrame) -> None:
+def grouped_information(ax: Axes, table: pd.DataFrame, order: Sequence[str] = ()) -> None:
     """Mean information of a question over ability, one curve per group, the strongest first in the legend.
 
+    Groups in `order` have the look of their place there, whatever stands in the table: the same in several pictures.
     `table` has `group, n_items, theta, mean`; with `mean_low, mean_high` a bar at each curve's peak shows the interval
-    there (a band around every curve would hide the others).
+    there (a band around every curve would hide the others); bars of one place stand side by side.
     """
+    bar = 0.012 * float(np.ptp(table["theta"]))
+    taken: Counter[float] = Counter()
     peak = table.groupby("group", sort=False)["mean"].max().sort_values(ascending=False)
-    for place, group in enumerate(peak.index):
-        rows = table[table["group"] == group]
+    places = group_places(peak.index, order)
+    for group in peak.index:
+        rows, place = table[table["group"] == group], places[group]
         colour, dash = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
         label = f"{shorten(str(group))} ({int(rows['n_items'].iloc[0])})"
         ax.plot(rows["theta"], rows["mean"], color=colour, linestyle=dash, linewidth=1.7, label=label)
         if {"mean_low", "mean_high"} <= set(table.columns):
             top = records(rows.sort_values("mean"))[-1]
-            ax.vlines(top["theta"], top["mean_low"], top["mean_high"], color=colour, linewidth=1.1, alpha=0.8)
-            ax.plot([top["theta"]] * 2, [top["mean_low"], top["mean_high"]], "_", color=colour, markersize=5, alpha=0.8)
-            ax.plot(top["theta"], top["mean"], "o", color=colour, markersize=3.5)
+            where = top["theta"] + bar * taken[top["theta"]]
+            taken[top["theta"]] += 1
+            ax.vlines(where, top["mean_low"], top["mean_high"], color=colour, linewidth=1.1, alpha=0.8)
+            ax.plot([where] * 2, [top["mean_low"], top["mean_high"]], "_", color=colour, markersize=4, alpha=0.8)
+            ax.plot(where, top["mean"], "o", color=colour, markersize=3.5)
     ax.set_xlim(float(table["theta"].min()), float(table["theta"].max()))
     ax.set_ylim(0, _top(table))
     ax.set_xlabel("Ability")
     ax.set_ylabel("Mean information per question")
     grid(ax)
     legend_below(ax, columns=3)
+
+
+def group_places(groups: Iterable[str], order: Sequence[str]) -> dict[str, int]:
+    """The place of each group in the order, those that it lacks behind it; without an order, as they come."""
+    return {name: place for place, name in enumerate(dict.fromkeys([*order, *groups]))}
 
 
 def component_forest(ax: Axes, table: pd.DataFrame) -> None:
@@ -71,7 +89,7 @@ def component_forest(ax: Axes, table: pd.DataFrame) -> None:
         for row in records(rows.sort_values("effect", ascending=False)):
             colour = COLOURS[place % len(COLOURS)]
             ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=1.8, solid_capstyle="round")
-            ax.plot(row["effect"], y, "o", color=colour, markersize=5)
+            ax.plot(row["effect"], y, "o", color=colour, markersize=3.4)
             ticks.append(y)
             labels.append(shorten(str(row["level"])))
             colours.append(colour)

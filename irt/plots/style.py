@@ -15,7 +15,7 @@ from typing import Any, Literal
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 INK = "#1d2129"
 """Colour of text and axes; a page may replace it to follow its own."""
@@ -93,12 +93,12 @@ def grid(ax: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
 
 
 def legend_below(ax: Axes, columns: int) -> None:
-    """A legend under the axes, in as many columns as its names leave room for."""
+    """A legend under the axes (of its part of a figure), in as many columns as its names leave room for."""
     handles, labels = ax.get_legend_handles_labels()
-    figure = ax.get_figure(root=True)
-    width = WIDTH if figure is None else float(figure.get_figwidth())
-    target: Figure | Axes = figure if figure is not None else ax
-    columns = min(columns, _columns_that_fit(labels, columns, int(13.2 * width)))
+    figure = ax.get_figure(root=False)
+    width = WIDTH if figure is None else float(figure.bbox.width) / figure.dpi
+    target: Figure | SubFigure | Axes = figure if figure is not None else ax
+    columns = min(columns, _columns_that_fit(labels, columns, int(108 * width / mpl.rcParams["legend.fontsize"])))
     target.legend(handles, labels, loc="outside lower center" if figure is not None else "best", ncols=columns)
 
 

@@ -20,7 +20,7 @@ from rag.answering.reading import LONGEST, read_choice
 from rag.answering.specs import BlackBoxSpec
 from rag.aside import Aside, OverdueError
 from rag.examinees import NO_CHOICE, Lost, Said
-from rag.imported import PYTHON, imported, takes
+from rag.imported import PYTHON, apart, imported, takes
 from rag.loading import first_line
 from rag.servers.service import connect
 from rag.servers.traffic import Traffic
@@ -106,7 +106,8 @@ class Called:
     def _asked(self, question: Question) -> object:
         given = (question.stem, question.choices) if self._shown else (question.stem,)
         try:
-            return self._aside.call(lambda: self._function(*given), self._spec.timeout)
+            with apart():
+                return self._aside.call(lambda: self._function(*given), self._spec.timeout)
         except OverdueError:
             reason = f"no answer within {self._spec.timeout:g} s; wanted one, or a longer timeout"
             raise self._failed(question, reason) from None
@@ -151,7 +152,8 @@ def load_system(place: str) -> tuple[Callable[..., Any], bool]:
     try:
         thing = imported(place)
         if isinstance(thing, type) or (callable(thing) and not takes(thing)):
-            thing = thing()
+            with apart():
+                thing = thing()
     except Exception as error:  # as above
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise ValueError(f"black box {place}: {reason}; wanted a function of question and choices") from error

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from exam_gen.model import FailedError
 from exam_gen.records import Chunk, Question
-from rag.imported import imported, is_whole, takes
+from rag.imported import apart, imported, is_whole, takes
 from rag.loading import first_line
 
 Search = Callable[[str, int], Sequence[Any]]
@@ -25,7 +25,8 @@ class Foreign:
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """At most k passages; `FailedError` when the search fails, ValueError for what is no passage, in one line."""
         try:
-            found = self._search(question.stem, k)
+            with apart():
+                found = self._search(question.stem, k)
         except Exception as error:  # whatever another's code raises, the user reads one line
             reason = f"{type(error).__name__}: {first_line(error)}"
             raise FailedError(f"retriever {self.name}: question {question.id!r}: {reason}") from error
@@ -47,8 +48,8 @@ class Shelf:
 
         `found` is a list of chunk ids, texts, `(id or text, score)` pairs, mappings with `id` or `text` (and `score`,
         `title`), or LangChain's and LlamaIndex's results. With a score on each, the largest come first and equal ones
-        follow the corpus; without, their order is kept. A text that is no chunk's becomes a passage of its own.
-        Raises ValueError that begins with `where`.
+        follow the corpus; without, their order is kept. A text that is no chunk's becomes a passage of its own, but for
+        one word by itself, which is an id. Raises ValueError that begins with `where`.
         """
         if isinstance(found, str | Mapping) or not isinstance(found, Sequence):
             raise ValueError(f"{where}: got {type(found).__name__}; wanted a list of passages")
@@ -62,7 +63,7 @@ class Shelf:
         for name in hit.ids:
             if name in self._places:
                 return self._chunks[self._places[name]]
-        if hit.text is None:
+        if hit.text is None or _is_name(hit):
             raise ValueError(f"{where}: {hit.ids[0]!r} is no chunk of the corpus; wanted a chunk's id, or a text")
         known = self._by_text.get(_plain(hit.text))
         return known or _passage_of_its_own(hit.text, hit.title)
@@ -91,7 +92,8 @@ def load_search(place: str, chunks: Sequence[Chunk]) -> Search:
         raise ValueError(f"retriever {place}: {first_line(error)}; wanted something to import") from error
     if _method(thing) is None and callable(thing) and takes(thing) < 2:
         try:
-            thing = thing(chunks) if takes(thing) else thing()
+            with apart():
+                thing = thing(chunks) if takes(thing) else thing()
         except Exception as error:  # as above
             reason = f"{type(error).__name__}: {first_line(error)}"
             raise ValueError(f"retriever {place}: making it failed: {reason}") from error
@@ -155,6 +157,12 @@ def _of_document(text: str, item: Any, where: str) -> Hit:
     title = metadata.get("title")
     ids = tuple(str(one) for one in named if isinstance(one, str | int))
     return Hit(ids, text, title if isinstance(title, str) else "", _score(getattr(item, "score", None), where))
+
+
+def _is_name(hit: Hit) -> bool:
+    """Whether a bare string is an id: one word of plain characters, as no passage is."""
+    text = hit.text or ""
+    return hit.ids == (text,) and text.isascii() and len(text.split()) == 1
 
 
 def _score(value: Any, where: str) -> float | None:

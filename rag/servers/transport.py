@@ -307,7 +307,7 @@ def _object(content: bytes) -> Mapping[str, Any]:
         kind = "HTML for JSON" if text.lstrip().startswith("<") else "broken JSON"
         raise UnusableError(kind, excerpt(text)) from None
     if not isinstance(value, dict):
-        raise UnusableError("broken JSON", excerpt(json.dumps(value)))
+        raise UnusableError("JSON that is no object", excerpt(json.dumps(value)))
     return value
 
 

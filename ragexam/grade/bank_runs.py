@@ -16,13 +16,14 @@ from exam_gen.model import FailedError
 from exam_gen.replies import CachedModel, ReplyStore
 from grading.banks.bank_writing import VERSION, read_topics, write_questions
 from grading.formats.bank_files import write_bank
-from grading.graders.asking import Asking, Assessor
+from grading.graders.asking import ALONE, TOGETHER, Asking, Assessor
 from grading.graders.choices import MARGIN, ChoiceReader
 from grading.graders.extractive import ExtractiveGrader, load_reader
 from grading.graders.graders import DirectRelevance, Grader, QaGrader, SelfRating
 from grading.graders.prompts import Scale, Verify
 from grading.graders.running import grade_all, summary, write_grades
 from rag.engines import EngineOptions, opened
+from rag.servers.options import is_server
 from ragexam.config import ModelSettings
 from ragexam.folder import RunFolder, file_hash
 from ragexam.grade.bank_results import Result
@@ -110,7 +111,8 @@ def asking_of(
         opened(options or EngineOptions(), progress.say) as engine,
         engine(partial(assessor, settings, batch), "character") as at_work,
     ):
-        yield Asking(at_work, store, batch)
+        alone = options in (None, EngineOptions()) and not is_server(settings.model)
+        yield Asking(at_work, store, batch, max(ALONE, batch) if alone else TOGETHER)
 
 
 def assessor(settings: ModelSettings, batch: int) -> Assessor:

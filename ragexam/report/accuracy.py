@@ -1,16 +1,15 @@
-"""The accuracy part of the page: heat maps of two facets, and the list of pipelines."""
+"""The accuracy part of the page: heat maps of two facets."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from ragexam.report.scores import CEILING, FLOOR, Interval, accuracy, bound_of, facets_of, levels_of
-from ragexam.report.words import facet_name, level_name, percent, percent_range, plain, signed
+from ragexam.report.words import facet_name, level_name
 
 
 @dataclass(frozen=True)
@@ -63,19 +62,10 @@ def axes_of(scores: pd.DataFrame) -> tuple[str, str, str | None] | None:
     return facets[0], facets[1], facets[2] if len(facets) > 2 else None
 
 
-def accuracy_view(scores: pd.DataFrame, abilities: pd.DataFrame | None) -> Mapping[str, object]:
-    """What the template shows: heat maps averaged and split, bounds in words, pipelines best first."""
-    facets = facets_of(scores)
+def accuracy_view(scores: pd.DataFrame) -> Mapping[str, object]:
+    """What the template shows: heat maps averaged and split, bounds in words."""
     tables, details = _heat_tables(scores)
-    return {
-        "tables": tables,
-        "details": details,
-        "bounds": _bounds(scores),
-        "facets": [facet_name(name) for name in facets] or ["pipeline"],
-        "pipelines": _pipelines(scores, facets, abilities),
-        "with_ability": abilities is not None,
-        "pipeline_caption": "Each pipeline, the most accurate first",
-    }
+    return {"tables": tables, "details": details, "bounds": _bounds(scores)}
 
 
 def _heat_tables(scores: pd.DataFrame) -> tuple[list[HeatTable], list[HeatTable]]:
@@ -85,15 +75,16 @@ def _heat_tables(scores: pd.DataFrame) -> tuple[list[HeatTable], list[HeatTable]
         return [], []
     row, column, third = axes
     averaged = "" if third is None else f", averaged over {facet_name(third)}s"
-    tables = [_heat(scores, row, column, f"{_title(row)} by {facet_name(column)}{averaged} (percent correct)")]
+    tables = [heat_table(scores, row, column, f"{_title(row)} by {facet_name(column)}{averaged} (percent correct)")]
     if third is None or scores[third].nunique() < 2:
         return tables, []
-    tables.append(_heat(scores, third, column, f"{_title(third)} by {facet_name(column)} (percent correct)"))
+    tables.append(heat_table(scores, third, column, f"{_title(third)} by {facet_name(column)} (percent correct)"))
     if scores[row].nunique() < 2:
         return tables, []
     caption = f"{_title(row)} by {facet_name(column)}, {{}} (percent correct)"
     parts = {level: scores[scores[third] == level] for level in levels_of(scores, third)}
-    return tables, [_heat(part, row, column, caption.format(level_name(third, level))) for level, part in parts.items()]
+    details = [heat_table(part, row, column, caption.format(level_name(third, level))) for level, part in parts.items()]
+    return tables, details
 
 
 def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, Interval]:
@@ -101,7 +92,8 @@ def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, Interval]:
     return {str(name): accuracy(part) for name, part in scores.groupby("student", sort=False)}
 
 
-def _heat(scores: pd.DataFrame, row: str, column: str, caption: str) -> HeatTable:
+def heat_table(scores: pd.DataFrame, row: str, column: str, caption: str) -> HeatTable:
+    """Accuracy by the levels of two columns as a heat map."""
     table = accuracy_table(scores, row, column)
     columns = list(dict.fromkeys(table["column"]))
     rows = tuple(
@@ -137,45 +129,6 @@ def _bounds(scores: pd.DataFrame) -> str:
     if FLOOR in found:
         return "Closed book answers without a passage: a floor, not a choice. There is no oracle to show the ceiling."
     return "Neither closed book nor oracle took part, so there is no floor or ceiling to compare with."
-
-
-def _pipelines(
-    scores: pd.DataFrame, facets: Sequence[str], abilities: pd.DataFrame | None
-) -> list[Mapping[str, object]]:
-    by_name = None if abilities is None else abilities.set_index("student")
-    rows = []
-    for student, part in scores.groupby("student", sort=False):
-        found = accuracy(part)
-        levels = [level_name(facet, str(part[facet].iloc[0])) for facet in facets] or [str(student)]
-        row: dict[str, object] = {
-            "levels": levels,
-            "accuracy": percent(found.estimate),
-            "accuracy_value": _value(found.estimate),
-            "range": percent_range(found),
-            "low_value": _value(found.low),
-            "order": found.estimate if math.isfinite(found.estimate) else -1.0,
-        }
-        if by_name is not None:
-            row |= _ability(by_name, str(student))
-        rows.append(row)
-    return sorted(rows, key=lambda row: -float(str(row["order"])))
-
-
-def _ability(abilities: pd.DataFrame, student: str) -> dict[str, str]:
-    if student not in abilities.index:
-        return {"ability": "–", "ability_value": "", "ability_range": "–", "ability_low_value": ""}
-    found: Any = abilities.loc[student]
-    theta, low, high = (float(found[name]) for name in ("theta", "theta_low", "theta_high"))
-    return {
-        "ability": signed(theta),
-        "ability_value": _value(theta),
-        "ability_range": f"{plain(low)} to {plain(high)}",
-        "ability_low_value": _value(low),
-    }
-
-
-def _value(number: float) -> str:
-    return f"{number:.4f}" if math.isfinite(number) else ""
 
 
 def _title(facet: str) -> str:

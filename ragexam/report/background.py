@@ -1,8 +1,7 @@
-"""The background sections of the page: the exam itself, how far to trust the fit, how everything was made."""
+"""The background sections of the page: the exam itself, and how everything was made."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,21 +15,9 @@ from ragexam.report.gather import Evidence
 from ragexam.report.words import clipped, duration, joined, percent
 
 View = Mapping[str, object]
-_TOPICS_SHOWN = 15
+_LONG = 20
+"""Facts beyond which a list is folded away."""
 _ROLES = {"model": "wrote", "writer": "wrote", "verifier": "checked", "judge": "checked"}
-_DIAGNOSTICS = {
-    "r_hat_max": "largest R-hat (1 is best)",
-    "r_hat_worst": "of the parameter",
-    "ess_bulk_min": "smallest effective sample size",
-    "ess_tail_min": "smallest effective sample size in the tails",
-    "divergences": "divergent transitions",
-    "tree_depth_saturated": "steps cut short",
-    "chains": "chains",
-    "draws": "draws kept",
-    "pareto_k_above_0.7": "share of answers the cross-validation is unsure about",
-    "elpd_loo": "expected log score on left-out answers",
-    "log_posterior": "log posterior at the mode",
-}
 
 
 def exam_view(evidence: Evidence, statistics: ExamStatistics) -> View:
@@ -48,7 +35,6 @@ def exam_view(evidence: Evidence, statistics: ExamStatistics) -> View:
         reasons = Counter(clipped(rule_of(one.reason), 120) for one in dropped).most_common()
         rows = [[reason, f"{count}", percent(count / (kept + lost))] for reason, count in reasons]
         tables.append({"caption": "Why attempts were dropped", "heads": ["reason", "number", "share"], "rows": rows})
-    tables += _topics(evidence)
     return {"sentences": lines, "tables": tables}
 
 
@@ -85,58 +71,34 @@ def _blind(statistics: ExamStatistics) -> View:
     return {"caption": "Answering without reading the question", "heads": heads, "rows": rows}
 
 
-def _topics(evidence: Evidence) -> list[View]:
-    topic_of = {question.id: question.topic for question in evidence.questions}
-    counts = Counter(topic_of.values())
-    if len(counts) < 2:
-        return []
-    by_topic = evidence.scores["score"].groupby(evidence.scores["item"].map(topic_of)).mean()
-    rows = [
-        [clipped(topic, 60) or "no topic", f"{count}", percent(float(by_topic.get(topic, math.nan)))]
-        for topic, count in counts.most_common(_TOPICS_SHOWN)
-    ]
-    more = f", the {_TOPICS_SHOWN} largest of {len(counts)}" if len(counts) > _TOPICS_SHOWN else ""
-    return [{"caption": f"Topics{more}", "heads": ["topic", "questions", "accuracy"], "rows": rows}]
-
-
-def diagnostics_view(evidence: Evidence) -> View:
-    """Convergence, the fit's own warnings, and what is absent."""
-    measured = evidence.measured
-    lines = list(evidence.missing)
-    if measured is None:
-        return {"sentences": lines, "warnings": [], "facts": []}
-    state = "It converged." if measured.converged else "It did not converge."
-    lines.insert(0, f"{measured.how}. {state}")
-    unanswered = int(evidence.scores["score"].isna().sum())
-    if unanswered:
-        lines.append(
-            f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
-        )
-    lines += measured.fit.notes
-    facts = [
-        (_DIAGNOSTICS.get(name, name.replace("_", " ")), shown_value(value))
-        for name, value in flattened(measured.diagnostics)
-        if value is not None
-    ]
-    return {"sentences": lines, "warnings": list(measured.fit.warnings), "facts": facts}
-
-
 def making_view(evidence: Evidence) -> list[View]:
     """Configuration, versions, models and time per step."""
     parts: list[View] = []
     record = evidence.record
+    seeds = _seeds(record)
+    if seeds:
+        parts.append({"title": "Seeds", "facts": seeds})
     roles = [(name, f"{joined(found)} the questions") for name, found in model_roles(evidence.questions).items()]
     if roles:
         parts.append({"title": "Models", "facts": roles})
     for title, key in (("Configuration", "configuration"), ("Versions", "versions"), ("Input", "inputs")):
         value = record.get(key)
         if isinstance(value, Mapping):
-            parts.append({"title": title, "facts": [(name, shown_value(one)) for name, one in flattened(value)]})
+            facts = [(name, shown_value(one)) for name, one in flattened(value)]
+            parts.append({"title": title, "facts": facts, "long": len(facts) > _LONG})
     if evidence.seconds:
         facts = [(name, duration(seconds)) for name, seconds in evidence.seconds.items() if seconds]
         facts.append(("in all", duration(sum(evidence.seconds.values()))))
         parts.append({"title": "Time", "facts": facts})
     return parts or [{"title": "Record", "facts": [("run.json", "absent")]}]
+
+
+def _seeds(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The seed of the run, and those that parts of it were given."""
+    found = [("run", shown_value(record["seed"]))] if "seed" in record else []
+    configuration = record.get("configuration")
+    parts = flattened(configuration) if isinstance(configuration, Mapping) else ()
+    return found + [(name, shown_value(value)) for name, value in parts if name.endswith(".seed")]
 
 
 def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

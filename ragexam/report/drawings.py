@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ import pandas as pd
 
 from exam_gen.records import Question
 from irt import plots
+from ragexam.report import costs, reading
 from ragexam.report.accuracy import accuracy_table, axes_of
 from ragexam.report.figures import Picture, picture
 from ragexam.report.gather import Evidence
+from ragexam.report.kinds import BLOOM, FORM, Kind
 from ragexam.report.measured import THETA, Measured
 from ragexam.report.pruning import rounds_table
 from ragexam.report.words import facet_name, level_name
-from taxonomy import FORMS, LEVELS, bloom, form
 
 NAMES = (
     "accuracy",
@@ -27,52 +28,27 @@ NAMES = (
     "information_by_bloom",
     "information_by_question_word",
     "information_over_pruning",
+    costs.NAME,
+    reading.NAME,
 )
 """The figures a report may have."""
 
 
 @dataclass(frozen=True)
 class Drawings:
-    """The figures that could be drawn, and how many questions each kind has."""
+    """The figures that could be drawn."""
 
     components: Picture | None = None
     information: Picture | None = None
     kinds: tuple[Picture, ...] = ()
-    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     pruning: Picture | None = None
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A way of grouping questions: where labels may be stored, else how they are read off the text."""
-
-    stored: str
-    label: Callable[[str], Sequence[str]]
-    order: Sequence[str]
-    name: str
-    title: str
-    caption: str
-
-
-_KINDS = (
-    _Kind(
-        "bloom",
-        bloom,
-        LEVELS,
-        "information_by_bloom",
-        "By level of Bloom's taxonomy",
-        "Mean information of a question; in brackets the number of questions, which may have several levels. "
-        "Bars: 90 % interval at the peak.",
-    ),
-    _Kind(
-        "form",
-        lambda text: (form(text),),
-        FORMS,
-        "information_by_question_word",
-        "By question word",
-        "Mean information of a question; in brackets the number of questions. Bars: 90 % interval at the peak.",
-    ),
-)
+_CAPTIONS = {
+    BLOOM: "Mean information of a question; in brackets the number of questions, which may have several levels. "
+    "Bars: 90 % interval at the peak.",
+    FORM: "Mean information of a question; in brackets the number of questions. Bars: 90 % interval at the peak.",
+}
 
 
 def draw(evidence: Evidence) -> Drawings:
@@ -84,16 +60,22 @@ def draw(evidence: Evidence) -> Drawings:
     pruning = None if evidence.pruning is None else _pruning(evidence.pruning, folder)
     if measured is None:
         return Drawings(pruning=pruning)
-    tables = {kind.title: grouped_information(measured, evidence.questions, kind) for kind in _KINDS}
     kinds = [
-        picture(folder, kind.name, kind.title, kind.caption, tables[kind.title], plots.grouped_information, 3.4)
-        for kind in _KINDS
+        picture(
+            folder,
+            kind.figure,
+            kind.title,
+            caption,
+            grouped_information(measured, evidence.questions, kind),
+            plots.grouped_information,
+            3.4,
+        )
+        for kind, caption in _CAPTIONS.items()
     ]
     return Drawings(
         components=None if measured.components.empty else _components(measured, folder),
         information=_information(measured, folder),
         kinds=tuple(kinds),
-        counts={title: _counts(table) for title, table in tables.items()},
         pruning=pruning,
     )
 
@@ -105,20 +87,11 @@ def _clear(folder: Path) -> None:
             (folder / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
-def grouped_information(measured: Measured, questions: Sequence[Question], kind: _Kind) -> pd.DataFrame:
+def grouped_information(measured: Measured, questions: Sequence[Question], kind: Kind) -> pd.DataFrame:
     """`group, theta, n_items, total…, mean…` of the questions under each label."""
-    groups: dict[str, list[str]] = {name: [] for name in kind.order}
     known = set(measured.fit.data.items)
-    for question in questions:
-        if question.id in known:
-            for name in question.labels.get(kind.stored) or kind.label(question.stem):
-                groups.setdefault(name, []).append(question.id)
-    return measured.fit.information_by({name: ids for name, ids in groups.items() if ids}, THETA)
-
-
-def _counts(table: pd.DataFrame) -> dict[str, int]:
-    first = table.drop_duplicates("group")
-    return {str(group): int(n) for group, n in zip(first["group"], first["n_items"], strict=True)}
+    asked = [question for question in questions if question.id in known]
+    return measured.fit.information_by(kind.groups(asked), THETA)
 
 
 def _components(measured: Measured, folder: Path) -> Picture:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,8 +33,13 @@ def picture(
     table: pd.DataFrame,
     draw: Callable[[Axes, pd.DataFrame], None],
     height: float = 2.9,
+    *,
+    tips: Mapping[str, str] | None = None,
 ) -> Picture:
-    """Write the table and draw it: `folder/name.csv`, `.pdf`, `.png`, and inline SVG."""
+    """Write the table and draw it: `folder/name.csv`, `.pdf`, `.png`, and inline SVG.
+
+    `tips` are texts shown where the pointer rests on the parts that were drawn with these group ids.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     table.to_csv(folder / f"{name}.csv", index=False, float_format="%.6g")
     with plots.canvas(height) as (figure, ax):
@@ -42,10 +47,10 @@ def picture(
         plots.save(figure, folder / name)
         text = io.StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return Picture(name, title, caption, inline_svg(text.getvalue(), name, f"{title}. {caption}"))
+    return Picture(name, title, caption, inline_svg(text.getvalue(), name, f"{title}. {caption}", tips or {}))
 
 
-def inline_svg(svg: str, name: str, description: str) -> Markup:
+def inline_svg(svg: str, name: str, description: str, tips: Mapping[str, str]) -> Markup:
     """An SVG drawing ready to stand in HTML.
 
     Its ink becomes `currentColor`, so that it follows light and dark pages; its ids get the figure's name, so that
@@ -57,6 +62,8 @@ def inline_svg(svg: str, name: str, description: str) -> Markup:
     # A style element would reach the whole page; the page's own style sets what it said.
     rest = re.sub(r"<style.*?</style>", "", rest, flags=re.DOTALL)
     rest = re.sub(rf"{plots.INK}\b", "currentColor", rest, flags=re.IGNORECASE)
+    for group, tip in tips.items():
+        rest = rest.replace(f'<g id="{group}">', f'<g id="{group}"><title>{escape(tip)}</title>')
     rest = re.sub(r'\bid="', f'id="{name}-', rest)
     rest = re.sub(r"url\(#", f"url(#{name}-", rest)
     rest = re.sub(r'(xlink:)?href="#', lambda found: f'{found[1] or ""}href="#{name}-', rest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import pandas as pd
 from exam_gen.files import read_dropped, read_exam
 from exam_gen.records import Dropped, Question
 from ragexam.folder import RunFolder
+from ragexam.report.answers import read_answers
 from ragexam.report.measured import Measured, read_measured
 from ragexam.report.pruning import check_pruning
-from ragexam.report.scores import bound_of, read_scores
+from ragexam.report.scores import Interval, bound_of, read_scores
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Evidence:
     n_documents: int | None
     n_chunks: int | None
     missing: tuple[str, ...]
+    answers: pd.DataFrame | None = None
+    retrieval: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[str]:
@@ -42,6 +45,11 @@ class Evidence:
     def sitting(self) -> Mapping[str, Any]:
         """What `run.json` says of how the answers came about."""
         return self._part("sitting")
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """The configuration that `run.json` keeps."""
+        return self._part("configuration")
 
     @property
     def seconds(self) -> Mapping[str, float]:
@@ -80,6 +88,9 @@ def gather(run: Path) -> Evidence:
         dropped = tuple(read_dropped(folder.dropped))
     else:
         missing.append("There is no record of dropped questions.")
+    answers = read_answers(folder.answers, questions)
+    if answers is None:
+        missing.append("There is no store of answers: what was chosen, read and spent is not known.")
     if record is None:
         missing.append("There is no run.json, so how the run was made is not known.")
     return Evidence(
@@ -93,6 +104,8 @@ def gather(run: Path) -> Evidence:
         n_documents=_count_lines(folder.corpus),
         n_chunks=_count_lines(folder.chunks),
         missing=tuple(missing),
+        answers=answers,
+        retrieval=_retrieval(folder.retrieval),
     )
 
 
@@ -116,6 +129,22 @@ def _measured(folder: RunFolder, missing: list[str], renamed: Mapping[str, str])
         missing.append("No measurement model was fitted: the verdict comes from accuracy alone.")
         return None
     return read_measured(folder.fit, renamed)
+
+
+def _retrieval(path: Path) -> dict[str, dict[str, Interval]]:
+    """The measures of `retrieval.csv` by retriever (90 %); empty where the run has none."""
+    from ragexam.retrieval import read_retrieval
+
+    if not path.is_file():
+        return {}
+    try:
+        found = read_retrieval(path)["retrievers"]
+        return {
+            name: {measure: Interval(*(float(one[key]) for key in Interval._fields)) for measure, one in table.items()}
+            for name, table in found.items()
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error!s}; wanted retriever,measure,estimate,low,high,questions") from None
 
 
 def _check_same_exam(folder: RunFolder, questions: tuple[Question, ...], scores: pd.DataFrame) -> None:

@@ -9,28 +9,43 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from exam_gen.files import write_text
-from ragexam.report import background, sections
+from ragexam.report import background, costs, reading, sections
 from ragexam.report.accuracy import accuracy_view
 from ragexam.report.drawings import Drawings, draw
+from ragexam.report.faults import signs_of
+from ragexam.report.gains import change_view
 from ragexam.report.gather import Evidence, gather
+from ragexam.report.interactions import interactions_view
+from ragexam.report.kinds import kinds_view
+from ragexam.report.pipelines import pipelines_view
 from ragexam.report.pruning import pruned_ids, pruning_view
 from ragexam.report.questions import questions_view
+from ragexam.report.scores import without_black_boxes
 from ragexam.report.summary import Findings, find
+from ragexam.report.topics import topics_view
+from ragexam.report.trust import misfit_sentences, trust_view
 from ragexam.report.words import clipped
 
 CONTENTS = (
     ("verdict", "Verdict"),
+    ("change", "What to change"),
     ("numbers", "Key numbers"),
     ("accuracy", "Accuracy"),
+    ("pipelines", "Pipelines"),
     ("components", "Components"),
+    ("interactions", "Combinations"),
+    ("retrieval", "Retrieval"),
+    ("costs", "Cost"),
     ("information", "Precision"),
+    ("questions", "Questions"),
+    ("topics", "Topics"),
     ("kinds", "Kinds of questions"),
     ("pruning", "A shorter exam"),
-    ("questions", "Questions"),
     ("exam", "The exam"),
     ("diagnostics", "Trust"),
     ("making", "How it was made"),
@@ -68,7 +83,7 @@ def template(name: str) -> Template:
 
 def frame(title: str, subtitle: str, contents: Sequence[tuple[str, str]]) -> dict[str, object]:
     """What the frame of every page names: its heads, contents, style and script."""
-    script, style = _own_file("sort.js"), _own_file("style.css")
+    script, style = _own_file("page.js"), _own_file("style.css")
     return {
         "title": title,
         "subtitle": subtitle,
@@ -82,25 +97,59 @@ def frame(title: str, subtitle: str, contents: Sequence[tuple[str, str]]) -> dic
 
 def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[str, object]:
     """Everything the template names."""
-    measured = evidence.measured
-    numbers, number_warnings = sections.numbers_view(evidence, found)
-    subtitle = f"{len(evidence.questions)} questions, {len(found.accuracy)} pipelines"
+    levels = found.departures
     return {
-        **frame(_title(evidence), subtitle, CONTENTS),
-        "verdict": sections.verdict_view(evidence, found),
-        "numbers": numbers,
-        "number_warnings": number_warnings,
-        "accuracy": accuracy_view(evidence.scores, None if measured is None else measured.abilities),
-        "components": sections.components_view(measured, drawings.components),
-        "information": sections.information_view(measured, drawings.information),
-        "kinds": sections.kinds_view(drawings.kinds, drawings.counts),
-        "pruning": pruning_view(evidence.pruning, drawings.pruning),
-        "questions": questions_view(evidence.questions, evidence.scores, measured, pruned_ids(evidence.pruning)),
-        "exam": background.exam_view(evidence, found.exam),
-        "diagnostics": background.diagnostics_view(evidence),
-        "making": background.making_view(evidence),
+        **frame(_title(evidence), _subtitle(evidence, found), CONTENTS),
+        "verdict": sections.verdict_view(evidence, found, misfit_sentences(levels)),
+        **_answers(evidence, found),
+        **_measurement(evidence, drawings, levels),
+        **_exam(evidence, found, drawings),
         "grading": (evidence.folder.path / "grading" / "report.html").is_file(),
     }
+
+
+def _answers(evidence: Evidence, found: Findings) -> Mapping[str, object]:
+    """What pipelines answered: verdict, gains, accuracy, retrieval, cost."""
+    scores, figures = evidence.scores, evidence.folder.path / "figures"
+    numbers, number_warnings = sections.numbers_view(evidence, found)
+    spent = costs.pipeline_costs(evidence.answers, scores, costs.prices_of(evidence.configuration))
+    return {
+        "change": change_view(without_black_boxes(scores), found.draws, found.verdicts, found.from_accuracy),
+        "numbers": numbers,
+        "number_warnings": number_warnings,
+        "accuracy": accuracy_view(scores),
+        "pipelines": pipelines_view(scores, evidence.measured, spent),
+        "retrieval": reading.reading_view(scores, evidence.answers, evidence.retrieval, figures),
+        "costs": costs.costs_view(scores, spent, figures),
+    }
+
+
+def _measurement(evidence: Evidence, drawings: Drawings, levels: pd.DataFrame | None) -> Mapping[str, object]:
+    """What the fitted model says, and how far to trust it."""
+    measured = evidence.measured
+    return {
+        "components": sections.components_view(measured, drawings.components),
+        "interactions": interactions_view(measured),
+        "information": sections.information_view(measured, drawings.information),
+        "diagnostics": trust_view(evidence, levels),
+    }
+
+
+def _exam(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[str, object]:
+    """The questions, one by one and by kind, and how they came about."""
+    questions, scores = evidence.questions, evidence.scores
+    return {
+        "questions": questions_view(questions, signs_of(evidence), pruned_ids(evidence.pruning)),
+        "topics": topics_view(questions, scores),
+        "kinds": kinds_view(evidence.measured, questions, scores, drawings.kinds),
+        "pruning": pruning_view(evidence.pruning, drawings.pruning),
+        "exam": background.exam_view(evidence, found.exam),
+        "making": background.making_view(evidence),
+    }
+
+
+def _subtitle(evidence: Evidence, found: Findings) -> str:
+    return f"{len(evidence.questions)} questions, {len(found.accuracy)} pipelines"
 
 
 def _title(evidence: Evidence) -> str:
@@ -108,7 +157,10 @@ def _title(evidence: Evidence) -> str:
     corpus = configuration.get("corpus") if isinstance(configuration, Mapping) else None
     source = corpus.get("source") if isinstance(corpus, Mapping) else None
     name = source if isinstance(source, str) and source else evidence.folder.path.resolve().name
-    return f"Which retrieval and prompting answers best on {clipped(name.rstrip('/').rsplit('/', 1)[-1], 80)}?"
+    name = name.rstrip("/").rsplit("/", 1)[-1]
+    for suffix in (".gz", ".jsonl", ".json", ".csv", ".parquet"):
+        name = name.removesuffix(suffix)
+    return f"Which retrieval and prompting answers best on {clipped(name, 80)}?"
 
 
 def _own_file(name: str) -> str:

@@ -1,226 +1,250 @@
-"""The questions on the page: which do not measure and why, which carry the exam, and the whole list."""
+"""The questions on the page: what is wrong with which, which carry the exam, and each with its passage."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
 
 from exam_gen.records import Question
-from ragexam.report.measured import Measured
+from ragexam.report.faults import FAULTS, Fault, Signs, faults_of, reason
+from ragexam.report.tables import Choice, Entry, Filters, Line, Table, choice, heads, number, tokens, words
 from ragexam.report.words import clipped, percent, plain
 
-SHOWN_WORST = 12
 SHOWN_BEST = 5
 LISTED = 1000
-_STEM, _CHOICE, _PASSAGE, _LISTED_STEM = 1500, 400, 3000, 220
+"""Questions on the page; the gravest and the most informative first."""
+PASSAGES = 2_000_000
+"""Characters of passages on the page."""
+_STEM, _CHOICE, _PASSAGE, _HEADING, _LISTED_STEM = 1500, 400, 3000, 300, 140
+_ANY, _NONE, _BEST, _PRUNED = "any", "none", "best", "pruned"
 
 
 @dataclass(frozen=True)
-class Fault:
-    """Why a question is looked at first: a short name, a sentence, and how grave it is (1 the gravest)."""
+class _Known:
+    """What the cards and the table say of all questions: their numbers, faults, and tokens to filter by."""
 
-    name: str
-    sentence: str
-    grade: int
+    signs: Signs
+    numbers: Mapping[str, int]
+    faults: Mapping[str, Sequence[Fault]]
+    neighbours: Mapping[str, Sequence[int]]
+    best: Collection[str]
+    pruned: Collection[str]
+    topics: Mapping[str, str]
 
+    def tokens(self, question: Question) -> str:
+        """What filters find a question by."""
+        faults = self.faults[question.id]
+        found = [_token(fault) for fault in faults] or [_NONE]
+        found += [_ANY] if faults else []
+        found += [_BEST] if question.id in self.best else []
+        found += [_PRUNED] if question.id in self.pruned else []
+        return " ".join([*found, self.topics[question.topic]])
 
-MISKEYED = Fault(
-    "probably keyed wrongly",
-    "Better pipelines get it wrong more often than worse ones, and fewer get it right than by guessing: "
-    "another choice is probably the right one.",
-    1,
-)
-BACKWARDS = Fault(
-    "better pipelines get it wrong",
-    "Better pipelines get it right less often than worse ones: the key may be wrong, or a second choice is right as "
-    "well. With few pipelines it can also be bad luck.",
-    2,
-)
-TOO_HARD = Fault("nobody gets it right", "No pipeline answers it: check the key, then drop it.", 3)
-WORSE_THAN_CHANCE = Fault(
-    "below chance",
-    "Fewer pipelines get it right than guessing would: the key may be wrong or a distractor too good.",
-    3,
-)
-MISFIT = Fault(
-    "does not fit the model",
-    "Its answers are less predictable than its difficulty allows: it may ask about something else than the others.",
-    4,
-)
-GUESSED = Fault(
-    "near chance",
-    "Pipelines get it right about as often as guessing would, good ones hardly more often than poor ones: it is too "
-    "hard, ambiguous, or not answerable from the passage.",
-    5,
-)
-FLAT = Fault("tells little", "Next to the other questions it says very little about these pipelines' ability.", 6)
-TOO_EASY = Fault(
-    "everyone gets it right", "Every pipeline answers it: it tells nothing about any of them and can go.", 7
-)
-_FLAGS: Mapping[str, Fault] = {
-    "probable mis-key": MISKEYED,
-    "negative discrimination": BACKWARDS,
-    "all wrong": TOO_HARD,
-    "all correct": TOO_EASY,
-}
-_OUTFIT, _INFIT = 1.5, 1.2
-_LITTLE = 0.25
-_NEAR_CHANCE, _BELOW_CHANCE = 0.08, 0.6
+    def remarks(self, question: Question) -> list[str]:
+        """Faults and what else is known of a question, by name."""
+        found = [fault.name for fault in self.faults[question.id]]
+        found += ["carries the exam"] if question.id in self.best else []
+        return found + (["pruned"] if question.id in self.pruned else [])
 
 
-def questions_view(
-    questions: Sequence[Question],
-    scores: pd.DataFrame,
-    measured: Measured | None,
-    pruned: Collection[str] = (),
-) -> Mapping[str, object]:
+def questions_view(questions: Sequence[Question], signs: Signs, pruned: Collection[str] = ()) -> Mapping[str, object]:
     """What the template shows about questions; without a fit, faults come from accuracy alone."""
-    share = scores.dropna(subset=["score"]).groupby("item")["score"].mean()
-    items = None if measured is None else measured.items
-    faults = {question.id: faults_of(question, share.get(question.id, math.nan), items) for question in questions}
-    remarks = {name: [*(fault.name for fault in found)] for name, found in faults.items()}
-    for name in pruned:
-        remarks.setdefault(name, []).append("pruned")
-    faulty = [question for question in questions if faults[question.id]]
-    faulty.sort(key=lambda question: _badness(question, faults[question.id], items))
-    numbers = {question.id: place for place, question in enumerate(questions, start=1)}
-    worst = faulty[:SHOWN_WORST]
-    best = _best(questions, faults, items)
-
-    def card(question: Question) -> Mapping[str, object]:
-        return _card(question, numbers[question.id], share.get(question.id, math.nan), faults[question.id], items)
-
-    listed = questions[:LISTED]
+    faults = {question.id: faults_of(question, signs) for question in questions}
+    best = _best(questions, faults, signs)
+    known = _Known(
+        signs,
+        {question.id: place for place, question in enumerate(questions, start=1)},
+        faults,
+        _neighbours(questions),
+        {question.id for question in best},
+        pruned,
+        tokens("t", [question.topic for question in questions]),
+    )
+    faulty = sorted((one for one in questions if faults[one.id]), key=lambda one: _badness(one, faults[one.id], signs))
+    chosen = {question.id for question in (*faulty, *best)}
+    rest = sorted((one for one in questions if one.id not in chosen), key=lambda one: -_information(one, signs))
+    shown = [*faulty, *best, *rest][:LISTED]
+    readable = _with_passages(shown)
+    groups = (
+        ("To look at first: questions that do not measure", faulty, "The gravest stand first."),
+        ("Questions that carry the exam", best, "The most informative without a fault."),
+        ("All other questions", rest, "The most informative first." if signs.items is not None else ""),
+    )
     return {
-        "sentences": _sentences(len(questions), faulty, worst, items is not None),
-        "worst": [card(question) for question in worst],
-        "best": [card(question) for question in best],
-        "measured": items is not None,
-        "list_title": f"All {len(questions)} questions"
-        if len(listed) == len(questions)
-        else f"The first {LISTED} of {len(questions)} questions",
-        "caption": "Accuracy over all pipelines"
-        + ("; information is averaged over the pipelines' abilities" if items is not None else ""),
-        "rows": [
-            _row(question, numbers[question.id], share.get(question.id, math.nan), remarks[question.id], items)
-            for question in listed
+        "sentences": _sentences(questions, faulty, shown, readable, signs),
+        "overview": _overview(faults),
+        "filters": _filters(known),
+        "groups": [
+            {
+                "title": title,
+                "sentence": sentence,
+                "cards": [_card(one, known, one.id in readable) for one in part],
+                "folded": part[0].id not in chosen and len(chosen) > 0,
+            }
+            for title, part, sentence in ((title, _among(part, shown), said) for title, part, said in groups)
+            if part
         ],
+        "table": _table(_among(questions, shown), known),
     }
 
 
-def faults_of(question: Question, share: float, items: pd.DataFrame | None) -> list[Fault]:
-    """The faults of a question, gravest first: the fit's flags, then what its fit and accuracy say."""
-    found = set(_accuracy_faults(question, share))
-    if items is not None and question.id in items.index:
-        found |= set(_measured_faults(question, share, items))
-    if MISKEYED in found:
-        found -= {BACKWARDS, WORSE_THAN_CHANCE}
-    if found & {MISKEYED, BACKWARDS, TOO_HARD, TOO_EASY, WORSE_THAN_CHANCE, GUESSED}:
-        found -= {FLAT}
-    return sorted(found, key=lambda fault: fault.grade)
+def _among(part: Sequence[Question], shown: Sequence[Question]) -> list[Question]:
+    listed = {question.id for question in shown}
+    return [question for question in part if question.id in listed]
 
 
-def _accuracy_faults(question: Question, share: float) -> Iterator[Fault]:
-    if share >= 1:
-        yield TOO_EASY
-    elif share <= 0:
-        yield TOO_HARD
-    elif share < _BELOW_CHANCE / len(question.choices):
-        yield WORSE_THAN_CHANCE
+def _with_passages(shown: Sequence[Question]) -> set[str]:
+    """The questions whose passages fit on the page."""
+    left, found = PASSAGES, set()
+    for question in shown:
+        left -= min(len(question.context), _PASSAGE)
+        if left < 0:
+            break
+        found.add(question.id)
+    return found
 
 
-def _measured_faults(question: Question, share: float, items: pd.DataFrame) -> Iterator[Fault]:
-    found: Any = items.loc[question.id]
-    yield from (_FLAGS[flag.strip()] for flag in str(found["flags"]).split(";") if flag.strip() in _FLAGS)
-    if found["outfit"] > _OUTFIT and found["infit"] > _INFIT:
-        yield MISFIT
-    chance = 1 / len(question.choices)
-    if chance * _BELOW_CHANCE <= share <= chance + _NEAR_CHANCE and found["point_biserial"] < 0.1:
-        yield GUESSED
-    if found["information"] < _LITTLE * float(items["information"].median()):
-        yield FLAT
+def _neighbours(questions: Sequence[Question]) -> dict[str, list[int]]:
+    """The numbers of the other questions that were written from the same passage."""
+    same = defaultdict(list)
+    for place, question in enumerate(questions, start=1):
+        if question.chunk_id:
+            same[question.chunk_id].append(place)
+    return {
+        question.id: [other for other in same[question.chunk_id] if other != place]
+        for place, question in enumerate(questions, start=1)
+    }
 
 
-def _badness(question: Question, faults: Sequence[Fault], items: pd.DataFrame | None) -> tuple[float, float]:
-    information = 0.0 if items is None or question.id not in items.index else _of(items, question, "information")
-    return faults[0].grade, information
+def _badness(question: Question, faults: Sequence[Fault], signs: Signs) -> tuple[float, float]:
+    return faults[0].grade, _information(question, signs)
 
 
-def _best(
-    questions: Sequence[Question], faults: Mapping[str, Sequence[Fault]], items: pd.DataFrame | None
-) -> list[Question]:
+def _information(question: Question, signs: Signs) -> float:
+    found = signs.of(question, "information")
+    return found if math.isfinite(found) else 0.0
+
+
+def _best(questions: Sequence[Question], faults: Mapping[str, Sequence[Fault]], signs: Signs) -> list[Question]:
     """The most informative questions without a fault."""
-    if items is None:
+    if signs.items is None:
         return []
-    sound = [question for question in questions if not faults[question.id] and question.id in items.index]
-    return sorted(sound, key=lambda question: -_of(items, question, "information"))[:SHOWN_BEST]
+    sound = [question for question in questions if not faults[question.id] and question.id in signs.items.index]
+    return sorted(sound, key=lambda question: -_information(question, signs))[:SHOWN_BEST]
 
 
-def _sentences(n: int, faulty: Sequence[Question], worst: Sequence[Question], measured: bool) -> list[str]:
-    if not faulty:
-        return [f"None of the {n} questions stands out as broken."]
-    lines = [f"{len(faulty)} of {n} questions {'deserve' if len(faulty) > 1 else 'deserves'} a look."]
-    if len(worst) < len(faulty):
-        lines.append(f"The {len(worst)} gravest are shown in full; the list below marks the others.")
-    if not measured:
+def _sentences(
+    questions: Sequence[Question],
+    faulty: Sequence[Question],
+    shown: Sequence[Question],
+    readable: Collection[str],
+    signs: Signs,
+) -> list[str]:
+    n = len(questions)
+    if faulty:
+        lines = [f"{len(faulty)} of {n} questions {'deserve' if len(faulty) > 1 else 'deserves'} a look."]
+    else:
+        lines = [f"None of the {n} questions stands out as broken."]
+    if signs.items is None:
         lines.append("Without a fitted model only questions that all, none or too few answer can be found.")
+    if signs.unchecked:
+        lines.append(f"Not checked: {'; '.join(signs.unchecked)}.")
+    if len(shown) < n:
+        lines.append(f"{len(shown)} of {n} questions are shown, the gravest first; all are in exam.jsonl.")
+    if len(readable) < len(shown):
+        lines.append(f"{len(readable)} of them with their passage, which is as much as a page should hold.")
     return lines
 
 
-def _card(
-    question: Question, number: int, share: float, faults: Sequence[Fault], items: pd.DataFrame | None
-) -> Mapping[str, object]:
+def _overview(faults: Mapping[str, Sequence[Fault]]) -> Table | None:
+    """How many questions have which fault, and what to do about it."""
+    counts = {fault: sum(fault in found for found in faults.values()) for fault in FAULTS}
+    rows = tuple(
+        Line((Entry(fault.name), number(f"{count}", count), words(fault.sentence), words(fault.advice)))
+        for fault, count in counts.items()
+        if count
+    )
+    if not rows:
+        return None
+    caption = "What may be wrong with questions, the gravest first; a question may stand in several rows"
+    return Table(caption, heads("sign", "#questions", "what it means", "what to do", words=_WORDS), rows)
+
+
+_WORDS = ("what it means", "what to do", "question", "key", "remarks")
+
+
+def _filters(known: _Known) -> Filters:
+    present = {fault: None for fault in FAULTS if any(fault in found for found in known.faults.values())}
+    states = [("any fault", _ANY), *((fault.name, _token(fault)) for fault in present), ("no fault", _NONE)]
+    states += [("carries the exam", _BEST)] if known.best else []
+    states += [("pruned", _PRUNED)] if known.pruned else []
+    choices = [Choice("state", tuple((token, name) for name, token in states))]
+    if len(known.topics) > 1:
+        choices.append(choice("topic", dict(known.topics), "no topic"))
+    return Filters("question-list", "questions", tuple(choices))
+
+
+def _token(fault: Fault) -> str:
+    return f"f{FAULTS.index(fault)}"
+
+
+def _card(question: Question, known: _Known, readable: bool) -> Mapping[str, object]:
+    signs, share = known.signs, known.signs.share_of(question)
+    faults = known.faults[question.id]
     facts = [f"{percent(share)} right"]
+    right, asked = signs.blind.get(question.id, (0, 0))
+    if asked:
+        facts.append(f"{right} of {asked} without a passage")
     # Where all or none are right, discrimination and difficulty are the prior's.
-    if items is not None and question.id in items.index and 0 < share < 1:
-        facts.append(f"discrimination {plain(_of(items, question, 'a'))}")
-        facts.append(f"difficulty {plain(_of(items, question, 'b'))}")
+    if signs.items is not None and question.id in signs.items.index and 0 < share < 1:
+        facts += [f"{name} {plain(signs.of(question, key))}" for name, key in _PARAMETERS.items()]
     if question.topic:
         facts.append(f"topic {clipped(question.topic, 60)}")
+    facts += [f"same passage as question {other}" for other in known.neighbours[question.id][:3]]
     return {
-        "number": number,
-        "stem": clipped(question.stem, _STEM),
+        "number": known.numbers[question.id],
+        "tokens": known.tokens(question),
+        "heading": clipped(question.stem, _HEADING),
+        "stem": clipped(question.stem, _STEM) if len(question.stem) > _HEADING else "",
         "choices": [
-            {"text": clipped(choice, _CHOICE), "key": place == question.key}
-            for place, choice in enumerate(question.choices)
+            {"text": clipped(text, _CHOICE), "key": place == question.key}
+            for place, text in enumerate(question.choices)
         ],
         "faults": [fault.name for fault in faults],
-        "reasons": [fault.sentence for fault in faults],
+        "best": question.id in known.best,
+        "pruned": question.id in known.pruned,
+        "reasons": [f"{reason(question, fault, signs, known.numbers)} {fault.advice}" for fault in faults],
         "facts": facts,
-        "passage": clipped(question.context, _PASSAGE),
+        "passage": clipped(question.context, _PASSAGE) if readable else "",
     }
 
 
-def _row(
-    question: Question, number: int, share: float, remarks: Sequence[str], items: pd.DataFrame | None
-) -> Mapping[str, object]:
-    row: dict[str, object] = {
-        "number": number,
-        "stem": clipped(question.stem, _LISTED_STEM),
-        "answer": clipped(question.answer, 80),
-        "topic": clipped(question.topic, 40),
-        "accuracy": percent(share),
-        "accuracy_value": _value(share),
-        "remarks": ", ".join(remarks),
-    }
-    names = {"difficulty": "b", "discrimination": "a", "information": "information"}
-    for name, column in names.items():
-        value = _of(items, question, column)
-        row[name], row[f"{name}_value"] = plain(value), _value(value)
-    return row
+_PARAMETERS = {"discrimination": "a", "difficulty": "b", "information": "information"}
 
 
-def _of(items: pd.DataFrame | None, question: Question, column: str) -> float:
-    """An item parameter of a question, NaN when it was not fitted."""
-    if items is None or question.id not in items.index:
-        return math.nan
-    found: Any = items.at[question.id, column]
-    return float(found)
+def _table(questions: Sequence[Question], known: _Known) -> Table:
+    measured = known.signs.items is not None
+    names = ["#no.", "question", "key", "topic", "#accuracy"]
+    names += ["#difficulty", "#discrimination", "#information"] if measured else []
+    caption = "Accuracy over all pipelines" + (
+        "; information is averaged over the pipelines' abilities" if measured else ""
+    )
+    rows = tuple(_row(question, known, measured) for question in questions)
+    return Table(caption, heads(*names, "remarks", words=_WORDS), rows, sortable=True, headed=False)
 
 
-def _value(number: float) -> str:
-    return f"{number:.4f}" if math.isfinite(number) else ""
+def _row(question: Question, known: _Known, measured: bool) -> Line:
+    place, share = known.numbers[question.id], known.signs.share_of(question)
+    cells = [
+        Entry(f"{place}", f"{place}", f"#question-{place}", "number"),
+        words(clipped(question.stem, _LISTED_STEM)),
+        words(clipped(question.answer, 80)),
+        Entry(clipped(question.topic, 40)),
+        number(percent(share), share),
+    ]
+    if measured:
+        values = [known.signs.of(question, key) for key in ("b", "a", "information")]
+        cells += [number(plain(value), value) for value in values]
+    return Line((*cells, words(", ".join(known.remarks(question)))))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,11 @@ from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
 from ragexam.report.scores import Interval, bound_of, facets_of, levels_of, without_black_boxes
 from ragexam.report.summary import Findings
+from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import FacetVerdict, describe, sentences
 from ragexam.report.words import (
     between,
     chance,
-    clipped,
     facet_name,
     joined,
     level_name,
@@ -35,21 +34,28 @@ _CLEAR_RESIDUAL = 0.15
 """In standard deviations of ability: a lower limit below this is what the prior alone would give."""
 
 
-def verdict_view(evidence: Evidence, found: Findings) -> View:
-    """The verdict, the warnings that belong beside it, and a card per component."""
-    scale = "accuracy, resampled over questions" if found.from_accuracy else "the fitted measurement model"
+def verdict_view(evidence: Evidence, found: Findings, more: Sequence[str] = ()) -> View:
+    """The verdict, the warnings that belong beside it, `more` among them, and a card per component."""
+    fitted = [verdict for verdict in found.verdicts if verdict.compared and verdict.unit != "accuracy"]
+    by_accuracy = [
+        facet_name(verdict.facet) for verdict in found.verdicts if verdict.compared and verdict not in fitted
+    ]
+    all_by_accuracy = found.from_accuracy or bool(by_accuracy and not fitted)
+    scale = "accuracy, resampled over questions" if all_by_accuracy else "the fitted measurement model"
+    if by_accuracy and not all_by_accuracy:
+        scale += f", for the {joined(by_accuracy)} from accuracy, resampled over questions"
     bounds = sorted(set(_bounds(evidence.scores)))
     left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
     allowance = (
         ""
-        if found.from_accuracy
-        else " Intervals in ability allow for combinations that do better or worse than their parts suggest; intervals "
-        "in accuracy only for the choice of questions."
+        if all_by_accuracy
+        else " Intervals in ability allow for combinations that do better or worse than their parts suggest and for "
+        "answers that pipelines share; intervals in accuracy only for the choice of questions."
     )
     return {
         "sentences": sentences(found.verdicts) if found.verdicts else ["The answers name no components to compare."],
-        "warnings": verdict_warnings(evidence, found),
-        "cards": [_verdict_card(verdict, found.from_accuracy) for verdict in found.verdicts],
+        "warnings": [*verdict_warnings(evidence, found), *more],
+        "cards": [_verdict_card(verdict) for verdict in found.verdicts],
         "note": f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
     }
 
@@ -110,7 +116,7 @@ def _bounds(scores: pd.DataFrame) -> Iterator[str]:
                 yield bound
 
 
-def _verdict_card(verdict: FacetVerdict, from_accuracy: bool) -> View:
+def _verdict_card(verdict: FacetVerdict) -> View:
     best = level_name(verdict.facet, verdict.best) if verdict.best else "–"
     if verdict.compared and not verdict.told_apart:
         answer = joined([level_name(verdict.facet, level) for level in verdict.ties], "or")
@@ -119,8 +125,10 @@ def _verdict_card(verdict: FacetVerdict, from_accuracy: bool) -> View:
     return {
         "heading": f"Best {facet_name(verdict.facet)}" if verdict.compared else facet_name(verdict.facet).capitalize(),
         "answer": answer,
-        "sentence": describe(verdict, "accuracy" if from_accuracy else "ability"),
-        "accuracy": f"In accuracy: {points(verdict.accuracy_gap)}." if verdict.compared and not from_accuracy else "",
+        "sentence": describe(verdict),
+        "accuracy": f"In accuracy: {points(verdict.accuracy_gap)}."
+        if verdict.compared and verdict.unit != "accuracy"
+        else "",
         "chances": [
             {"name": level_name(verdict.facet, level), "share": round(100 * share), "text": chance(share, short=True)}
             for level, share in verdict.chances
@@ -185,12 +193,12 @@ def _baseline(heading: str, found: Baseline, how: str) -> View:
 def components_view(measured: Measured | None, figure: object | None) -> View:
     """Contrasts between levels and whether the additive story holds."""
     if measured is None:
-        return {"sentences": ["Needs a fitted measurement model."], "warnings": [], "rows": [], "figure": None}
+        return {"sentences": ["Needs a fitted measurement model."], "warnings": [], "table": None, "figure": None}
     if measured.components.empty:
         return {
             "sentences": ["The model was fitted without components."],
             "warnings": [],
-            "rows": [],
+            "table": None,
             "figure": None,
         }
     lines = [
@@ -210,16 +218,23 @@ def components_view(measured: Measured | None, figure: object | None) -> View:
                 "The additive story fails here: what a component is worth depends on what it is combined with. "
                 "Compare whole pipelines, not components."
             )
-    rows = [
-        {
-            "facet": facet_name(str(row["facet"])),
-            "level": level_name(str(row["facet"]), str(row["level"])),
-            "effect": signed(row["effect"]),
-            "range": between(Interval(row["effect"], row["low"], row["high"])),
-        }
-        for row in measured.components.to_dict("records")
-    ]
-    return {"sentences": lines, "warnings": warnings, "rows": rows, "figure": figure}
+    return {"sentences": lines, "warnings": warnings, "table": _effects(measured.components), "figure": figure}
+
+
+def _effects(components: pd.DataFrame) -> Table:
+    rows = tuple(
+        Line(
+            (
+                Entry(facet_name(str(row["facet"]))),
+                Entry(level_name(str(row["facet"]), str(row["level"]))),
+                number(signed(row["effect"]), row["effect"]),
+                number(between(Interval(row["effect"], row["low"], row["high"])), row["low"]),
+            )
+        )
+        for row in components.to_dict("records")
+    )
+    caption = "Effect of each level on ability, zero on average within a component, with 90\u00a0% intervals"
+    return Table(caption, heads("component", "level", "#effect", "#90\u00a0% interval"), rows, sortable=True)
 
 
 def _typical(components: pd.DataFrame) -> float:
@@ -269,22 +284,3 @@ def _placement(peak: float, abilities: np.ndarray) -> str:
     if above <= 0.25:
         return "Most pipelines are less able than that: easier questions would tell the weak ones apart better."
     return "That is where the pipelines are: the exam fits them."
-
-
-def kinds_view(figures: Sequence[Any], counts: Mapping[str, Mapping[str, int]]) -> View:
-    """Information by Bloom level and by question word."""
-    if not figures:
-        return {"sentences": ["Needs a fitted measurement model."], "figures": []}
-    lines = [
-        "A higher curve means that one question of that kind tells more about a pipeline of that ability. "
-        "Kinds with few questions have wide intervals: read those with care."
-    ]
-    for kind, found in counts.items():
-        rare = [name for name, n in found.items() if n < 5]
-        if rare:
-            lines.append(f"Fewer than five questions {_lower(kind)}: {joined([clipped(name, 40) for name in rare])}.")
-    return {"sentences": lines, "figures": figures}
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]

@@ -12,6 +12,7 @@ import pandas as pd
 from exam_gen.statistics import ExamStatistics, exam_statistics
 from ragexam.report.accuracy import pipeline_accuracy
 from ragexam.report.gather import Evidence, gather
+from ragexam.report.interactions import level_departures
 from ragexam.report.scores import (
     CEILING,
     FLOOR,
@@ -23,18 +24,34 @@ from ragexam.report.scores import (
     paired_difference,
     without_black_boxes,
 )
-from ragexam.report.verdict import FacetVerdict, accuracy_draws, can_judge, describe, judge_all, sentences
+from ragexam.report.trust import missed_levels
+from ragexam.report.verdict import (
+    FacetDraws,
+    FacetVerdict,
+    accuracy_draws,
+    can_judge,
+    choosable,
+    describe,
+    judge_all,
+    sentences,
+)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What the numbers of a run say, before they are put into words."""
+    """What the numbers of a run say, before they are put into words.
+
+    `draws` are those of the fit, or of accuracy where there is none to judge by; `departures` is the table of
+    `level_departures`, None without a fit. Components whose accuracy the fit misses are judged by accuracy.
+    """
 
     accuracy: Mapping[str, Interval]
     value_of_passages: Interval
     exam: ExamStatistics
     verdicts: tuple[FacetVerdict, ...]
     from_accuracy: bool
+    draws: tuple[FacetDraws, ...] = ()
+    departures: pd.DataFrame | None = None
 
 
 def find(evidence: Evidence) -> Findings:
@@ -45,13 +62,25 @@ def find(evidence: Evidence) -> Findings:
     from_accuracy = not draws or not can_judge(crossed, draws)
     if from_accuracy:
         draws = accuracy_draws(crossed)
+    departures = None if measured is None else level_departures(measured)
     return Findings(
         accuracy=pipeline_accuracy(scores),
         value_of_passages=value_of_passages(scores),
         exam=exam_statistics(evidence.questions, evidence.dropped),
-        verdicts=judge_all(crossed, draws),
+        verdicts=judge_all(crossed, draws if from_accuracy else trusted(crossed, draws, departures)),
         from_accuracy=from_accuracy,
+        draws=draws,
+        departures=departures,
     )
+
+
+def trusted(
+    scores: pd.DataFrame, draws: tuple[FacetDraws, ...], departures: pd.DataFrame | None
+) -> tuple[FacetDraws, ...]:
+    """The draws, with those of accuracy in place of components whose accuracy the fit misses."""
+    missed = {row["facet"] for row in missed_levels(departures)}
+    by_accuracy = {one.facet: one for facet in missed for one in accuracy_draws(choosable(scores, facet))}
+    return tuple(by_accuracy[one.facet] if one.facet in missed else one for one in draws)
 
 
 def summarize(run: Path) -> dict[str, object]:
@@ -74,7 +103,7 @@ def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
             "fixed": found.exam.fixed_answer.within_chance,
             "longest": found.exam.longest_answer.within_chance,
         },
-        "best": {verdict.facet: _best(verdict, found.from_accuracy) for verdict in found.verdicts},
+        "best": {verdict.facet: _best(verdict) for verdict in found.verdicts},
         "verdict": sentences(found.verdicts),
         "converged": None if evidence.measured is None else evidence.measured.converged,
         **{name: sitting.get(name, {}) for name in ("unparsed", "truncated")},
@@ -92,15 +121,15 @@ def value_of_passages(scores: pd.DataFrame) -> Interval:
     return NOTHING
 
 
-def _best(verdict: FacetVerdict, from_accuracy: bool) -> dict[str, object]:
+def _best(verdict: FacetVerdict) -> dict[str, object]:
     return {
         "level": verdict.best or None,
         "probability": _number(verdict.probability),
         "runner_up": verdict.runner_up,
         "gap": _interval(verdict.gap) if verdict.compared else None,
         "told_apart": verdict.told_apart,
-        "scale": "accuracy" if from_accuracy else "ability",
-        "note": describe(verdict, "accuracy" if from_accuracy else "ability"),
+        "scale": verdict.unit,
+        "note": describe(verdict),
     }
 
 

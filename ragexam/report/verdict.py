@@ -35,14 +35,15 @@ class FacetDraws:
     facet: str
     levels: tuple[str, ...]
     draws: NDArray[np.float64]
+    unit: str = "ability"
 
 
 @dataclass(frozen=True)
 class FacetVerdict:
     """The best level of a facet among those one could choose, against the runner-up.
 
-    `gap` is best minus runner-up on the ability scale (90 %), `accuracy_gap` the same in accuracy, paired over
-    questions (90 %). `ties` are the levels, best first, that the data cannot tell from the best.
+    `gap` is best minus runner-up (90 %) in `unit`, ability or accuracy, `accuracy_gap` the same in accuracy, paired
+    over questions (90 %). `ties` are the levels, best first, that the data cannot tell from the best.
     """
 
     facet: str
@@ -53,6 +54,7 @@ class FacetVerdict:
     accuracy_gap: Interval
     chances: tuple[tuple[str, float], ...]
     ties: tuple[str, ...]
+    unit: str = "ability"
 
     @property
     def compared(self) -> bool:
@@ -83,13 +85,14 @@ def _judge(scores: pd.DataFrame, facet: str, found: FacetDraws | None) -> FacetV
     levels = choices_of(scores, facet)
     if len(levels) < 2 or found is None:
         only = levels[0] if len(levels) == 1 else ""
-        return FacetVerdict(facet, only, None, math.nan, NOTHING, NOTHING, (), tuple(levels))
+        unit = "ability" if found is None else found.unit
+        return FacetVerdict(facet, only, None, math.nan, NOTHING, NOTHING, (), tuple(levels), unit)
     draws = found.draws[:, [found.levels.index(level) for level in levels]]
     order = np.argsort(-draws.mean(axis=0), kind="stable")
     ranked, draws = [levels[place] for place in order], draws[:, order]
     winners = draws == draws.max(axis=1, keepdims=True)
     wins = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
-    leads = [_interval(draws[:, 0] - draws[:, place]) for place in range(1, len(ranked))]
+    leads = [interval_of(draws[:, 0] - draws[:, place]) for place in range(1, len(ranked))]
     ties = [level for level, lead in zip(ranked[1:], leads, strict=True) if not lead.excludes_zero]
     return FacetVerdict(
         facet=facet,
@@ -97,13 +100,14 @@ def _judge(scores: pd.DataFrame, facet: str, found: FacetDraws | None) -> FacetV
         runner_up=ranked[1],
         probability=float(wins[0]),
         gap=leads[0],
-        accuracy_gap=paired_difference(_without_bounds(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
+        accuracy_gap=paired_difference(choosable(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
         chances=tuple(zip(ranked, wins.tolist(), strict=True)),
         ties=(ranked[0], *ties),
+        unit=found.unit,
     )
 
 
-def _without_bounds(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
+def choosable(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
     """The answers of pipelines that could be chosen: in the other facets, no floor and no ceiling."""
     for other in facets_of(scores):
         choices = choices_of(scores, other)
@@ -122,7 +126,7 @@ def accuracy_draws(scores: pd.DataFrame, *, draws: int = 4000, seed: int = 0) ->
         if n == 0:
             continue
         counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
-        found.append(FacetDraws(facet, tuple(str(name) for name in table.columns), counts @ values / n))
+        found.append(FacetDraws(facet, tuple(str(name) for name in table.columns), counts @ values / n, "accuracy"))
     return tuple(found)
 
 
@@ -142,8 +146,8 @@ def sentences(verdicts: Sequence[FacetVerdict]) -> list[str]:
     return lines
 
 
-def describe(verdict: FacetVerdict, unit: str = "ability") -> str:
-    """One sentence about the lead of the best level, or why there is none; `unit` is `ability` or `accuracy`."""
+def describe(verdict: FacetVerdict) -> str:
+    """One sentence about the lead of the best level, or why there is none."""
     name = facet_name(verdict.facet)
     if not verdict.best:
         return f"Not compared: no {name} but the bounds was tried."
@@ -151,8 +155,9 @@ def describe(verdict: FacetVerdict, unit: str = "ability") -> str:
     if verdict.runner_up is None:
         return f"Not compared: {best} is the only {name} tried."
     second = level_name(verdict.facet, verdict.runner_up)
-    how_much = points(verdict.gap) if unit == "accuracy" else f"{signed(verdict.gap.estimate)} ({between(verdict.gap)})"
-    lead = f"Lead of {best} over {second}: {how_much} in {unit}"
+    by_accuracy = verdict.unit == "accuracy"
+    how_much = points(verdict.gap) if by_accuracy else f"{signed(verdict.gap.estimate)} ({between(verdict.gap)})"
+    lead = f"Lead of {best} over {second}: {how_much} in {verdict.unit}"
     return f"{lead}." if verdict.told_apart else f"{lead}, not enough to tell them apart."
 
 
@@ -174,6 +179,7 @@ def _as_part(verdict: FacetVerdict) -> str:
     return f"{name} as {kind}"
 
 
-def _interval(values: NDArray[np.float64]) -> Interval:
+def interval_of(values: NDArray[np.float64]) -> Interval:
+    """Mean and 90 % interval of draws."""
     low, high = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
     return Interval(float(values.mean()), float(low), float(high))

@@ -70,6 +70,11 @@ def plain(value: float, digits: int = 2) -> str:
     return "–" if not math.isfinite(value) else f"{value:.{digits}f}".replace("-", "−")
 
 
+def p_value(p: float) -> str:
+    """A p-value with three digits, never 0."""
+    return "–" if not math.isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def between(interval: Interval, digits: int = 2) -> str:
     """`low to high` with signs."""
     return f"{signed(interval.low, digits)} to {signed(interval.high, digits)}"

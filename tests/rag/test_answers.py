@@ -190,7 +190,7 @@ def test_second_process_is_refused_until_the_first_is_gone_even_by_kill(tmp_path
         assert holder.stdout.readline() == "held\n"
         with AnswerStore(path) as store:
             assert store.answers() == []  # reading is always possible
-            with pytest.raises(ValueError, match="another process is writing answers; wanted one writer"):
+            with pytest.raises(FailedError, match="another process is writing answers; wanted one writer"):
                 store.begin(exam, SETTINGS)
             os.kill(holder.pid, signal.SIGKILL)
             holder.wait()

@@ -51,6 +51,17 @@ def test_passages_are_known_by_id_by_text_and_by_metadata(chunks: list[Chunk], q
     assert returning([*found, "c-oder"], chunks).retrieve(questions[0], 9) == chunks[:4]
 
 
+def test_what_it_prints_goes_to_standard_error(
+    chunks: list[Chunk], questions: list[Question], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def search(text: str, k: int) -> list[str]:
+        print("looking")
+        return [chunks[0].id]
+
+    assert Foreign(chunks, search, "mine").retrieve(questions[0], 1) == chunks[:1]
+    assert capsys.readouterr() == ("", "looking\n")
+
+
 def test_a_text_that_is_no_chunk_becomes_a_passage_of_its_own(chunks: list[Chunk], questions: list[Question]) -> None:
     (one,) = returning([{"text": "Something else.", "title": "Elsewhere"}], chunks).retrieve(questions[0], 3)
     assert (one.text, one.title, one.document_id) == ("Something else.", "Elsewhere", "")
@@ -73,6 +84,8 @@ def test_scores_order_and_without_them_the_order_stays(chunks: list[Chunk], ques
         ([7], "got int; wanted an id, a text, or a pair"),
         ([{"score": 1}], "a passage with neither 'id' nor 'text'"),
         ([{"id": "c-99"}], "'c-99' is no chunk of the corpus"),
+        (["c-99"], "'c-99' is no chunk of the corpus"),
+        ([("c-99", 0.5)], "'c-99' is no chunk of the corpus"),
         ([("c-oder", "high")], "score 'high'; wanted a number"),
         ([("c-oder", float("nan"))], "a score is not a number"),
     ],

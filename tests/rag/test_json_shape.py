@@ -84,6 +84,46 @@ def test_literals_are_forced_and_strings_are_free_of_what_needs_escaping() -> No
     assert following('{"question": "x"') == ","
 
 
+class Merged(Letters):
+    """The same with tokens for a question's end: its mark, the quote and what comes behind."""
+
+    marks = Letters.marks
+    more = ('?",', '?"', '",', ' "', '?"}')
+
+    def __len__(self) -> int:
+        return len(self.marks) + len(self.more)
+
+    def __call__(self, text: str, add_special_tokens: bool = True) -> dict[str, list[int]]:
+        found = []
+        while text:
+            long = next((one for one in self.more if text.startswith(one)), text[0])
+            found.append(self.marks.index(long) if len(long) == 1 else len(self.marks) + self.more.index(long))
+            text = text[len(long) :]
+        return {"input_ids": found}
+
+    def batch_decode(self, rows: list[list[int]]) -> list[str]:
+        texts = [*self.marks, *self.more]
+        return ["".join(texts[one] for one in row) for row in rows]
+
+
+def test_a_string_ends_with_any_token_that_holds_its_closing_quote() -> None:
+    tokenizer = Merged()
+    shape = JsonShape(tokenizer, SMALL, end=[0], max_tokens=60)
+
+    def next_of(text: str) -> set[str]:
+        ids = tokenizer(text)["input_ids"]
+        return set(tokenizer.batch_decode([[one] for one in shape.allowed(0, ids)]))
+
+    inside = next_of('{"question": "x')
+    assert {'?",', '?"', '",', "x"} <= inside
+    assert '?"}' not in inside  # the object goes on behind this string
+    assert {'?",', '?"'} <= next_of('{"question": "')  # the mark is text of the string
+    assert '",' not in next_of('{"question": "')
+    assert next_of('{"question": "x?",') == {' "'}
+    assert next_of('{"question": "x?"') == {","}
+    assert next_of('{"question": "x?", "answer": "') == {"A", "D"}
+
+
 def test_words_of_a_list_are_followed_to_their_end() -> None:
     start = '{"question": "x", "answer": "'
     assert following(start) == "AD"

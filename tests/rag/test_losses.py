@@ -37,3 +37,10 @@ def test_each_question_is_named_once(ids: str, said: str) -> None:
 
 def test_one_thing_is_no_things() -> None:
     assert [number_of(count, "attempt") for count in (0, 1, 2)] == ["0 attempts", "1 attempt", "2 attempts"]
+
+
+def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
+    losses = Losses()
+    for place in range(3):
+        losses.add("far", f"q{place}", f"0 of the prompt's {place + 8} tokens")
+    assert losses.in_words() == "3 prompts got no answer: far, questions q0, q1, q2: 0 of the prompt's 8 tokens"

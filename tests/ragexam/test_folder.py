@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from exam_gen.model import FailedError
 from ragexam.folder import Record, RunFolder, fingerprint
 
 
@@ -60,7 +61,7 @@ with RunFolder(Path({str(tmp_path)!r})).held():
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(ValueError, match="another ragexam process"), RunFolder(tmp_path).held():
+        with pytest.raises(FailedError, match="another ragexam process"), RunFolder(tmp_path).held():
             pass
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait()

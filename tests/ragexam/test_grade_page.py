@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from ragexam.cli import app
 from tests.ragexam.graded_folder import HOSTILE, SUBJECTS, lines, options, write_example
+from tests.report.axe import axe_source, grave_faults
 from tests.report.chromium import PROGRAM, Chromium
 from tests.report.page_text import Seen
 
@@ -224,3 +225,12 @@ def test_the_page_fits_its_window_and_asks_for_nothing(
     assert [one for one in browser.events if one["method"] in ("Log.entryAdded", "Runtime.exceptionThrown")] == []
     if width == 1280:
         assert browser.evaluate("document.querySelector('.verdict table').getBoundingClientRect().bottom") < 900
+
+
+@pytest.mark.skipif(PROGRAM is None or axe_source() is None, reason="needs Chromium and axe-core (AXE_CORE)")
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_no_grave_fault_in_the_page_of_grading(
+    place: Path, result: dict[str, Any], browser: Chromium, dark: bool
+) -> None:
+    browser.open(place / "whole.html", width=1280, dark=dark)
+    assert grave_faults(browser) == []

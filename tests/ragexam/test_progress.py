@@ -1,4 +1,5 @@
 import io
+import time
 
 import pytest
 
@@ -23,6 +24,18 @@ def test_without_a_terminal_progress_is_plain_lines() -> None:
         report(1, 4)
         report(4, 4)
     assert stream.getvalue().splitlines() == ["sitting ...", "sitting 4/4"]
+
+
+def test_what_came_first_paid_for_loading_and_is_not_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 0.0, 300.0, 360.0, 420.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    with Progress(stream).step("sitting") as report:
+        for done in (0, 10, 20, 30):
+            report(done, 100)
+    assert stream.getvalue().splitlines() == [
+        "sitting ...", "sitting 10/100", "sitting 20/100, about 8 min left", "sitting 30/100, about 7 min left",
+    ]  # fmt: skip
 
 
 def test_quiet_progress_says_nothing() -> None:

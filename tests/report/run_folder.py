@@ -12,6 +12,11 @@ from pydoc_data.topics import topics
 
 import numpy as np
 
+from exam_gen.files import read_exam
+from exam_gen.records import Question
+from rag.answers import Answer, AnswerStore
+from rag.pipelines import Pipeline
+
 RETRIEVERS: Mapping[str, float] = {"closed-book": -1.1, "bm25": 0.2, "dense": -0.1, "hybrid": 0.25, "oracle": 0.9}
 LLMS: Mapping[str, float] = {"smollm2-135m-instruct": -0.35, "gemma-3-270m": 0.35}
 SHOTS: Mapping[str, float] = {"0": -0.3, "1": 0.05, "2": 0.25}
@@ -42,8 +47,12 @@ def write_run(
     shots: Mapping[str, float] = SHOTS,
     hostile: bool = True,
     seed: int = 0,
+    answers_seed: int | None = None,
 ) -> Path:
-    """Write everything of a run but `fit/`, `pruned/` and the page; the last question is keyed wrongly."""
+    """Write everything of a run but `fit/`, `pruned/`, retrieval and the page; the last question is keyed wrongly.
+
+    Runs of the same `seed` have the same questions; `answers_seed` gives one answers of its own.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     exam = [_question(number, rng) for number in range(questions)]
@@ -55,7 +64,8 @@ def write_run(
     _lines(folder / "dropped.jsonl", _dropped(exam, rng))
     _lines(folder / "chunks.jsonl", [_chunk(question) for question in exam])
     _lines(folder / "corpus.jsonl", [_document(question) for question in exam])
-    _responses(folder / "responses.csv", exam, llms, retrievers, shots, rng)
+    _responses(folder / "responses.csv", exam, llms, retrievers, shots, rng, answers_seed)
+    write_answers(folder)
     record = {
         "format": 1,
         "configuration": {
@@ -136,11 +146,13 @@ def _responses(
     retrievers: Mapping[str, float],
     shots: Mapping[str, float],
     rng: np.random.Generator,
+    answers_seed: int | None,
 ) -> None:
     n = len(exam)
     slope = rng.lognormal(0.3, 0.5, n)
     slope[-1] = -1.5
     difficulty = rng.normal(-0.4, 0.9, n)
+    rng = rng if answers_seed is None else np.random.default_rng(answers_seed)
     with path.open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["student", "item", "score", "llm", "retriever", "icl"])
@@ -150,6 +162,30 @@ def _responses(
             right = rng.random(n) < p
             for question, score in zip(exam, right, strict=True):
                 out.writerow([f"{llm}+{retriever}+icl{icl}", question["id"], int(score), llm, retriever, icl])
+
+
+def write_answers(folder: Path) -> None:
+    """The store behind `responses.csv`: who is right has mostly read the source, larger models take longer."""
+    exam = read_exam(folder / "exam.jsonl")
+    known = {question.id: question for question in exam.questions}
+    rng = np.random.default_rng(5)
+    with (folder / "responses.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    pipelines = {row["student"]: Pipeline(row["llm"], row["retriever"], int(row["icl"])) for row in rows}
+    with AnswerStore(folder / "answers.sqlite") as store:
+        store.begin(exam, {pipeline: {} for pipeline in pipelines.values()})
+        store.add(*(_answer(row, known[row["item"]], len(row["llm"]), rng) for row in rows))
+
+
+def _answer(row: Mapping[str, str], question: Question, size: int, rng: np.random.Generator) -> Answer:
+    right = row["score"] == "1"
+    reading = {"closed-book": 0.0, "oracle": 1.0}.get(row["retriever"], 0.8 if right else 0.3)
+    passages = () if row["retriever"] == "closed-book" else ("elsewhere",)
+    if rng.random() < reading:
+        passages = (question.chunk_id,)
+    chosen = question.key if right else (question.key + 1) % len(question.choices)
+    tokens = 60 + 150 * len(passages) + 40 * int(row["icl"])
+    return Answer(row["student"], question.id, chosen, right, "", (), (), (), passages, tokens, size * tokens / 1e4)
 
 
 def _lines(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

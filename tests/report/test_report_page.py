@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from ragexam.report import summarize, write_report
+from tests.report.axe import axe_source, grave_faults
 from tests.report.chromium import PROGRAM, Chromium
 from tests.report.page_text import Seen, seen
 from tests.report.run_folder import HOSTILE, write_run
@@ -239,14 +240,93 @@ def test_page_asks_for_nothing_but_itself(bare: Path, browser: Chromium) -> None
 def test_pipelines_sort_by_a_click(bare: Path, browser: Chromium) -> None:
     browser.open(bare / "report.html", width=1280)
     column = (
-        "[...document.querySelector('#accuracy table.sortable').tBodies[0].rows].map(r => +r.cells[3].dataset.value)"
+        "[...document.querySelector('#pipelines table.sortable').tBodies[0].rows].map(r => +r.cells[3].dataset.value)"
     )
-    head = "document.querySelectorAll('#accuracy table.sortable th button')[3].click()"
+    head = "document.querySelectorAll('#pipelines table.sortable th button')[3].click()"
     browser.evaluate(head)
     values = browser.evaluate(column)
     assert values == sorted(values)
     browser.evaluate(head)
     assert browser.evaluate(column) == sorted(values, reverse=True)
+
+
+@needs_chromium
+def test_empty_values_stay_last_in_either_direction(bare: Path, browser: Chromium) -> None:
+    browser.open(bare / "report.html", width=1280)
+    column = (
+        "[...document.querySelector('#retrieval table.sortable').tBodies[0].rows].map(r => r.cells[3].dataset.value)"
+    )
+    head = "document.querySelectorAll('#retrieval table.sortable th button')[3].click()"
+    for _ in range(2):
+        browser.evaluate(head)
+        assert browser.evaluate(column)[-1] == ""
+
+
+@needs_chromium
+def test_pipelines_are_filtered_by_component_and_counted(bare: Path, browser: Chromium) -> None:
+    browser.open(bare / "report.html", width=1280)
+    shown = (
+        "[...document.querySelectorAll('#pipelines tbody tr')].filter(r => !r.hidden).map(r => r.cells[1].textContent)"
+    )
+    assert len(browser.evaluate(shown)) == 30
+    browser.evaluate(
+        """{const one = document.querySelectorAll('#pipelines select')[1];
+        one.value = [...one.options].find(o => o.textContent === 'bm25').value;
+        one.dispatchEvent(new Event('input'));}"""
+    )
+    assert browser.evaluate(shown) == ["bm25"] * 6
+    assert browser.evaluate("document.querySelector('#pipelines output').textContent") == "6 of 30 pipelines shown"
+
+
+@needs_chromium
+def test_questions_are_filtered_by_fault_and_text(bare: Path, browser: Chromium) -> None:
+    browser.open(bare / "report.html", width=1280)
+    shown = (
+        "[...document.querySelectorAll('#question-list [data-row]')].filter(r => r.checkVisibility()).map(r => r.id)"
+    )
+    browser.evaluate(
+        """{const one = document.querySelector('#questions input');
+        one.value = 'THIS WORD DO TO THE PAGE'; one.dispatchEvent(new Event('input'));}"""
+    )
+    assert browser.evaluate(shown) == ["question-13"]
+    browser.evaluate(
+        """{const one = document.querySelector('#questions select');
+        one.value = 'none'; one.dispatchEvent(new Event('input'));}"""
+    )
+    assert browser.evaluate(shown) == []
+    assert browser.evaluate("document.querySelector('#questions output').textContent") == "0 of 50 questions shown"
+
+
+@needs_chromium
+def test_a_link_to_a_question_opens_it_with_its_passage(bare: Path, browser: Chromium) -> None:
+    browser.open(bare / "report.html", width=1280)
+    assert not browser.evaluate("document.querySelector('#question-7 blockquote').checkVisibility()")
+    browser.evaluate("document.querySelector('a[href=\"#question-7\"]').click()")
+    browser.wait_until("document.querySelector('#question-7 blockquote').checkVisibility()")
+    browser.open("about:blank", width=1280)
+    browser.open(f"{(bare / 'report.html').resolve().as_uri()}#question-9", width=1280)
+    browser.wait_until("document.querySelector('#question-9').open")
+
+
+@needs_chromium
+def test_essentials_stand_without_scripts(bare: Path, browser: Chromium) -> None:
+    browser.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(bare / "report.html", width=1280)
+        tree = browser.send("Accessibility.getFullAXTree")["nodes"]
+    finally:
+        browser.send("Emulation.setScriptExecutionDisabled", value=False)
+    names = {node.get("name", {}).get("value", "") for node in tree}
+    assert {"Verdict", "What to change first", "Whole pipelines", "Questions"} <= names
+    # Filters do nothing without scripts and are not shown.
+    assert not any(node.get("role", {}).get("value") == "search" for node in tree)
+
+
+@pytest.mark.skipif(PROGRAM is None or axe_source() is None, reason="needs Chromium and axe-core (AXE_CORE)")
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_no_grave_fault(bare: Path, browser: Chromium, dark: bool) -> None:
+    browser.open(bare / "report.html", width=1280, dark=dark)
+    assert grave_faults(browser) == []
 
 
 @needs_chromium
@@ -263,7 +343,13 @@ def test_text_stands_out_from_its_ground(bare: Path, browser: Chromium, dark: bo
 def test_page_prints(bare: Path, browser: Chromium, tmp_path: Path) -> None:
     browser.open(bare / "report.html", width=1280)
     browser.print(tmp_path / "report.pdf")
-    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    pdf = (tmp_path / "report.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") >= 2
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    # What folds is unfolded on paper, the questions with their passages excepted; filters are of no use there.
+    assert browser.evaluate("document.querySelector('#pipelines table').checkVisibility({contentVisibilityAuto: true})")
+    assert not browser.evaluate("document.querySelector('#questions .filters').checkVisibility()")
 
 
 def _contrast(one: str, other: str) -> float:

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from grading.intervals import bootstrap_mean
-from ragexam.report.accuracy import accuracy_table, accuracy_view
+from ragexam.report.accuracy import accuracy_table
+from ragexam.report.pipelines import pipelines_view
 from ragexam.report.scores import (
     bound_of,
     choices_of,
@@ -20,6 +21,7 @@ from ragexam.report.scores import (
     paired_difference,
     read_scores,
 )
+from ragexam.report.tables import Table
 from ragexam.report.words import points
 
 
@@ -140,6 +142,6 @@ def test_accuracy_table_averages_over_the_other_facets() -> None:
 def test_pipelines_are_listed_best_first() -> None:
     rows = [("a", f"q{n}", float(n < 5), "m", "bm25") for n in range(10)]
     rows += [("b", f"q{n}", 1.0, "m", "oracle") for n in range(10)]
-    listed = accuracy_view(table(rows), None)["pipelines"]
-    assert isinstance(listed, list)
-    assert [row["levels"] for row in listed] == [["m", "oracle"], ["m", "bm25"]]
+    listed = pipelines_view(table(rows), None, pd.DataFrame())["table"]
+    assert isinstance(listed, Table)
+    assert [[cell.text for cell in row.cells[:2]] for row in listed.rows] == [["m", "oracle"], ["m", "bm25"]]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ragexam.report.summary import trusted
 from ragexam.report.verdict import FacetDraws, accuracy_draws, describe, judge_all, sentences
 
 RETRIEVERS = ("closed_book", "bm25", "dense", "hybrid", "oracle")
@@ -103,3 +104,15 @@ def test_equal_accuracies_are_not_told_apart() -> None:
     assert not verdict.told_apart
     assert set(verdict.ties) == {"bm25", "dense"}
     assert verdict.probability == pytest.approx(0.5)
+
+
+def test_a_component_whose_accuracy_the_fit_misses_is_judged_by_accuracy() -> None:
+    table = scores(llms=("large", "small"))
+    table.loc[table["llm"] == "large", "score"] = 1.0
+    fitted = (draws("retriever", APART, 0.1), draws("llm", {"large": 0.02, "small": 0.0}, 0.3))
+    missed = pd.DataFrame([{"facet": "llm", "level": "large", "estimate": 0.1, "p_adjusted": 0.01}])
+    for departures, unit, told in ((None, "ability", False), (missed, "accuracy", True)):
+        found = {one.facet: one for one in judge_all(table, trusted(table, fitted, departures))}
+        assert (found["llm"].unit, found["llm"].told_apart) == (unit, told)
+        assert found["retriever"].unit == "ability"
+    assert describe(found["llm"]).startswith("Lead of large over small: +34 points (+20 to +47) in accuracy")

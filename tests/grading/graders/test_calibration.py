@@ -70,8 +70,9 @@ def test_a_model_that_reads_answers_all_from_their_passage_and_none_from_another
 def test_a_model_that_does_not_read_answers_as_rarely_from_the_right_passage(tmp_path: Path) -> None:
     found = calibrated(Fickle(), 400, tmp_path)
     assert found.margin > 1
-    assert found.unsupported.estimate == pytest.approx(0.05, abs=0.03)
-    assert found.answered.estimate == pytest.approx(0.05, abs=0.03)
+    # Standard errors of 400 questions and of the margin itself, .011 each, are .016 together: three of them.
+    assert found.unsupported.estimate == pytest.approx(0.05, abs=0.047)
+    assert found.answered.estimate == pytest.approx(0.05, abs=0.047)
     assert found.right.estimate < found.answered.estimate
 
 

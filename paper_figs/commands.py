@@ -1,0 +1,55 @@
+"""The command line that every script here has."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from paper_figs import drawing, tabling
+from paper_figs.drawing import Plate
+from paper_figs.runs import Run, read_run
+from paper_figs.tabling import Table
+
+Build = Callable[[Sequence[Run]], Sequence[Plate | Table]]
+CACHE = Path(".cache/paper_figs")
+"""Where fits are kept."""
+
+
+def script(build: Build, doc: str | None, argv: Sequence[str] | None = None) -> int:
+    """Run one script: `RUN [RUN ...] --out DIR` writes its figure or table and prints the paths.
+
+    Returns the exit status: 0, or 2 with one line on standard error when a run lacks what is needed.
+    """
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run folder or released answers, or TASK=FOLDER")
+    parser.add_argument("--out", type=Path, default=Path("figures"), help="folder to write to (default: figures)")
+    parser.add_argument("--cache", type=Path, default=CACHE, help=f"folder of fits that were made (default: {CACHE})")
+    arguments = parser.parse_args(argv)
+    try:
+        runs = [read_run(one, arguments.cache) for one in arguments.runs]
+        for made in build(distinct(runs)):
+            for path in save(made, arguments.out):
+                print(path)
+    except (ValueError, OSError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def save(made: Plate | Table, folder: Path) -> list[Path]:
+    """Write a figure or a table in all its forms."""
+    return drawing.save(made, folder) if isinstance(made, Plate) else tabling.save(made, folder)
+
+
+def distinct(runs: Sequence[Run]) -> Sequence[Run]:
+    """The runs; ValueError where two would be called the same."""
+    seen: dict[str, Run] = {}
+    for run in runs:
+        other = seen.setdefault(run.slug, run)
+        if other is not run:
+            raise ValueError(
+                f"{run.folder}: called {run.task!r}, as {other.folder} is; wanted TASK=FOLDER to tell them"
+            )
+    return runs

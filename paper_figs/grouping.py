@@ -1,0 +1,39 @@
+"""Information of groups of questions, for the figures by Bloom's levels and by question word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from irt import plots
+from paper_figs import fits
+from paper_figs.drawing import Panel, Plate
+from paper_figs.runs import Run
+
+THETA = np.linspace(-3.0, 3.0, 61)
+"""Abilities at which curves are drawn."""
+SCALE = "Ability is in standard deviations of a Normal population of pipelines."
+
+
+def information(run: Run, kind: str, order: Sequence[str]) -> pd.DataFrame:
+    """`task, group, theta, n_items, total…, mean…` with bands; a question counts under each of its labels."""
+    groups = run.labelled(kind)
+    if not groups:
+        raise ValueError(f"{run.folder}: no question has a label {kind!r}; wanted labels or the exam's text")
+    ordered = [*(name for name in order if name in groups), *(name for name in groups if name not in order)]
+    table = fits.item_fit(run).information_by({name: groups[name] for name in ordered}, THETA)
+    table.insert(0, "task", run.task)
+    return table
+
+
+def plate(runs: Sequence[Run], name: str, title: str, caption: str, kind: str, order: Sequence[str]) -> Plate:
+    """One panel per task."""
+
+    def draw(ax: Axes, table: pd.DataFrame) -> None:
+        plots.grouped_information(ax, table, order)
+
+    panels = tuple(Panel(information(run, kind, order), draw, run.task) for run in runs)
+    return Plate(name, title, f"{caption} {SCALE}", panels)

@@ -1,0 +1,108 @@
+"""Table 5: the fit of the item response model: accuracy, error on answers held out, and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from irt.responses import Floats
+from paper_figs import fits, held_out
+from paper_figs.commands import script
+from paper_figs.resampling import INTERVAL, Interval, interval, shares, weights
+from paper_figs.runs import Run
+from paper_figs.tabling import Row, Table, heading, name, row, with_limits
+
+IN_SAMPLE = "2PL on the answers it was fitted to"
+GAIN = f"2PL against {held_out.BASELINE}"
+NOTE = (
+    "Accuracy: percent correct over all pipelines with 90 % interval over questions, and the standard deviation "
+    "over pipelines. Error: root mean squared error of the probability of a right answer, held out in "
+    f"{held_out.FOLDS} turns of cells spread evenly over pipelines and questions, with 90 % interval over questions; "
+    "gain: baseline minus 2PL on the same cells, above 0 where the model is better; last, the error that flatters. "
+    "Parameters of the 2PL (guessing: of the 3PL) over the exam's questions, and abilities over the pipelines, with "
+    "90 % intervals of the posterior."
+)
+
+
+def compute(run: Run) -> pd.DataFrame:
+    """`task, group, attribute, value, low, high`."""
+    rows: list[tuple[str, str, Interval]] = [*_accuracy(run), *_errors(run), *_parameters(run)]
+    found = [(run.task, group, attribute, *values) for group, attribute, values in rows]
+    return pd.DataFrame(found, columns=["task", "group", "attribute", "value", "low", "high"])
+
+
+def build(runs: Sequence[Run]) -> list[Table]:
+    """Attributes by task."""
+    data = pd.concat([compute(run) for run in runs], ignore_index=True)
+    values = {(one["group"], one["attribute"], one["task"]): one for one in data.to_dict("records")}
+    rows: list[Row] = []
+    for group in dict.fromkeys(data["group"]):
+        rows.append(heading(group))
+        for one in dict.fromkeys(data.loc[data["group"] == group, "attribute"]):
+            cells = [values[group, one, run.task] for run in runs]
+            rows.append(row(one, *(_cell(group, cell) for cell in cells)))
+    heads = ("", *(name(run.task) for run in runs))
+    return [Table("model_fit", "Fit of the item response model", NOTE, data, heads, tuple(rows))]
+
+
+def _cell(group: str, cell: Mapping[Hashable, Any]) -> str:
+    found = Interval(cell["value"], cell["low"], cell["high"])
+    if "%" in group:
+        return with_limits(found, 1, scale=100)
+    return with_limits(found, 3 if group.startswith("Error") else 2)
+
+
+def _accuracy(run: Run) -> list[tuple[str, str, Interval]]:
+    drawn = weights(len(run.data.items))
+    each = np.array([shares(run.data, [one], drawn) for one in range(len(run.data.students))])
+    group = "Accuracy, %"
+    return [
+        (group, "mean over pipelines", interval(each.mean(axis=0))),
+        (group, "standard deviation over pipelines", interval(each.std(axis=0, ddof=1))),
+    ]
+
+
+def _errors(run: Run) -> list[tuple[str, str, Interval]]:
+    group = "Error (RMSE) on answers held out"
+    found = {
+        label: held_out.rmse(run.data, held_out.predictions(run.data, method))
+        for label, method in held_out.METHODS.items()
+    }
+    flattering = held_out.rmse(run.data, fits.item_fit(run).expected)
+    return [
+        *((group, label, interval(values)) for label, values in found.items()),
+        ("Error (RMSE), gain", GAIN, interval(found[held_out.BASELINE] - found["2PL"])),
+        ("Error (RMSE), in sample", IN_SAMPLE, interval(flattering)),
+    ]
+
+
+def _parameters(run: Run) -> list[tuple[str, str, Interval]]:
+    fit, guessing = fits.item_fit(run), fits.item_fit(run, "3pl")
+    quantities = {
+        "discrimination a": fit.draws["a"],
+        "difficulty b": fit.draws["b"],
+        "guessing c (3PL)": guessing.draws["c"],
+        "ability θ": fit.draws["theta"],
+    }
+    found: list[tuple[str, str, Interval]] = []
+    for label, draws in quantities.items():
+        found.append(("Parameters", f"{label}: mean", _posterior(draws.mean(axis=1))))
+        found.append(("Parameters", f"{label}: standard deviation", _posterior(draws.std(axis=1, ddof=1))))
+    return found
+
+
+def _posterior(draws: Floats) -> Interval:
+    low, high = np.quantile(draws, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
+    return Interval(float(draws.mean()), float(low), float(high))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the script."""
+    return script(build, __doc__, argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,200 @@
+"""Tables: what is shown, cell by cell, written as LaTeX (booktabs), Markdown and HTML, and the numbers as CSV."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from irt import plots
+from paper_figs.resampling import Interval
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text of a table; `strong` is set in bold."""
+
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells of one line; `heading` is one cell that stands over the rows below it."""
+
+    cells: tuple[Cell, ...]
+    heading: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper: `data` holds its numbers, one row each; `rows` what a reader sees.
+
+    `wide` are the columns whose text may take several lines.
+    """
+
+    name: str
+    title: str
+    note: str
+    data: pd.DataFrame
+    heads: tuple[str, ...]
+    rows: tuple[Row, ...]
+    wide: tuple[int, ...] = ()
+
+
+LONGEST = 40
+"""Letters of a name in a table; the CSV has all of them."""
+DASH = "–"
+
+
+def row(*texts: str | Cell) -> Row:
+    """A row of texts."""
+    return Row(tuple(one if isinstance(one, Cell) else Cell(one) for one in texts))
+
+
+def heading(text: str) -> Row:
+    """A line over the rows of a group."""
+    return Row((Cell(text),), heading=True)
+
+
+def name(text: str) -> str:
+    """A name in a cell, its middle cut out where it is very long."""
+    return plots.shorten(text, LONGEST) or DASH
+
+
+def number(value: float, digits: int = 2, *, sign: bool = False) -> str:
+    """A number with a true minus; a dash where undefined."""
+    if not math.isfinite(value):
+        return DASH
+    text = f"{value:{'+' if sign else ''},.{digits}f}"
+    zero = float(text.replace(",", "")) == 0
+    return f"{0:.{digits}f}" if zero else text.replace("-", "−")
+
+
+def with_limits(found: Interval, digits: int = 2, *, scale: float = 1.0, sign: bool = False) -> str:
+    """`0.52 [0.41, 0.63]`; a dash where undefined, for the limits alone where only they are."""
+    estimate, low, high = (scale * value for value in found)
+    if not math.isfinite(estimate):
+        return DASH
+    return (
+        f"{number(estimate, digits, sign=sign)} [{number(low, digits, sign=sign)}, {number(high, digits, sign=sign)}]"
+    )
+
+
+def save(table: Table, folder: Path) -> list[Path]:
+    """Write `NAME.csv`, `NAME.md` and `NAME.tex`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = folder / f"{table.name}.csv"
+    table.data.to_csv(data, index=False, float_format="%.6g")
+    written = [data]
+    for suffix, form in (("md", as_markdown), ("tex", as_latex)):
+        path = folder / f"{table.name}.{suffix}"
+        path.write_text(form(table), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def as_markdown(table: Table) -> str:
+    """The table in Markdown, its title above and its note below."""
+    width = len(table.heads)
+    lines = [_markdown_line(table.heads), "|" + "---|" * width]
+    for one in table.rows:
+        texts = [f"**{_in_markdown(cell.text)}**" if cell.strong or one.heading else _in_markdown(cell.text)
+                 for cell in one.cells]  # fmt: skip
+        lines.append("| " + " | ".join(texts + [""] * (width - len(texts))) + " |")
+    body = "\n".join(lines)
+    return f"**{_in_markdown(table.title)}**\n\n{body}\n\n{_in_markdown(table.note)}\n"
+
+
+def as_latex(table: Table) -> str:
+    """The table in LaTeX for `booktabs` (and `tabularx` where text takes several lines)."""
+    columns = "".join("X" if place in table.wide else "l" if place == 0 else "r" for place in range(len(table.heads)))
+    environment, width = ("tabularx", r"{\textwidth}") if table.wide else ("tabular", "")
+    lines = [
+        r"% \usepackage{booktabs" + (",tabularx" if table.wide else "") + "}",
+        r"\begin{table*}",
+        r"\centering\footnotesize",
+        rf"\caption{{{in_latex(table.title)}. {in_latex(table.note)}}}",
+        rf"\label{{tab:{table.name}}}",
+        rf"\begin{{{environment}}}{width}{{{columns}}}",
+        r"\toprule",
+        _latex_line([in_latex(head) for head in table.heads]),
+        r"\midrule",
+    ]
+    for place, one in enumerate(table.rows):
+        if one.heading:
+            lines += [r"\addlinespace"] if place else []
+            lines.append(rf"\multicolumn{{{len(table.heads)}}}{{l}}{{\textbf{{{in_latex(one.cells[0].text)}}}}} \\")
+        else:
+            texts = [in_latex(cell.text) for cell in one.cells]
+            lines.append(_latex_line([rf"\textbf{{{text}}}" if cell.strong else text
+                                      for cell, text in zip(one.cells, texts, strict=True)]))  # fmt: skip
+    return "\n".join([*lines, r"\bottomrule", rf"\end{{{environment}}}", r"\end{table*}", ""])
+
+
+def as_html(table: Table) -> str:
+    """The table in HTML, to stand under a heading of its own."""
+    heads = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in table.heads)
+    body = "".join(_html_row(one, table) for one in table.rows)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def in_latex(text: str) -> str:
+    """Text as LaTeX shows it: its special characters escaped, signs by their commands, controls left out."""
+    return "".join(_LATEX.get(one, one) for one in _plain(text))
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "−": r"$-$",
+    "×": r"$\times$",
+    "–": "--",
+    "…": r"\ldots{}",
+    "†": r"\dag{}",
+    "θ": r"$\theta$",
+    "\u00a0": "~",
+    # A bracket at the start of a line would be read as an option of the line break before it.
+    "[": "{[}",
+    "]": "{]}",
+    **{one: f"\\{one}" for one in "&%$#_{}"},
+}
+
+
+def _plain(text: str) -> str:
+    return "".join(one for one in " ".join(re.split(r"[ \t\r\n]+", text)) if one.isprintable() or one == "\u00a0")
+
+
+def _in_markdown(text: str) -> str:
+    """Text as Markdown shows it: nothing in it is markup."""
+    return re.sub(r"([\\`*_\[\]<>|$~])", r"\\\1", _plain(text))
+
+
+def _markdown_line(texts: Sequence[str]) -> str:
+    return "| " + " | ".join(_in_markdown(text) for text in texts) + " |"
+
+
+def _latex_line(texts: Sequence[str]) -> str:
+    return " & ".join(texts) + r" \\"
+
+
+def _html_row(one: Row, table: Table) -> str:
+    if one.heading:
+        text = html.escape(_plain(one.cells[0].text))
+        return f'<tr><th scope="rowgroup" class="group" colspan="{len(table.heads)}">{text}</th></tr>'
+    cells = []
+    for place, cell in enumerate(one.cells):
+        text = html.escape(_plain(cell.text))
+        text = f"<strong>{text}</strong>" if cell.strong else text
+        kind = ' class="wide"' if place in table.wide else ""
+        cells.append(f'<th scope="row">{text}</th>' if place == 0 else f"<td{kind}>{text}</td>")
+    return f"<tr>{''.join(cells)}</tr>"
