@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
+DOCS := $(VENV)/.docs
 
-.PHONY: help setup quickstart paper test test-fast lint format clean constraints
+.PHONY: help setup quickstart docs paper test test-fast lint format clean constraints
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -20,7 +21,11 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 $(PEERS): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs,peers]'
+	@touch $@
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
 	@touch $@
 
 quickstart: setup ## Write, sit and measure an exam on the Python reference; opens as runs/quickstart/report.html
@@ -28,6 +33,9 @@ quickstart: setup ## Write, sit and measure an exam on the Python reference; ope
 
 paper: setup ## Draw the paper's tables and figures from the answers kept in experiments/; opens as paper/paper.html
 	$(BIN)/python -m paper_figs.paper --out paper
+
+docs: $(DOCS) ## Build the documentation as a site; opens as build/docs/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: $(PEERS) ## Run all tests
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --durations=80 --durations-min=4

@@ -71,22 +71,33 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_commands_of_the_readme_run_in_their_order(workplace: Path) -> None:
-    shown = [line for page, line in LINES if page == "README.md" and not line.startswith("make ")]
+def done_in(folder: Path, words: str) -> str:
+    """What a command line says on standard output; `ragexam` and `python` are those of this tree."""
+    words = re.sub(r"\bpython (?=-m)", f"{sys.executable} ", words)
+    words = re.sub(r"(?:\S*/)?(?<!-m )\bragexam (?=[a-z])", f"{sys.executable} -m ragexam ", words)
+    home = {"HOME": str(folder / "home")} if (folder / "home").is_dir() else {}
+    done = subprocess.run(
+        ["bash", "-ec", words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **home, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'ragexam'}"},
+        check=False,
+    )
+    assert done.returncode == 0, f"{words}\n{done.stderr}"
+    return done.stdout
+
+
+def test_the_commands_of_the_readme_and_the_tutorial_run_in_their_order(workplace: Path) -> None:
+    shown = [line for page, line in LINES if page in {"README.md", "tutorial.md"} and not line.startswith("make ")]
+    (workplace / "runs").mkdir()
+    (workplace / "runs" / "quickstart").symlink_to("notes")
     assert sum("ragexam" in line for line in shown) >= 4
     for line in shown:
-        words = line.partition("  #")[0].replace(".venv/bin/ragexam", f"{sys.executable} -m ragexam")
-        if " ragexam run " in words or " ragexam estimate " in words:
+        words = line.partition("  #")[0]
+        if "ragexam run " in words or "ragexam estimate " in words:
             words = f"{words} {shlex.join(FAST)}"
-        done = subprocess.run(
-            ["bash", "-ec", words],
-            capture_output=True,
-            text=True,
-            cwd=workplace,
-            env={**os.environ, "HOME": str(workplace / "home"), "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'ragexam'}"},
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        done_in(workplace, words)
     assert (workplace / "my-exam" / "run" / "report.html").is_file()
     assert (workplace / "runs" / "notes" / "report.html").is_file()
 
@@ -100,18 +111,26 @@ def test_the_commands_of_the_manual_run_in_their_order(tmp_path: Path) -> None:
     topics = "".join(f"{item},topic {number % 3}\n" for number, item in enumerate(data.items))
     (tmp_path / "topics.csv").write_text(f"item,group\n{topics}")
     for line in shown:
-        words = line.replace("python ", f"{sys.executable} ", 1)
-        done = subprocess.run(
-            ["bash", "-ec", words],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-        assert done.stdout.strip(), line
+        assert done_in(tmp_path, line).strip(), line
     assert {"fit", "checks", "pruned"} <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("page", ["prune.md", "adapt.md", "link.md"])
+def test_the_commands_that_use_a_table_run_in_their_order(page: str, tmp_path: Path) -> None:
+    shown = [line for name, line in LINES if name == page]
+    assert len(shown) >= 3
+    data = irt.simulate(items=30, facets={"llm": 6, "retriever": 10}, seed=1).data
+    irt.write_responses(data, tmp_path / "responses.csv")
+    irt.write_responses(data.select_students(["llm0|retriever1"]), tmp_path / "new.csv")
+    irt.write_responses(data.select(data.items[:22]).select_students(data.students[::2]), tmp_path / "before.csv")
+    irt.write_responses(data.select(data.items[8:]).select_students(data.students[1::2]), tmp_path / "after.csv")
+    for name, items in {"before": data.items[:22], "after": data.items[8:]}.items():
+        records = [{"id": item, "question": f"{item}?", "choices": ["yes", "no"], "answer": 0} for item in items]
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    topics = "".join(f"{item},topic {number % 3}\n" for number, item in enumerate(data.items))
+    (tmp_path / "topics.csv").write_text(f"item,group\n{topics}")
+    for line in shown:
+        assert done_in(tmp_path, line).strip(), line
 
 
 def test_the_commands_on_corpora_run_in_their_order(tmp_path: Path) -> None:
@@ -122,19 +141,8 @@ def test_the_commands_on_corpora_run_in_their_order(tmp_path: Path) -> None:
     record = {"id": "1801.00001", "title": "A paper", "abstract": text, "categories": ["cs.CL"]}
     (tmp_path / "abstracts.jsonl").write_text(json.dumps(record) + "\n")
     for line in shown:
-        words = line.replace("ragexam ", f"{sys.executable} -m ragexam ", 1)
-        if " generate " in words:
-            words = f"{words} {shlex.join(FAST[:4])}"
-        done = subprocess.run(
-            ["bash", "-ec", words],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'ragexam'}"},
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-        assert done.stdout.strip(), line
+        words = f"{line} {shlex.join(FAST[:4])}" if " generate " in line else line
+        assert done_in(tmp_path, words).strip(), line
     assert (tmp_path / "short.version.json").is_file()
 
 
