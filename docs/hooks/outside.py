@@ -14,6 +14,7 @@ OUTSIDE = (
     "benchmarks/RESULTS.md",
     "experiments/paper_grid/README.md",
     "experiments/bloom_agreement/README.md",
+    "experiments/exam_plus_plus/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 )
