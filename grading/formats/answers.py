@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,14 +40,15 @@ def read_answers(path: str | Path, bank: Bank | None = None) -> Answered:
     Every column goes by its usual names (`student, item, score` of `responses.csv` too). A blank `correct` is an
     unanswered question. Without a column of systems there is one. Without a column of queries a question belongs to the
     query whose bank has it, else all are of the query `all`. Counts are read, too, one row a query: `correct` right of
-    a `total` of questions, which are numbered. Raises `ValueError` (file:line, found, wanted) for a value
-    that is not 0, 1, true, false or blank, and for a question answered twice by a system.
+    a `total` of questions, which are numbered; a query has one total. Raises `ValueError` (file:line, found, wanted)
+    for a value that is not 0, 1, true, false or blank, and for a question answered twice by a system.
     """
     path = Path(path)
     if path.suffix == ".sqlite":
         return _gathered(_of_store(path), bank)
     rows = read_rows(path, {})
     if all(fields.present(row, QUESTION) is None and fields.present(row, TOTAL) for row in rows):
+        _require_one_total(rows)
         return _gathered((answer for row in rows for answer in _counted(row)), bank)
     columns = [name for name in CORRECT if any(name in row.fields for row in rows)]
     if not columns:
@@ -87,15 +88,23 @@ def _of_store(path: Path) -> list[_Answer]:
     return found
 
 
+def _require_one_total(rows: Sequence[Row]) -> None:
+    """A query has as many questions for one system as for another."""
+    known: dict[str, tuple[float, str]] = {}
+    for row in rows:
+        query, total = fields.text(row, fields.QUERY), fields.number(row, fields.present(row, TOTAL))
+        before, place = known.setdefault(query, (total, row.place))
+        if total != before:
+            raise ValueError(f"{row.place}: {total:g} questions of query {query!r}; wanted the {before:g} of {place}")
+
+
 def _counted(row: Row) -> list[_Answer]:
     """Numbered answers that stand for the counts of a query."""
     correct, total = (fields.number(row, fields.present(row, names)) for names in (CORRECT, TOTAL))
     if not (total >= 1 and total == int(total) and 0 <= correct <= total and correct == int(correct)):
         raise ValueError(f"{row.place}: {correct:g} right of {total:g}; wanted whole numbers, at most the total")
     system, query = fields.text(row, fields.SYSTEM, ONE), fields.text(row, fields.QUERY)
-    return [
-        _Answer(row.place, system, query, f"{place + 1} of {total:g}", place < correct) for place in range(int(total))
-    ]
+    return [_Answer(row.place, system, query, str(place + 1), place < correct) for place in range(int(total))]
 
 
 def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> Answered:

@@ -88,13 +88,13 @@ def read_assignments(path: str | Path) -> list[Assignments]:
 
 def read_all_assignments(paths: Sequence[str | Path]) -> list[Assignments]:
     """The runs of several files; `ValueError` for one that stands in two of them."""
-    places: dict[str, Path] = {}
+    places: dict[str, tuple[int, Path]] = {}
     found = []
-    for path in map(Path, paths):
-        for run in read_assignments(path):
-            before = places.setdefault(run.run, path)
-            if before != path:
-                raise ValueError(f"{path}: run {run.run!r} stands in {before} already; wanted distinct runs")
+    for here in enumerate(map(Path, paths)):
+        for run in read_assignments(here[1]):
+            before = places.setdefault(run.run, here)
+            if before != here:
+                raise ValueError(f"{here[1]}: run {run.run!r} stands in {before[1]} already; wanted distinct runs")
             found.append(run)
     return found
 

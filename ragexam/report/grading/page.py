@@ -150,7 +150,8 @@ def _result(
         "tau": used.tau,
         "tau_held_out": None if choice is None else {"tau": choice.tau, "kappa": choice.held_out.as_dict()},
         "k": None if evidence.systems.articles else evidence.systems.k,
-        "best": None if used.best is None else used.best.system,
+        # Nobody is best where several share the first place, or where nobody answers anything.
+        "best": used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
         "systems": {one.system: one.score.as_dict() for one in used.ranked},
         "told_apart_from_best": [other for other, pair in pairs.items() if pair.told_apart],
         "queries": len(evidence.bank),

@@ -80,6 +80,8 @@ def test_counts_of_right_answers_are_read(tmp_path: Path) -> None:
     }
     with pytest.raises(ValueError, match=r"a\.csv:2: 5 right of 4; wanted whole numbers, at most the total"):
         read_answers(write(tmp_path / "a.csv", "query,correct,total\n1,5,4\n"))
+    with pytest.raises(ValueError, match=r"a\.csv:3: 5 questions of query 'q1'; wanted the 4 of .*a\.csv:2"):
+        read_answers(write(tmp_path / "a.csv", "system,query,correct,total\nA,q1,2,4\nB,q1,2,5\n"))
 
 
 def test_the_answer_store_of_a_sat_exam_is_read(tmp_path: Path) -> None:
