@@ -66,9 +66,7 @@ def cover(graded: Graded, run: Run, tau: float, k: int = BUDGET, bank: Bank | No
     if k < 1:
         raise ValueError(f"k: {k}; wanted at least 1")
     bank = graded.questions if bank is None else bank
-    if not any(query in run.rankings for query in bank):
-        theirs, ours = next(iter(run.rankings)), next(iter(bank), "nothing")
-        raise ValueError(f"run {run.name!r}: its queries (such as {theirs!r}) and the bank's ({ours!r}) are disjoint")
+    require_common(run, bank)
     passages = graded.by_passage
     queries = {query: _covered(passages.get(query, {}), run.top(query, k), tau, bank[query]) for query in bank}
     return Cover(
@@ -77,6 +75,13 @@ def cover(graded: Graded, run: Run, tau: float, k: int = BUDGET, bank: Bank | No
         tuple(query for query in bank if query not in run.rankings),
         tuple(query for query in run.rankings if query not in bank),
     )
+
+
+def require_common(run: Run, bank: Bank) -> None:
+    """Refuse a run none of whose queries is in the bank."""
+    if not any(query in run.rankings for query in bank):
+        theirs, ours = next(iter(run.rankings)), next(iter(bank), "nothing")
+        raise ValueError(f"run {run.name!r}: its queries (such as {theirs!r}) and the bank's ({ours!r}) are disjoint")
 
 
 def outside(graded: Graded, bank: Bank) -> int:

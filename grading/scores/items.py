@@ -15,7 +15,7 @@ import irt
 from exam_gen.language.similarity import jaccard
 from grading.formats.grades import Graded, parsed
 from grading.formats.trec import Run
-from grading.scores.cover import BUDGET
+from grading.scores.cover import BUDGET, require_common
 
 FEWEST = 10
 """Systems or passages below which an item response model says nothing about questions."""
@@ -102,9 +102,11 @@ def table_of_runs(graded: Graded, runs: Sequence[Run], k: int = BUDGET) -> Grade
     """Each run as a student: its grade on a question is the best among its first k passages.
 
     A query that a run skips gives the lowest grade, 0, on its questions; a question none of its first k passages was
-    graded on is NaN.
+    graded on is NaN. Raises `ValueError` for a run that skips all queries.
     """
     passages, questions = graded.by_passage, graded.questions
+    for run in runs:
+        require_common(run, questions)
     found: dict[str, dict[Key, float]] = {run.name: {} for run in runs}
     for run in runs:
         for query, asked in questions.items():

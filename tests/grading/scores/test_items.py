@@ -50,6 +50,14 @@ def test_the_counts_of_a_question() -> None:
     assert items[2].rest_correlation == pytest.approx(np.corrcoef([5, 0, 3], rest)[0, 1])
 
 
+def test_a_run_of_other_queries_is_refused_for_that() -> None:
+    graded = of_matrix(np.array([[0.0, 5.0], [3.0, 2.0]]))
+    with pytest.raises(
+        ValueError, match="run 'other': its queries \\(such as 'q7'\\) and the bank's \\('q'\\) are disjoint"
+    ):
+        table_of_runs(graded, [Run("other", {"q7": [("p1", 1.0)]})])
+
+
 def test_copies_are_found_among_grades_that_reach_no_tau() -> None:
     """A page looks for them query by query, and in one of them nobody may have answered."""
     table = table_of_passages(of_matrix(np.tile(np.arange(12)[:, None] % 4, (1, 2))))
