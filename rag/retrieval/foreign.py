@@ -63,10 +63,10 @@ class Shelf:
         for name in hit.ids:
             if name in self._places:
                 return self._chunks[self._places[name]]
-        if hit.text is None or _is_name(hit):
+        known = None if hit.text is None else self._by_text.get(_plain(hit.text))
+        if known is None and (hit.text is None or _is_name(hit)):
             raise ValueError(f"{where}: {hit.ids[0]!r} is no chunk of the corpus; wanted a chunk's id, or a text")
-        known = self._by_text.get(_plain(hit.text))
-        return known or _passage_of_its_own(hit.text, hit.title)
+        return known or _passage_of_its_own(hit.text or "", hit.title)
 
 
 class Hit(NamedTuple):
