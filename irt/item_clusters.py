@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from irt.kernels import information, probability
+from irt.kernels import probability
 from irt.responses import Floats, ResponseMatrix
 
 if TYPE_CHECKING:
@@ -89,8 +89,9 @@ def shared_answers(fit: Fit) -> pd.DataFrame:
             "flag": each.flag,
             "note": "",
             "sentence": f"Students with the same level of '{each.term}' answer the same items alike beyond their "
-            f"abilities ({each.ratio:.1f} times what independent answers give): intervals of its effects are widened, "
-            "but discriminations and information are too high."
+            f"abilities ({each.ratio:.1f} times what independent answers give): intervals of its effects "
+            f"{'are widened, but' if f'design_effect.{each.term}' in fit.diagnostics else 'are too narrow,'} "
+            f"discriminations and information are too high."
             if each.flag
             else "",
         }
@@ -116,17 +117,15 @@ def widened(fit: Fit, refit: Refit) -> Fit:
         return replace(fit, diagnostics={**fit.diagnostics, **numbers})
     over_items = np.atleast_2d(np.cov(_refitted(fit, refit, flagged).T)) * _part(fit) / len(fit.data.items)
     effects = np.hstack([fit.draws[f"effect.{name}"] for name in flagged])
-    missing = over_items - np.cov(effects.T)
-    where = np.cumsum([fit.draws[f"effect.{name}"].shape[1] for name in flagged])[:-1]
-    known = [each.sum() for each in np.split(effects.var(axis=0, ddof=1), where)]
-    found_now = [each.sum() for each in np.split(np.diag(over_items), where)]
-    ratios = {name: float(new / old) for name, new, old in zip(flagged, found_now, known, strict=True)}
+    known = np.cov(effects.T)
+    starts = np.cumsum([0, *(fit.draws[f"effect.{name}"].shape[1] for name in flagged[:-1])])
+    sizes = (np.add.reduceat(np.diag(covariance), starts) for covariance in (over_items, known))
+    ratios = {name: float(now / before) for name, now, before in zip(flagged, *sizes, strict=True)}
     numbers |= {f"design_effect.{name}": ratio for name, ratio in ratios.items()}
+    noise = np.split(_noise(over_items - known, len(effects), fit.seed), starts[1:], axis=1)
     return replace(
         fit,
-        draws=_spread(
-            fit, dict(zip(flagged, np.split(_noise(missing, len(effects), fit.seed), where, axis=1), strict=True))
-        ),
+        draws=_spread(fit, dict(zip(flagged, noise, strict=True))),
         diagnostics={**fit.diagnostics, **numbers},
         warnings=(*fit.warnings, _sentence(ratios)),
     )
@@ -220,7 +219,7 @@ def _answers(fit: Fit, items: NDArray[np.int64]) -> _Answers:
     scores = fit.data.scores[:, items]
     trials = np.ones(p.shape) if fit.data.trials is None else fit.data.trials[:, items]
     trials = np.where(np.isnan(scores), 0.0, np.nan_to_num(trials))
-    weights = trials * np.nan_to_num(np.asarray(information(theta[:, None], a, b, c, d)))
+    weights = trials * slope**2 * p * (1 - p)
     own = np.stack([np.ones_like(theta), theta], axis=1)
     inverse = np.linalg.inv(np.einsum("sk,si,sm->ikm", own, weights, own) + 1e-9 * np.eye(2))
     return _Answers(np.nan_to_num(scores), trials, p, slope, weights, own, inverse)

@@ -29,6 +29,7 @@ from ragexam.report.verdict import (
     FacetDraws,
     FacetVerdict,
     accuracy_draws,
+    accuracy_draws_of,
     can_judge,
     choosable,
     describe,
@@ -79,8 +80,10 @@ def trusted(
 ) -> tuple[FacetDraws, ...]:
     """The draws, with those of accuracy in place of components whose accuracy the fit misses."""
     missed = {row["facet"] for row in missed_levels(departures)}
-    by_accuracy = {one.facet: one for facet in missed for one in accuracy_draws(choosable(scores, facet))}
-    return tuple(by_accuracy[one.facet] if one.facet in missed else one for one in draws)
+    judged = (
+        accuracy_draws_of(choosable(scores, one.facet), one.facet) if one.facet in missed else one for one in draws
+    )
+    return tuple(other or one for one, other in zip(draws, judged, strict=True))
 
 
 def summarize(run: Path) -> dict[str, object]:

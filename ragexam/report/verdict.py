@@ -118,16 +118,18 @@ def choosable(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
 
 def accuracy_draws(scores: pd.DataFrame, *, draws: int = 4000, seed: int = 0) -> tuple[FacetDraws, ...]:
     """Bootstrap draws over questions of the accuracy of each level: what stands in when no model was fitted."""
-    found = []
-    for facet in facets_of(scores):
-        table = scores.pivot_table(index="item", columns=facet, values="score", aggfunc="mean").dropna()
-        values = table.to_numpy(float)
-        n = len(values)
-        if n == 0:
-            continue
-        counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
-        found.append(FacetDraws(facet, tuple(str(name) for name in table.columns), counts @ values / n, "accuracy"))
-    return tuple(found)
+    found = (accuracy_draws_of(scores, facet, draws=draws, seed=seed) for facet in facets_of(scores))
+    return tuple(one for one in found if one is not None)
+
+
+def accuracy_draws_of(scores: pd.DataFrame, facet: str, *, draws: int = 4000, seed: int = 0) -> FacetDraws | None:
+    """The same of one facet; None where no question was answered at all its levels."""
+    table = scores.pivot_table(index="item", columns=facet, values="score", aggfunc="mean").dropna()
+    n = len(table)
+    if n == 0:
+        return None
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
+    return FacetDraws(facet, tuple(map(str, table.columns)), counts @ table.to_numpy(float) / n, "accuracy")
 
 
 def sentences(verdicts: Sequence[FacetVerdict]) -> list[str]:

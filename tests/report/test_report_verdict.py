@@ -106,6 +106,19 @@ def test_equal_accuracies_are_not_told_apart() -> None:
     assert verdict.probability == pytest.approx(0.5)
 
 
+def test_each_missed_component_is_judged_among_what_could_be_chosen_beside_it() -> None:
+    """Accuracies of one component leave out the bounds of the others, whichever others are missed, too."""
+    table = scores(llms=("large", "small"))
+    fitted = (draws("retriever", APART, 0.1), draws("llm", {"large": 0.0, "small": 0.0}, 0.3))
+    missed = pd.DataFrame(
+        [{"facet": name, "level": "x", "estimate": 0.1, "p_adjusted": 0.01} for name in ("llm", "retriever")]
+    )
+    table.loc[(table["llm"] == "large") & (table["retriever"] == "oracle"), "score"] = 0.0
+    found = {one.facet: one for one in judge_all(table, trusted(table, fitted, missed))}
+    assert found["llm"].gap.estimate == found["llm"].accuracy_gap.estimate == 0
+    assert {one.unit for one in found.values()} == {"accuracy"}
+
+
 def test_a_component_whose_accuracy_the_fit_misses_is_judged_by_accuracy() -> None:
     table = scores(llms=("large", "small"))
     table.loc[table["llm"] == "large", "score"] = 1.0
