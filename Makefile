@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
+# Processes that run tests side by side, each on one thread and in up to 4 GB.
+WORKERS ?= 2
 
 .PHONY: help setup quickstart docs paper test test-fast lint format clean constraints
 
@@ -38,7 +40,7 @@ docs: $(DOCS) ## Build the documentation as a site; opens as build/docs/index.ht
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: $(PEERS) ## Run all tests
-	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --durations=80 --durations-min=4
+	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=80 --durations-min=4
 
 test-fast: setup ## Run the tests that need no model and take seconds
 	$(BIN)/python -m pytest -m "not slow and not models"
