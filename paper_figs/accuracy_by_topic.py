@@ -18,21 +18,27 @@ from paper_figs.runs import BOUNDS, Run, facet_name
 
 FEW = 15
 """Questions below which a topic is marked: one question is worth more than six percent points."""
-_MOST_TOPICS, _LEAST_QUESTIONS = 12, 5
+MOST, LEAST = 12, 6
+"""Topics that have a spoke of their own: at most so many, and so many even where they have few questions."""
+_LEAST_QUESTIONS = 5
 _MOST_BESIDE = 6
 """Topics up to which two radars stand beside one another."""
 _REST = "other topics"
+_MARKERS = "os^DvPX"
+"""Told apart without colour."""
 _DOTTED, _DASHED = (0, (1, 1.2)), (0, (3.5, 1.5))
 CAPTION = (
     "Percent correct by topic, averaged over all pipelines of a retriever (first) and of a language model (second); "
     "in brackets the number of questions, {}. Bars along the spokes: 90 % intervals over a topic's questions, "
-    "drawn side by side. Closed book (dotted) and oracle (dashed), in grey, are bounds."
+    "drawn side by side. Closed book (dotted) and oracle (dashed), in grey, are bounds.{}"
 )
+POOLED = " Topics of few questions stand together: {}."
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """`task, facet, level, topic, questions, few, accuracy, low, high`; topics of fewer than 5 questions
-    are pooled, and beyond 12 topics the smallest.
+    """`task, facet, level, topic, questions, few, accuracy, low, high`.
+
+    Beyond the 12 largest topics the others are pooled, and beyond the 6 largest those of fewer than 5 questions.
     """
     groups = _pooled(run.labelled("topic"))
     rows = []
@@ -60,8 +66,8 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
         colour, dash = _look(level, chosen)
         angle = step * np.arange(len(topics)) + shift * (place - (len(levels) - 1) / 2)
         value = 100 * rows["accuracy"].to_numpy(float)
-        ax.plot([*angle, angle[0]], [*value, value[0]], color=colour, linestyle=dash, linewidth=1.2, marker="o",
-                markersize=2.2, label=plots.shorten(level, 22))  # fmt: skip
+        ax.plot([*angle, angle[0]], [*value, value[0]], color=colour, linestyle=dash, linewidth=1.2,
+                marker=_MARKERS[place % len(_MARKERS)], markersize=3.2, label=plots.shorten(level, 22))  # fmt: skip
         ax.vlines(angle, 100 * rows["low"], 100 * rows["high"], color=colour, linewidth=0.9, alpha=0.7)
     first = table.drop_duplicates("topic")
     names = [_label(row["topic"], row["questions"], row["few"]) for row in records(first)]
@@ -94,14 +100,16 @@ def build(runs: Sequence[Run]) -> list[Plate]:
         marked = f"† where there are fewer than {FEW}" if few else f"at least {FEW} in every topic"
         name, title = f"accuracy_by_topic-{run.slug}", f"Accuracy by topic: {run.task}"
         beside = table["topic"].nunique() <= _MOST_BESIDE
-        plates.append(Plate(name, title, CAPTION.format(marked), panels, columns=2 if beside else 1, across=not beside))
+        rest = next((topic for topic in table["topic"] if topic.endswith(_REST)), "")
+        caption = CAPTION.format(marked, POOLED.format(rest) if rest else "")
+        plates.append(Plate(name, title, caption, panels, columns=2 if beside else 1, across=not beside))
     return plates
 
 
 def _pooled(groups: dict[str, list[str]]) -> dict[str, list[str]]:
     """The largest topics first; the others together, where they are several."""
     ordered = sorted(groups.items(), key=lambda one: -len(one[1]))
-    shown = sum(len(ids) >= _LEAST_QUESTIONS for _, ids in ordered[:_MOST_TOPICS])
+    shown = max(LEAST, sum(len(ids) >= _LEAST_QUESTIONS for _, ids in ordered[:MOST]))
     shown = shown if len(ordered) - shown > 1 else len(ordered)
     rest = [question for _, ids in ordered[shown:] for question in ids]
     named = {name or "no topic": ids for name, ids in ordered[:shown]}
