@@ -70,7 +70,8 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
                 marker=_MARKERS[place % len(_MARKERS)], markersize=3.2, label=plots.shorten(level, 22))  # fmt: skip
         ax.vlines(angle, 100 * rows["low"], 100 * rows["high"], color=colour, linewidth=0.9, alpha=0.7)
     first = table.drop_duplicates("topic")
-    names = [_label(row["topic"], row["questions"], row["few"]) for row in records(first)]
+    width = 12 if _beside(table) else 18
+    names = [_label(row["topic"], row["questions"], row["few"], width) for row in records(first)]
     ax.set_theta_offset(np.pi / 2)
     ax.set_theta_direction(-1)
     ax.set_xticks(step * np.arange(len(topics)), [])
@@ -95,11 +96,12 @@ def build(runs: Sequence[Run]) -> list[Plate]:
     for run in runs:
         table = compute(run)
         facets = [name for name in ("retriever", "llm") if name in set(table["facet"])]
-        panels = tuple(Panel(table[table["facet"] == one], draw, facet_name(one), 3.5, polar=True) for one in facets)
+        beside = _beside(table)
+        height = 3.5 if beside else 4.3
+        panels = tuple(Panel(table[table["facet"] == one], draw, facet_name(one), height, polar=True) for one in facets)
         few = table.loc[table["few"], "topic"].nunique()
         marked = f"† where there are fewer than {FEW}" if few else f"at least {FEW} in every topic"
         name, title = f"accuracy_by_topic-{run.slug}", f"Accuracy by topic: {run.task}"
-        beside = table["topic"].nunique() <= _MOST_BESIDE
         rest = next((topic for topic in table["topic"] if topic.endswith(_REST)), "")
         caption = CAPTION.format(marked, POOLED.format(rest) if rest else "")
         plates.append(Plate(name, title, caption, panels, columns=2 if beside else 1, across=not beside))
@@ -116,8 +118,13 @@ def _pooled(groups: dict[str, list[str]]) -> dict[str, list[str]]:
     return {**named, **({f"{len(ordered) - shown} {_REST}": rest} if rest else {})}
 
 
-def _label(topic: str, questions: int, few: bool) -> str:
-    return wrapped(f"{plots.shorten(topic, 22)} ({questions}){'†' if few else ''}", 12)
+def _beside(table: pd.DataFrame) -> bool:
+    return bool(table["topic"].nunique() <= _MOST_BESIDE)
+
+
+def _label(topic: str, questions: int, few: bool, width: int) -> str:
+    name = plots.shorten(" ".join(topic.replace("_", " ").split()), 2 * width - 2)
+    return wrapped(f"{name} ({questions}){'†' if few else ''}", width)
 
 
 def _look(level: str, chosen: Sequence[str]) -> tuple[str, object]:
