@@ -32,7 +32,7 @@ CAPTION = (
     "in brackets the number of questions, {}. Bars along the spokes: 90 % intervals over a topic's questions, "
     "drawn side by side. Closed book (dotted) and oracle (dashed), in grey, are bounds.{}"
 )
-POOLED = " Topics of few questions stand together: {}."
+POOLED = " The smallest topics stand together: {}."
 
 
 def compute(run: Run) -> pd.DataFrame:
