@@ -18,21 +18,27 @@ from paper_figs.runs import BOUNDS, Run, facet_name
 
 FEW = 15
 """Questions below which a topic is marked: one question is worth more than six percent points."""
-_MOST_TOPICS, _LEAST_QUESTIONS = 12, 5
+MOST, LEAST = 12, 6
+"""Topics that have a spoke of their own: at most so many, and so many even where they have few questions."""
+_LEAST_QUESTIONS = 5
 _MOST_BESIDE = 6
 """Topics up to which two radars stand beside one another."""
 _REST = "other topics"
+_MARKERS = "os^DvPX"
+"""Told apart without colour."""
 _DOTTED, _DASHED = (0, (1, 1.2)), (0, (3.5, 1.5))
 CAPTION = (
     "Percent correct by topic, averaged over all pipelines of a retriever (first) and of a language model (second); "
     "in brackets the number of questions, {}. Bars along the spokes: 90 % intervals over a topic's questions, "
-    "drawn side by side. Closed book (dotted) and oracle (dashed), in grey, are bounds."
+    "drawn side by side. Closed book (dotted) and oracle (dashed), in grey, are bounds.{}"
 )
+POOLED = " The smallest topics stand together: {}."
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """`task, facet, level, topic, questions, few, accuracy, low, high`; topics of fewer than 5 questions
-    are pooled, and beyond 12 topics the smallest.
+    """`task, facet, level, topic, questions, few, accuracy, low, high`.
+
+    Beyond the 12 largest topics the others are pooled, and beyond the 6 largest those of fewer than 5 questions.
     """
     groups = _pooled(run.labelled("topic"))
     rows = []
@@ -60,11 +66,12 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
         colour, dash = _look(level, chosen)
         angle = step * np.arange(len(topics)) + shift * (place - (len(levels) - 1) / 2)
         value = 100 * rows["accuracy"].to_numpy(float)
-        ax.plot([*angle, angle[0]], [*value, value[0]], color=colour, linestyle=dash, linewidth=1.2, marker="o",
-                markersize=2.2, label=plots.shorten(level, 22))  # fmt: skip
+        ax.plot([*angle, angle[0]], [*value, value[0]], color=colour, linestyle=dash, linewidth=1.2,
+                marker=_MARKERS[place % len(_MARKERS)], markersize=3.2, label=plots.shorten(level, 22))  # fmt: skip
         ax.vlines(angle, 100 * rows["low"], 100 * rows["high"], color=colour, linewidth=0.9, alpha=0.7)
     first = table.drop_duplicates("topic")
-    names = [_label(row["topic"], row["questions"], row["few"]) for row in records(first)]
+    width = 12 if _beside(table) else 18
+    names = [_label(row["topic"], row["questions"], row["few"], width) for row in records(first)]
     ax.set_theta_offset(np.pi / 2)
     ax.set_theta_direction(-1)
     ax.set_xticks(step * np.arange(len(topics)), [])
@@ -89,27 +96,35 @@ def build(runs: Sequence[Run]) -> list[Plate]:
     for run in runs:
         table = compute(run)
         facets = [name for name in ("retriever", "llm") if name in set(table["facet"])]
-        panels = tuple(Panel(table[table["facet"] == one], draw, facet_name(one), 3.5, polar=True) for one in facets)
+        beside = _beside(table)
+        height = 3.5 if beside else 4.3
+        panels = tuple(Panel(table[table["facet"] == one], draw, facet_name(one), height, polar=True) for one in facets)
         few = table.loc[table["few"], "topic"].nunique()
         marked = f"† where there are fewer than {FEW}" if few else f"at least {FEW} in every topic"
         name, title = f"accuracy_by_topic-{run.slug}", f"Accuracy by topic: {run.task}"
-        beside = table["topic"].nunique() <= _MOST_BESIDE
-        plates.append(Plate(name, title, CAPTION.format(marked), panels, columns=2 if beside else 1, across=not beside))
+        rest = next((topic for topic in table["topic"] if topic.endswith(_REST)), "")
+        caption = CAPTION.format(marked, POOLED.format(rest) if rest else "")
+        plates.append(Plate(name, title, caption, panels, columns=2 if beside else 1, across=not beside))
     return plates
 
 
 def _pooled(groups: dict[str, list[str]]) -> dict[str, list[str]]:
     """The largest topics first; the others together, where they are several."""
     ordered = sorted(groups.items(), key=lambda one: -len(one[1]))
-    shown = sum(len(ids) >= _LEAST_QUESTIONS for _, ids in ordered[:_MOST_TOPICS])
+    shown = max(LEAST, sum(len(ids) >= _LEAST_QUESTIONS for _, ids in ordered[:MOST]))
     shown = shown if len(ordered) - shown > 1 else len(ordered)
     rest = [question for _, ids in ordered[shown:] for question in ids]
     named = {name or "no topic": ids for name, ids in ordered[:shown]}
     return {**named, **({f"{len(ordered) - shown} {_REST}": rest} if rest else {})}
 
 
-def _label(topic: str, questions: int, few: bool) -> str:
-    return wrapped(f"{plots.shorten(topic, 22)} ({questions}){'†' if few else ''}", 12)
+def _beside(table: pd.DataFrame) -> bool:
+    return bool(table["topic"].nunique() <= _MOST_BESIDE)
+
+
+def _label(topic: str, questions: int, few: bool, width: int) -> str:
+    name = plots.shorten(" ".join(topic.replace("_", " ").split()), 2 * width - 2)
+    return wrapped(f"{name} ({questions}){'†' if few else ''}", width)
 
 
 def _look(level: str, chosen: Sequence[str]) -> tuple[str, object]:

@@ -228,10 +228,16 @@ def measured_cells(row: Any, costs: pd.DataFrame) -> tuple[Entry, ...]:
     tokens, seconds, cost = (math.nan if row is None else float(row[name]) for name in COLUMNS[1:])
     cells = (
         number(f"{tokens:,.0f}" if math.isfinite(tokens) else "–", tokens),
-        number(f"{seconds:.3g}" if math.isfinite(seconds) else "–", seconds),
+        number(_in_seconds(seconds), seconds),
         number(f"{cost:.4g}" if math.isfinite(cost) else "–", cost),
     )
     return cells if priced(costs) else cells[:2]
+
+
+def _in_seconds(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return "–"
+    return "< 0.001" if 0 < seconds < 0.0005 else f"{seconds:.3f}" if seconds < 1 else f"{seconds:.3g}"
 
 
 def _figure(found: pd.DataFrame, measure: str, names: Mapping[str, str], folder: Path) -> Picture:

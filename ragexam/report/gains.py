@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from grading.intervals import bootstrap_mean
-from ragexam.report.scores import CEILING, NOTHING, Interval, bound_of, choices_of, facets_of, levels_of
+from grading.intervals import Estimate, bootstrap_mean
+from ragexam.report.scores import CEILING, NOTHING, bound_of, choices_of, facets_of, levels_of
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import INTERVAL, FacetDraws, FacetVerdict, choosable, interval_of
 from ragexam.report.words import between, chance, facet_name, joined, level_name, points, signed
@@ -31,8 +31,8 @@ class Gain:
     facet: str
     start: str
     end: str
-    accuracy: Interval
-    ability: Interval
+    accuracy: Estimate
+    ability: Estimate
     probability: float
 
 
@@ -81,7 +81,7 @@ def _gain(scores: pd.DataFrame, draws: FacetDraws, facet: str, start: str, end: 
     return Gain(facet, start, end, accuracy, interval_of(gap), float((gap > 0).mean()))
 
 
-def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end: str) -> Interval:
+def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end: str) -> Estimate:
     """Accuracy at `end` minus the mean of that at `starts`, paired over questions and all other facets."""
     others = [name for name in facets_of(scores) if name != facet]
     wide = scores.dropna(subset=["score"]).pivot_table(

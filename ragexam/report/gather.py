@@ -12,11 +12,12 @@ import pandas as pd
 
 from exam_gen.files import read_dropped, read_exam
 from exam_gen.records import Dropped, Question
+from grading.intervals import Estimate
 from ragexam.folder import RunFolder
 from ragexam.report.answers import read_answers
 from ragexam.report.measured import Measured, read_measured
 from ragexam.report.pruning import check_pruning
-from ragexam.report.scores import Interval, bound_of, read_scores
+from ragexam.report.scores import bound_of, read_scores
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Evidence:
     n_chunks: int | None
     missing: tuple[str, ...]
     answers: pd.DataFrame | None = None
-    retrieval: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
+    retrieval: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[str]:
@@ -131,7 +132,7 @@ def _measured(folder: RunFolder, missing: list[str], renamed: Mapping[str, str])
     return read_measured(folder.fit, renamed)
 
 
-def _retrieval(path: Path) -> dict[str, dict[str, Interval]]:
+def _retrieval(path: Path) -> dict[str, dict[str, Estimate]]:
     """The measures of `retrieval.csv` by retriever (90 %); empty where the run has none."""
     from ragexam.retrieval import read_retrieval
 
@@ -140,7 +141,7 @@ def _retrieval(path: Path) -> dict[str, dict[str, Interval]]:
     try:
         found = read_retrieval(path)["retrievers"]
         return {
-            name: {measure: Interval(*(float(one[key]) for key in Interval._fields)) for measure, one in table.items()}
+            name: {measure: Estimate(*(float(one[key]) for key in Estimate._fields)) for measure, one in table.items()}
             for name, table in found.items()
         }
     except (KeyError, TypeError, ValueError) as error:

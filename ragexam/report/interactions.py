@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from grading.intervals import Estimate
 from irt.fitting import fused
 from ragexam.report.measured import Measured
-from ragexam.report.scores import Interval, bound_of
+from ragexam.report.scores import bound_of
 from ragexam.report.simultaneous import LEVEL, MEASURES, simultaneous
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.words import facet_name, joined, level_name, p_value, percent, points
@@ -180,5 +181,5 @@ def _is_bound(row: Mapping[Any, Any]) -> bool:
     return any(bound_of(str(row[name])) for name in ("level", "other_level"))
 
 
-def _interval(row: Mapping[Any, Any]) -> Interval:
-    return Interval(*(float(str(row[name])) for name in ("estimate", "low", "high")))
+def _interval(row: Mapping[Any, Any]) -> Estimate:
+    return Estimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))

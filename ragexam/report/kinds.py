@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from exam_gen.records import Question
+from grading.intervals import Estimate
 from irt import kernels
 from ragexam.report.measured import Measured
-from ragexam.report.scores import Interval, accuracy
+from ragexam.report.scores import accuracy
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import interval_of
 from ragexam.report.words import clipped, percent, percent_range, plain
@@ -117,6 +118,6 @@ def _row(name: str, ids: Sequence[str], scores: pd.DataFrame, draws: tuple[tuple
     if draws is not None:
         known = set(ids)
         where = [place for place, item in enumerate(draws[0]) if item in known]
-        told = interval_of(draws[1][:, where].mean(axis=1)) if where else Interval(*[math.nan] * 3)
+        told = interval_of(draws[1][:, where].mean(axis=1)) if where else Estimate(*[math.nan] * 3)
         cells.append(number(f"{plain(told.estimate)} ({plain(told.low)} to {plain(told.high)})", told.estimate))
     return Line(tuple(cells))

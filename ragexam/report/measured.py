@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ragexam.report.scores import Interval
+from grading.intervals import Estimate
 from ragexam.report.verdict import INTERVAL, FacetDraws
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Measured:
     fit: Fit
     draws: tuple[FacetDraws, ...]
     components: pd.DataFrame
-    residual: Interval | None
+    residual: Estimate | None
 
     @property
     def converged(self) -> bool:
@@ -105,6 +105,6 @@ def _limits(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.quantile(draws, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], axis=0))
 
 
-def _interval(draws: NDArray[np.float64]) -> Interval:
+def _interval(draws: NDArray[np.float64]) -> Estimate:
     low, high = _limits(draws)
-    return Interval(float(draws.mean()), float(low), float(high))
+    return Estimate(float(draws.mean()), float(low), float(high))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from grading.intervals import Estimate
 from ragexam.report.costs import measure_heads, measured_cells
 from ragexam.report.measured import Measured
-from ragexam.report.scores import NOTHING, Interval, accuracy, bound_of, facets_of
+from ragexam.report.scores import NOTHING, accuracy, bound_of, facets_of
 from ragexam.report.tables import Entry, Filters, Line, Table, choice, heads, number, tokens
 from ragexam.report.words import chance, facet_name, level_name, percent, percent_range, plain, signed
 
@@ -106,8 +107,8 @@ def _accuracy(row: Line, place: int) -> float:
     return float(value) if value else -1.0
 
 
-def _ability(abilities: pd.DataFrame, name: str) -> Interval:
+def _ability(abilities: pd.DataFrame, name: str) -> Estimate:
     if name not in abilities.index:
         return NOTHING
     found: Any = abilities.loc[name]
-    return Interval(*(float(found[column]) for column in ("theta", "theta_low", "theta_high")))
+    return Estimate(*(float(found[column]) for column in ("theta", "theta_low", "theta_high")))

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from grading.intervals import bootstrap_mean
+from grading.intervals import Estimate, bootstrap_mean
 from irt.plots import COLOURS, shorten
 from ragexam.report.figures import Picture, picture
-from ragexam.report.scores import NOTHING, Interval, accuracy, bound_of, facets_of, levels_of
+from ragexam.report.scores import NOTHING, accuracy, bound_of, facets_of, levels_of
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import INTERVAL
 from ragexam.report.words import joined, level_name, percent, percent_range, points
@@ -41,7 +41,7 @@ def reading_table(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.Data
     return pd.DataFrame(rows, columns=[*COLUMNS, "read_accuracy", "read_n", "unread_accuracy", "unread_n"])
 
 
-def worth_of_source(scores: pd.DataFrame, answers: pd.DataFrame | None) -> Interval:
+def worth_of_source(scores: pd.DataFrame, answers: pd.DataFrame | None) -> Estimate:
     """Accuracy with the source passage read minus without, for one question and all else equal (90 %).
 
     Compared are pipelines with a retriever that searches, which differ in the retriever alone, on questions where some
@@ -67,7 +67,7 @@ def _joined(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame 
 
 
 def reading_view(
-    scores: pd.DataFrame, answers: pd.DataFrame | None, measures: Mapping[str, Mapping[str, Interval]], figures: Path
+    scores: pd.DataFrame, answers: pd.DataFrame | None, measures: Mapping[str, Mapping[str, Estimate]], figures: Path
 ) -> Mapping[str, object]:
     """What the template shows of retrieval, with the figure that is drawn."""
     if _FACET not in scores.columns:
@@ -87,7 +87,7 @@ def reading_view(
     }
 
 
-def _sentences(found: pd.DataFrame, worth: Interval) -> list[str]:
+def _sentences(found: pd.DataFrame, worth: Estimate) -> list[str]:
     lines = []
     if not found.empty:
         lines.append(
@@ -115,7 +115,7 @@ def _sentences(found: pd.DataFrame, worth: Interval) -> list[str]:
 
 
 def _table(
-    scores: pd.DataFrame, found: pd.DataFrame, measures: Mapping[str, Mapping[str, Interval]], shown: Sequence[str]
+    scores: pd.DataFrame, found: pd.DataFrame, measures: Mapping[str, Mapping[str, Estimate]], shown: Sequence[str]
 ) -> Table:
     by_name = {str(row["retriever"]): row for row in found.to_dict("records")}
     names = ["retriever", *(f"#{name}" for name in shown)]
@@ -127,14 +127,14 @@ def _table(
         if by_name:
             row = by_name[level]
             cells += [number(percent(row["found"]), row["found"])]
-            cells += [_share(Interval(row["accuracy"], row["accuracy_low"], row["accuracy_high"]))]
+            cells += [_share(Estimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]))]
             cells += [_half(row["read_accuracy"], row["read_n"]), _half(row["unread_accuracy"], row["unread_n"])]
         rows.append(Line(tuple(cells)))
     caption = "Retrieval beside answers; hit and MRR with 90 % intervals, accuracy with 95 % intervals over questions"
     return Table(caption, heads(*names), tuple(rows), sortable=True)
 
 
-def _share(interval: Interval) -> Entry:
+def _share(interval: Estimate) -> Entry:
     if not math.isfinite(interval.estimate):
         return number("–")
     return number(f"{percent(interval.estimate)} ({percent_range(interval)})", interval.estimate)

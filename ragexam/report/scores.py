@@ -20,9 +20,7 @@ _NOT_FACETS = frozenset({"student", "item", "score", "trials"})
 _SORT_LAST = 9
 _DRAWS = 10_000
 
-
-Interval = Estimate
-NOTHING = Interval(math.nan, math.nan, math.nan)
+NOTHING = Estimate(math.nan, math.nan, math.nan)
 
 
 def read_scores(path: Path) -> pd.DataFrame:
@@ -82,7 +80,7 @@ def question_means(scores: pd.DataFrame) -> NDArray[np.float64]:
     return scores.dropna(subset=["score"]).groupby("item", sort=False)["score"].mean().to_numpy(float)
 
 
-def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> Interval:
+def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> Estimate:
     """Mean of values in 0..1 over independent questions, with Wilson's interval at the effective sample size.
 
     A value may itself be a mean over pipelines that answered the same question: the variance between questions
@@ -98,17 +96,17 @@ def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> Interval:
     z = _normal_quantile(level)
     centre = (p + z**2 / (2 * worth)) / (1 + z**2 / worth)
     half = z / (1 + z**2 / worth) * math.sqrt(p * (1 - p) / worth + z**2 / (4 * worth**2))
-    return Interval(p, max(0.0, centre - half), min(1.0, centre + half))
+    return Estimate(p, max(0.0, centre - half), min(1.0, centre + half))
 
 
-def accuracy(scores: pd.DataFrame) -> Interval:
+def accuracy(scores: pd.DataFrame) -> Estimate:
     """Accuracy of the rows given, over questions."""
     return mean_interval(question_means(scores))
 
 
 def paired_difference(
     scores: pd.DataFrame, facet: str, first: str, second: str, *, level: float = 0.95, seed: int = 0
-) -> Interval:
+) -> Estimate:
     """Accuracy of `first` minus `second`, paired over questions and over the pipelines that differ in nothing else.
 
     Percentile bootstrap over questions, 10,000 draws; the limits are NaN where only one question was answered by both.

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from grading.intervals import Estimate
 from ragexam.report.background import flattened, shown_value
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
-from ragexam.report.scores import Interval
 from ragexam.report.tables import Entry, Line, Table, heads, words
 from ragexam.report.words import clipped, joined, level_name, percent, plain, points
 
@@ -183,7 +183,7 @@ def missed_levels(levels: pd.DataFrame | None) -> list[dict[str, Any]]:
 
 
 def _missed_words(row: Mapping[Any, Any]) -> str:
-    departure = Interval(*(float(row[name]) for name in ("estimate", "low", "high")))
+    departure = Estimate(*(float(row[name]) for name in ("estimate", "low", "high")))
     return f"{level_name(str(row['facet']), clipped(str(row['level']), 60))} ({points(departure)} against the model)"
 
 

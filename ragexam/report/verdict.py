@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ragexam.report.scores import NOTHING, Interval, choices_of, facets_of, paired_difference
+from grading.intervals import Estimate
+from ragexam.report.scores import NOTHING, choices_of, facets_of, paired_difference
 from ragexam.report.words import (
     between,
     chance,
@@ -50,8 +51,8 @@ class FacetVerdict:
     best: str
     runner_up: str | None
     probability: float
-    gap: Interval
-    accuracy_gap: Interval
+    gap: Estimate
+    accuracy_gap: Estimate
     chances: tuple[tuple[str, float], ...]
     ties: tuple[str, ...]
     unit: str = "ability"
@@ -181,7 +182,7 @@ def _as_part(verdict: FacetVerdict) -> str:
     return f"{name} as {kind}"
 
 
-def interval_of(values: NDArray[np.float64]) -> Interval:
+def interval_of(values: NDArray[np.float64]) -> Estimate:
     """Mean and 90 % interval of draws."""
     low, high = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return Interval(float(values.mean()), float(low), float(high))
+    return Estimate(float(values.mean()), float(low), float(high))

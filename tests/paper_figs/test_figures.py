@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import subprocess
 import sys
 import warnings
@@ -35,7 +36,7 @@ from paper_figs import (
 )
 from paper_figs.runs import Run, read_run
 from taxonomy import FORMS, LEVELS
-from tests.paper_figs.released_folder import CORPUS, LLMS, TOPICS, scores, write_released
+from tests.paper_figs.released_folder import CORPUS, LLMS, RETRIEVERS, TOPICS, scores, write_released
 from tests.report.run_folder import write_run
 
 pytestmark = pytest.mark.slow
@@ -103,15 +104,30 @@ def test_topic_accuracy_is_the_share_right_and_few_questions_are_marked(hard: Ru
     assert "† where there are fewer than 15" in plate.caption
 
 
-def test_beyond_twelve_topics_and_below_five_questions_topics_are_pooled() -> None:
+def test_beyond_twelve_topics_and_beyond_six_of_few_questions_topics_are_pooled() -> None:
     groups = {f"t{n}": [f"q{n}-{m}" for m in range(20 - n)] for n in range(15)}
     pooled = accuracy_by_topic._pooled(groups)
     assert len(pooled) == 13
     assert len(pooled["3 other topics"]) == 8 + 7 + 6
     assert sum(map(len, pooled.values())) == sum(map(len, groups.values()))
-    few = {"a": ["1"] * 9, "b": ["2"] * 4, "c": ["3"]}
-    assert list(accuracy_by_topic._pooled(few)) == ["a", "2 other topics"]
+    few = {name: ["q"] * count for name, count in zip("abcdefgh", (9, 4, 4, 4, 3, 3, 3, 2), strict=True)}
+    assert list(accuracy_by_topic._pooled(few)) == [*"abcdef", "2 other topics"]
     assert list(accuracy_by_topic._pooled({"a": ["1"] * 9, "b": ["2"]})) == ["a", "b"]
+
+
+def test_names_of_thirteen_topics_do_not_overlap(hard: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("retriever", level, f"Rather_Long_Name_of_Topic_{n}", 8, True, 0.5, 0.3, 0.7)
+            for level in RETRIEVERS for n in range(13)]  # fmt: skip
+    columns = ["facet", "level", "topic", "questions", "few", "accuracy", "low", "high"]
+    monkeypatch.setattr(accuracy_by_topic, "compute", lambda _: pd.DataFrame(rows, columns=columns))
+    (plate,) = accuracy_by_topic.build([hard])
+    with drawing.drawn(plate, drawing.PRINT) as figure:
+        figure.draw_without_rendering()
+        names = [one for one in drawn_texts(figure) if "(8)" in one.get_text()]
+        assert len(names) == 13
+        assert names[0].get_text().replace("\n", " ") == "Rather Long Name of Topic 0 (8)†"
+        for one, other in itertools.combinations(names, 2):
+            assert not one.get_window_extent().overlaps(other.get_window_extent()), (one, other)
 
 
 def test_shares_of_levels_count_every_label(hard: Run) -> None:

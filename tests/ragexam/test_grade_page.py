@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -205,12 +204,6 @@ def test_judgements_and_taus_that_do_not_fit_are_refused(place: Path, tmp_path: 
         told("report", str(place / "graded"), "--qrels", str(tmp_path / "other.qrels"))
     with pytest.raises(ValueError, match=r"tau: 0; wanted above 0"):
         told("report", str(place / "graded"), "--tau", "0")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    with Chromium() as tab:
-        yield tab
 
 
 @needs_chromium

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -184,12 +183,6 @@ def test_the_command_writes_where_it_is_told(runs: tuple[Path, Path], tmp_path: 
     alone = CliRunner().invoke(app, ["report", str(runs[0]), "--out", str(out)])
     assert alone.exit_code != 0
     assert "wanted two runs with it" in str(alone.exception)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    with Chromium() as tab:
-        yield tab
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")

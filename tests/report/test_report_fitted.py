@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -153,11 +152,11 @@ def test_components_that_do_not_add_up_are_pointed_out(copy: Path) -> None:
     assert evidence.measured is not None
     from dataclasses import replace
 
-    from ragexam.report.scores import Interval
+    from grading.intervals import Estimate
     from ragexam.report.sections import components_view
 
-    apart = components_view(replace(evidence.measured, residual=Interval(0.8, 0.6, 1.0)), None)
-    together = components_view(replace(evidence.measured, residual=Interval(0.05, 0.0, 0.1)), None)
+    apart = components_view(replace(evidence.measured, residual=Estimate(0.8, 0.6, 1.0)), None)
+    together = components_view(replace(evidence.measured, residual=Estimate(0.05, 0.0, 0.1)), None)
     assert any("additive story fails" in str(line) for line in apart["warnings"])  # type: ignore[attr-defined]
     assert together["warnings"] == []
 
@@ -176,12 +175,6 @@ def test_one_language_model_leaves_a_page_with_two_components(tmp_path: Path) ->
     text = seen(run).text
     assert "only is the only language model tried" in text
     assert set(pd.read_csv(run / "figures" / "component_contrasts.csv")["facet"]) == {"retriever", "icl"}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    with Chromium() as tab:
-        yield tab
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")

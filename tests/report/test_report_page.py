@@ -6,11 +6,11 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from pypdf import PdfReader
 
 from ragexam.report import summarize, write_report
 from tests.report.axe import axe_source, grave_faults
@@ -19,6 +19,8 @@ from tests.report.page_text import Seen, seen
 from tests.report.run_folder import HOSTILE, write_run
 
 needs_chromium = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
+PAPER = 702
+"""A4 less its margins, in CSS pixels."""
 
 
 @pytest.fixture(scope="module")
@@ -212,12 +214,6 @@ def test_a_page_without_run_json_still_stands(copy: Path) -> None:
     assert "how the run was made is not known" in seen(copy).text
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    with Chromium() as tab:
-        yield tab
-
-
 @needs_chromium
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_page_never_scrolls_sideways(bare: Path, browser: Chromium, width: int) -> None:
@@ -324,8 +320,9 @@ def test_essentials_stand_without_scripts(bare: Path, browser: Chromium) -> None
 
 @pytest.mark.skipif(PROGRAM is None or axe_source() is None, reason="needs Chromium and axe-core (AXE_CORE)")
 @pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_no_grave_fault(bare: Path, browser: Chromium, dark: bool) -> None:
-    browser.open(bare / "report.html", width=1280, dark=dark)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_no_grave_fault(bare: Path, browser: Chromium, dark: bool, width: int) -> None:
+    browser.open(bare / "report.html", width=width, dark=dark)
     assert grave_faults(browser) == []
 
 
@@ -340,15 +337,26 @@ def test_text_stands_out_from_its_ground(bare: Path, browser: Chromium, dark: bo
 
 
 @needs_chromium
-def test_page_prints(bare: Path, browser: Chromium, tmp_path: Path) -> None:
+def test_tables_that_run_over_pages_repeat_their_heads_on_paper(bare: Path, browser: Chromium, tmp_path: Path) -> None:
     browser.open(bare / "report.html", width=1280)
     browser.print(tmp_path / "report.pdf")
-    pdf = (tmp_path / "report.pdf").read_bytes()
-    assert pdf.startswith(b"%PDF")
-    assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") >= 2
+    pages = [page.extract_text() for page in PdfReader(tmp_path / "report.pdf").pages]
+    assert sum("remarks" in page for page in pages) >= 2
+    assert f"1 / {len(pages)}" in pages[0]
+    # Links to files beside the page are of no use on paper.
+    assert not any("data · PDF" in page for page in pages)
+
+
+@needs_chromium
+@pytest.mark.parametrize("dark", [False, True])
+def test_paper_is_white_nothing_is_wider_and_what_folds_is_unfolded(bare: Path, browser: Chromium, dark: bool) -> None:
+    browser.open(bare / "report.html", width=PAPER, dark=dark)
     browser.send("Emulation.setEmulatedMedia", media="print")
-    # What folds is unfolded on paper, the questions with their passages excepted; filters are of no use there.
+    # What is too wide would make the browser print the whole page smaller.
+    assert browser.evaluate("document.documentElement.scrollWidth") == PAPER
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert browser.evaluate("document.querySelector('#pipelines table').checkVisibility({contentVisibilityAuto: true})")
+    # Questions with their passages stay folded; filters are of no use.
     assert not browser.evaluate("document.querySelector('#questions .filters').checkVisibility()")
 
 

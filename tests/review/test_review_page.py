@@ -1,6 +1,5 @@
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,6 @@ from tests.review.reviewed_run import HOSTILE, hostile_run, plain_run, served
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
 DIALOG = "Page.javascriptDialogOpening"
 TITLE = "document.querySelector('#question h2')?.textContent"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    with Chromium() as tab:
-        yield tab
 
 
 @pytest.fixture

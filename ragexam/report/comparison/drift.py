@@ -8,10 +8,10 @@ from typing import Any
 from scipy.special import ndtri
 
 from exam_gen.records import Question
+from grading.intervals import Estimate
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
 from ragexam.report.comparison.pairing import Pair
-from ragexam.report.scores import Interval
 from ragexam.report.tables import Line, Table, heads, number, words
 from ragexam.report.verdict import INTERVAL
 from ragexam.report.words import clipped, percent, plain, points, signed
@@ -72,9 +72,9 @@ def _drift_table(rows: list[dict[str, Any]], known: Mapping[str, Question]) -> T
     return Table(caption, heads(*names, words=("question",)), lines, sortable=True, headed=False)
 
 
-def _shift(row: Mapping[str, Any]) -> Interval:
+def _shift(row: Mapping[str, Any]) -> Estimate:
     centre, error = float(row["share_shift"]), float(row["share_shift_sd"])
-    return Interval(centre, centre - _REACH * error, centre + _REACH * error)
+    return Estimate(centre, centre - _REACH * error, centre + _REACH * error)
 
 
 def _change_table(rows: list[dict[str, Any]], known: Mapping[str, Question], pipelines: int) -> Table:

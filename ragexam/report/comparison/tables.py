@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from grading.intervals import Estimate
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
 from ragexam.report.comparison.pairing import Pair
 from ragexam.report.comparison.wording import interval
-from ragexam.report.scores import Interval
 from ragexam.report.simultaneous import LEVEL
 from ragexam.report.summary import find
 from ragexam.report.tables import Entry, Line, Table, bar, heads, number, words
@@ -146,7 +146,7 @@ def ability_tables(ability: Linked | str) -> list[Table]:
 _ABILITY = ("#change", "|−\u00a0to\u00a0+", "verdict")
 
 
-def _ability_cells(change: Interval, reach: float) -> tuple[Entry, Entry, Entry]:
+def _ability_cells(change: Estimate, reach: float) -> tuple[Entry, Entry, Entry]:
     told = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
     return (
         number(f"{signed(change.estimate)} ({between(change)})", change.estimate),

@@ -16,7 +16,6 @@ from ragexam.report.grading.scores import Board, board
 from ragexam.report.grading.taus import shown_taus, tau_view
 from ragexam.report.grading.verdict import caption, name, rows, verdict_view
 from ragexam.report.page import frame, installed_version, template
-from ragexam.report.scores import Interval
 from ragexam.report.words import percent, plain, points
 
 CONTENTS = (
@@ -129,7 +128,7 @@ def _systems_view(evidence: Evidence, used: Board) -> dict[str, Any]:
             {
                 "first": name(pair.first),
                 "second": name(pair.second),
-                "difference": points(Interval(*pair.difference)) if pair.n > 1 else "–",
+                "difference": points(pair.difference) if pair.n > 1 else "–",
                 "value": f"{pair.difference.estimate:.6f}",
                 "p": plain(pair.p_adjusted, 3),
                 "told": "told apart" if pair.told_apart else "not told apart",

@@ -12,7 +12,6 @@ from ragexam.report.accuracy import Cell, HeatTable, Row
 from ragexam.report.grading.evidence import Evidence
 from ragexam.report.grading.scores import Board
 from ragexam.report.grading.verdict import name, names
-from ragexam.report.scores import Interval
 from ragexam.report.words import joined, percent, percent_range, plain
 
 View = dict[str, Any]
@@ -82,7 +81,7 @@ def _heat(used: Board, boards: Sequence[Board]) -> HeatTable | None:
 
 def _cell(score: Estimate) -> Cell:
     share = None if math.isnan(score.estimate) else round(100 * score.estimate)
-    return Cell(share, percent(score.estimate), percent_range(Interval(*score)))
+    return Cell(share, percent(score.estimate), percent_range(score))
 
 
 def _row(one: Board, used: float, choice: Choice | None) -> View:
@@ -92,7 +91,7 @@ def _row(one: Board, used: float, choice: Choice | None) -> View:
         "best": names(one.leaders) if one.best else "–",
         "apart": _apart(one),
         "reachable": percent(one.reachable.estimate),
-        "reachable_range": percent_range(Interval(*one.reachable)),
+        "reachable_range": percent_range(one.reachable),
         "kappa": "–" if curve is None else _kappa(curve),
     }
 

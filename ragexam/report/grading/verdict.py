@@ -13,7 +13,6 @@ from ragexam.grade.printing import FEWEST, few
 from ragexam.report.grading.evidence import Evidence
 from ragexam.report.grading.questions import Asked
 from ragexam.report.grading.scores import Board
-from ragexam.report.scores import Interval
 from ragexam.report.words import chance, clipped, joined, percent, percent_range, points
 
 View = dict[str, Any]
@@ -43,7 +42,7 @@ def with_interval(found: Estimate, level: float) -> str:
         return "unknown"
     if math.isnan(found.low):
         return f"{percent(found.estimate)} (interval unknown)"
-    return f"{percent(found.estimate)} ({percent(level)} interval {percent_range(Interval(*found))})"
+    return f"{percent(found.estimate)} ({percent(level)} interval {percent_range(found)})"
 
 
 def verdict_view(evidence: Evidence, found: Board, boards: Sequence[Board], asked: Sequence[Asked]) -> View:
@@ -85,19 +84,19 @@ def _row(found: Board, place: int, one: Standing) -> View:
         "name": name(one.system),
         "score": percent(score.estimate),
         "value": f"{score.estimate:.6f}" if one.topics else "",
-        "range": percent_range(Interval(*score)),
+        "range": percent_range(score),
         "low": f"{100 * score.low:.1f}" if known else "",
         "width": f"{100 * (score.high - score.low):.1f}" if known else "",
         "at": f"{100 * score.estimate:.1f}" if one.topics else "",
-        "behind": "–" if pair is None else points(Interval(*(-value for value in _turned(pair.difference)))),
+        "behind": "–" if pair is None else points(_turned(pair.difference)),
         "told": "" if pair is None else "told apart" if pair.told_apart else "not told apart",
         "graded": f"{cover.passages - cover.ungraded} of {cover.passages}",
         "skipped": len(cover.skipped),
     }
 
 
-def _turned(found: Estimate) -> tuple[float, float, float]:
-    return found.estimate, found.high, found.low
+def _turned(found: Estimate) -> Estimate:
+    return Estimate(-found.estimate, -found.high, -found.low)
 
 
 def _sentences(evidence: Evidence, found: Board, asked: Sequence[Asked]) -> list[str]:
@@ -137,7 +136,7 @@ def _lead(found: Board, other: str) -> str:
     if math.isnan(pair.difference.low):
         return "they have too few queries in common"
     sure = "" if pair.told_apart else f", not below {ALPHA:g}"
-    return f"it leads {name(other)} by {points(Interval(*pair.difference))}, adjusted p = {pair.p_adjusted:.3f}{sure}"
+    return f"it leads {name(other)} by {points(pair.difference)}, adjusted p = {pair.p_adjusted:.3f}{sure}"
 
 
 def _warnings(evidence: Evidence, found: Board, boards: Sequence[Board]) -> list[str]:
