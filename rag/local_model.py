@@ -16,6 +16,7 @@ from rag.batches import SHARED, Batches, Joint
 from rag.blocks import BLOCK, Blocks
 from rag.decoding import Allowed, Only, Row, Writer
 from rag.json_shape import JsonShape
+from rag.placement import row_wise
 from rag.prefix_cache import PrefixCache, common_prefix, fork, shareable, unwindowed
 
 MAX_LOGITS = 1 << 26
@@ -190,6 +191,8 @@ class LocalModel:
     def _packs(self) -> bool:
         """Whether pieces of several prompts can be read in one pass: tried on a few tokens, against a plain reading."""
         if not (getattr(self._model, "_supports_attention_backend", False) and self._takes_positions):
+            return False
+        if not row_wise(self._model):
             return False
         some = [token % self._model.config.get_text_config().vocab_size for token in range(5, 37)]
         joint = Joint(tuple(some[:24]), 12, (tuple(some[24:28]), tuple(some[27:30])))

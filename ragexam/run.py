@@ -125,6 +125,8 @@ def run_sitting(
 
 def loaded(one: ModelSettings | LlmSpec) -> LanguageModel:
     """The language model of a setting."""
+    if isinstance(one, LlmSpec):
+        return one.load()
     return load_model(one.model, one.dtype, one.device, server=one.server)
 
 
