@@ -117,8 +117,8 @@ def load_tokenizer(name: str) -> Any:
         return _templated(_tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, **options), source), source)
 
 
-def check(name: str, server: ServerOptions | None = None) -> list[str]:
-    """Raise in one line for a model that cannot be loaded, without loading it; embedded weights must be here.
+def check(name: str, server: ServerOptions | None = None, dtype: str = "auto", device: str = "auto") -> list[str]:
+    """Raise in one line for a model that cannot be loaded so, without loading it; embedded weights must be here.
 
     A server is asked whether it is there and takes the key. Returns remarks that do not stop anything.
     """
@@ -129,6 +129,7 @@ def check(name: str, server: ServerOptions | None = None) -> list[str]:
         from rag.servers.model import ServerModel
 
         return ServerModel(name, server).check()
+    placement(dtype, device)
     source = _source(name, None)
     if not Path(source.place).is_dir() and offline(source.place) and not _cached(source.place):
         raise OSError(f"model {name}: not in the local hub cache and the hub cannot be reached; wanted a model at hand")

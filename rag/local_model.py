@@ -15,7 +15,7 @@ from exam_gen.model import Arrival, Likelihoods, Prompt, Schema
 from rag.batches import SHARED, Batches, Joint
 from rag.blocks import BLOCK, Blocks
 from rag.decoding import Allowed, Only, Row, Writer
-from rag.json_shape import JsonShape
+from rag.json_shape import Vocabulary
 from rag.placement import row_wise
 from rag.prefix_cache import PrefixCache, common_prefix, fork, shareable, unwindowed
 
@@ -52,6 +52,7 @@ class LocalModel:
         self._marks = _marks(tokenizer)
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
+        self._vocabulary = Vocabulary(tokenizer, self._eos)
         self._prefixes = PrefixCache(model, block=block, keep=keep)
         self._batches = Batches(model, self._prefixes.blocks, block=min(block, SHARED), size=size)
         self.settings: Mapping[str, object] = {
@@ -134,7 +135,7 @@ class LocalModel:
         self, prompts: Sequence[Prompt], schema: Schema, *, max_tokens: int, temperature: float = 0.0, seed: int = 0
     ) -> list[str]:
         """One JSON text of the schema's shape per prompt, as one batch (see `rag.json_shape`)."""
-        shape = JsonShape(self.tokenizer, schema, end=self._eos, max_tokens=max_tokens)
+        shape = self._vocabulary.shape(schema, max_tokens)
         return self.generate(prompts, max_tokens=max_tokens, temperature=temperature, seed=seed, allowed=shape.allowed)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:

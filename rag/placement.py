@@ -31,11 +31,12 @@ class Placement(NamedTuple):
 
         `packed`: whether they are quantised already where they come from.
         """
-        # It tells of every conversion between numbers, with every layer.
-        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         options: dict[str, Any] = {"dtype": self.number}
         if self.spread or self.quantized or packed:
             options["device_map"] = "auto" if self.spread else {"": self.device}
+        if self.quantized or packed:
+            # It tells of every conversion between numbers, with every layer.
+            logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         if self.quantized:
             from transformers import BitsAndBytesConfig
 

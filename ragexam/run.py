@@ -140,7 +140,7 @@ def prepare(names: Iterable[str], asked: Iterable[ModelSettings | LlmSpec | Blac
         if isinstance(one, BlackBoxSpec):
             check_black_box(one)
             continue
-        for remark in check(one.model, one.server):
+        for remark in check(one.model, one.server, one.dtype, one.device):
             progress.say(f"note: {remark}")
         if isinstance(one, LlmSpec) and is_server(one.model) and one.answers == "likelihood":
             need_likelihoods(loaded(one))
