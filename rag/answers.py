@@ -193,10 +193,13 @@ class AnswerStore:
 
         A question that a pipeline has not answered has an empty score.
         """
+        write_responses(path, exam.ids, pipelines, self.scores(exam))
+
+    def scores(self, exam: Exam) -> dict[tuple[str, str], int]:
+        """1 for right and 0 for wrong, by pipeline id and question id, of what was answered."""
         with self._explained():
             rows = self._db.execute("SELECT pipeline, question, correct FROM answers WHERE exam = ?", (exam.hash,))
-            scores = {(pipeline, question): correct for pipeline, question, correct in rows}
-        write_responses(path, exam.ids, pipelines, scores)
+            return {(pipeline, question): correct for pipeline, question, correct in rows}
 
     def close(self) -> None:
         """End writing and close the file; closing twice does nothing."""
@@ -306,7 +309,17 @@ def write_responses(
     scores: Mapping[tuple[str, str], int],
     trials: Mapping[tuple[str, str], int] | None = None,
 ) -> None:
-    """Write long responses `student,item,score,llm,retriever,icl[,trials]` in one step; no score: not asked.
+    """Write `responses_text` in one step."""
+    write_text(path, [responses_text(items, pipelines, scores, trials)])
+
+
+def responses_text(
+    items: Sequence[str],
+    pipelines: Sequence[Pipeline],
+    scores: Mapping[tuple[str, str], int],
+    trials: Mapping[tuple[str, str], int] | None = None,
+) -> str:
+    """Long responses `student,item,score,llm,retriever,icl[,trials]`; no score: not asked.
 
     Factors that the pipelines have besides are columns after `icl`. `scores` and `trials` go by pipeline id and item;
     with `trials` a score counts the right answers among so many.
@@ -320,7 +333,7 @@ def write_responses(
         for item in items:
             asked = [trials.get((one.id, item), 1)] if trials is not None else []
             writer.writerow([one.id, item, scores.get((one.id, item), ""), *levels, *asked])
-    write_text(path, [table.getvalue()])
+    return table.getvalue()
 
 
 def _row(answer: Answer) -> tuple[object, ...]:

@@ -21,7 +21,8 @@ class Asked:
     """The passages of every question, by question id and best first, and the shots above them.
 
     `factors` are the levels of number and length of passages where the grid crosses them. `reading` is what tells the
-    passages from others: the retriever's name, with those levels where it reads at several.
+    passages from others: the retriever's name, with those levels where it reads at several. `kind` is the retriever's,
+    whatever it is called.
     """
 
     retriever: str
@@ -29,6 +30,7 @@ class Asked:
     shots: tuple[Shot, ...] = ()
     factors: Mapping[str, int] = field(default_factory=dict)
     reading: str = ""
+    kind: str = ""
 
     @property
     def name(self) -> str:
@@ -46,7 +48,9 @@ def floor_and_ceiling(exam: Exam, chunks: Sequence[Chunk]) -> list[Asked]:
     known = {chunk.id for chunk in chunks}
     sourced = all(question.chunk_id in known for question in exam.questions)
     ends: list[Retriever] = [ClosedBook(), *([Oracle(chunks)] if sourced else [])]
-    return [Asked(end.name, {one.id: tuple(end.retrieve(one, 1)) for one in exam.questions}) for end in ends]
+    return [
+        Asked(end.name, {one.id: tuple(end.retrieve(one, 1)) for one in exam.questions}, kind=end.name) for end in ends
+    ]
 
 
 def asked_before(store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: Sequence[Question]) -> list[Asked]:
@@ -71,9 +75,17 @@ def asked_before(store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: 
             shots[: one.shots],
             one.factors,
             one.reading if levels[one.retriever] > 1 else one.retriever,
+            _kind(one, settings[one]),
         )
         for one in kinds.values()
     ]
+
+
+def _kind(pipeline: Pipeline, settings: Mapping[str, object]) -> str:
+    """The kind of a pipeline's retriever; its name, where nothing more was stored of it."""
+    behind = settings.get("behind")
+    found = behind.get(pipeline.retriever) if isinstance(behind, Mapping) else None
+    return str(found["kind"]) if isinstance(found, Mapping) and "kind" in found else pipeline.retriever
 
 
 def _check(store: AnswerStore, settings: Mapping[Pipeline, Mapping[str, object]], chunks: Sequence[Chunk]) -> None:

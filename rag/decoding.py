@@ -77,6 +77,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
 
     def keep(self, rows: torch.Tensor) -> None:
         """Leave all other rows."""
+        rows = rows.to(self.device)
         self._buffers = (self._buffers[0][rows], self._buffers[1][rows])
         self._show(self.keys.shape[-2])
 

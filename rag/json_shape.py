@@ -45,16 +45,49 @@ class Closing(NamedTuple):
     full: bool
 
 
+class Vocabulary:
+    """The tokens of one tokenizer as texts, decoded at first need; `end` are those that end a reply."""
+
+    def __init__(self, tokenizer: Any, end: Sequence[int]) -> None:
+        self._tokenizer, self.end = tokenizer, tuple(end)
+        self._known: dict[str, list[int]] = {}
+        self._shapes: dict[tuple[str, int], JsonShape] = {}
+
+    def shape(self, schema: Schema, max_tokens: int) -> JsonShape:
+        """The shape of a schema, made once; raises as `JsonShape` does."""
+        key = (json.dumps(schema), max_tokens)
+        if key not in self._shapes:
+            self._shapes[key] = JsonShape(self, schema, max_tokens)
+        return self._shapes[key]
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """The text of each token that is special to nobody and has one."""
+        special = set(self._tokenizer.all_special_ids) | set(self.end)
+        texts = self._tokenizer.batch_decode([[number] for number in range(len(self._tokenizer))])
+        return {number: text for number, text in enumerate(texts) if number not in special and text}
+
+    @cached_property
+    def plain(self) -> tuple[int, ...]:
+        """Tokens without quotes, backslashes and control characters."""
+        return tuple(number for number, text in self.texts.items() if _is_plain(text))
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text."""
+        if text not in self._known:
+            self._known[text] = list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        return self._known[text]
+
+
 class JsonShape:
-    """The tokens allowed after each beginning of a reply, for one tokenizer and schema.
+    """The tokens allowed after each beginning of a reply, for one vocabulary and schema.
 
     Raises ValueError for a schema beyond objects, strings and lists of a fixed length, and for too few `max_tokens`.
     """
 
-    def __init__(self, tokenizer: Any, schema: Schema, *, end: Sequence[int], max_tokens: int) -> None:
-        self._tokenizer, self._end = tokenizer, tuple(end)
+    def __init__(self, vocabulary: Vocabulary, schema: Schema, max_tokens: int) -> None:
+        self._vocabulary, self._encode, self._end = vocabulary, vocabulary.encode, vocabulary.end
         self._parts = _merged(_parts(schema))
-        self._known: dict[str, list[int]] = {}
         self._closings: dict[str, dict[int, Closing]] = {}
         self._inside: dict[tuple[str, bool], tuple[int, ...]] = {}
         sizes = [max(map(len, map(self._encode, _texts(part))), default=0) for part in self._parts]
@@ -93,37 +126,20 @@ class JsonShape:
             return (self._encode(behind)[0],)
         if (behind, empty) not in self._inside:
             ends = [n for n, one in self._closing(behind).items() if one.full or not empty]
-            self._inside[behind, empty] = (*self._plain, *ends)
+            self._inside[behind, empty] = (*self._vocabulary.plain, *ends)
         return self._inside[behind, empty]
 
     def _closing(self, behind: str) -> dict[int, Closing]:
         """The tokens that end a string before this literal; the literal's own first token is one."""
         if behind not in self._closings:
             first = self._encode(behind)[0]
-            found = {first: Closing(len(self._vocabulary.get(first, "").lstrip()) or 1, full=False)}
-            for number, text in self._vocabulary.items():
+            found = {first: Closing(len(self._vocabulary.texts.get(first, "").lstrip()) or 1, full=False)}
+            for number, text in self._vocabulary.texts.items():
                 start, quote, rest = text.partition('"')
                 if quote and number != first and _is_plain(start) and behind.startswith(quote + rest):
                     found[number] = Closing(len(quote + rest), bool(start.strip()))
             self._closings[behind] = found
         return self._closings[behind]
-
-    @cached_property
-    def _vocabulary(self) -> dict[int, str]:
-        """The text of each token that is special to nobody and has one."""
-        special = set(self._tokenizer.all_special_ids) | set(self._end)
-        texts = self._tokenizer.batch_decode([[number] for number in range(len(self._tokenizer))])
-        return {number: text for number, text in enumerate(texts) if number not in special and text}
-
-    @cached_property
-    def _plain(self) -> tuple[int, ...]:
-        """Tokens without quotes, backslashes and control characters."""
-        return tuple(number for number, text in self._vocabulary.items() if _is_plain(text))
-
-    def _encode(self, text: str) -> list[int]:
-        if text not in self._known:
-            self._known[text] = list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-        return self._known[text]
 
 
 def _is_plain(text: str) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from exam_gen.model import LanguageModel
 from rag.imported import PYTHON, imported, is_whole
+from rag.placement import Placement, placement, quantization
 from rag.scratch import scratch
 from rag.servers.options import ServerOptions, is_server
 from rag.weights import Progress, cache_folder, is_embedded, locate
@@ -45,6 +46,7 @@ def load_model(
     threads: int | None = None,
     progress: Progress | None = None,
     server: ServerOptions | None = None,
+    chat: bool = True,
 ) -> LanguageModel:
     """Load a language model.
 
@@ -52,8 +54,10 @@ def load_model(
     `rag.weights`), `openai:MODEL@BASE_URL` for a model behind an OpenAI-compatible server, asked as `server` says, or
     `python:package.module:factory`, where the factory is called without arguments. `dtype` is
     `auto` (bfloat16 where the processor computes in it: 2.4 times as fast for 135M parameters, more for larger models;
-    else float32), `float32`, `bfloat16` or `float16`; `device` is `auto`, `cpu`, `cuda`, `mps` or what torch accepts.
-    `progress` follows a download in bytes. Raises ValueError or OSError with one line saying what was tried.
+    else float32), `float32`, `bfloat16`, `float16`, or with bitsandbytes `int8` or `nf4` (4 bits); `device` is `auto`,
+    `cpu`, `cuda`, `mps`, what torch accepts, or `spread` over several GPUs. Without `chat`, prompts are plain text
+    whether or not the tokenizer has a chat template. `progress` follows a download in bytes. Raises ValueError or
+    OSError with one line saying what was tried.
     """
     if name.startswith(PYTHON):
         return _from_factory(name)
@@ -62,7 +66,7 @@ def load_model(
 
         return ServerModel(name, server)
     source = _source(name, progress)
-    return _load_local(_short_name(name), source, dtype, device, threads)
+    return _load_local(_short_name(name), source, placement(dtype, device), threads, chat)
 
 
 def _from_factory(name: str) -> LanguageModel:
@@ -110,11 +114,11 @@ def load_tokenizer(name: str) -> Any:
     source = _source(name, None)
     options = {"gguf_file": source.gguf} if source.gguf else {"local_files_only": offline(source.place)}
     with quiet():
-        return _tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, **options), source)
+        return _templated(_tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, **options), source), source)
 
 
-def check(name: str, server: ServerOptions | None = None) -> list[str]:
-    """Raise in one line for a model that cannot be loaded, without loading it; embedded weights must be here.
+def check(name: str, server: ServerOptions | None = None, dtype: str = "auto", device: str = "auto") -> list[str]:
+    """Raise in one line for a model that cannot be loaded so, without loading it; embedded weights must be here.
 
     A server is asked whether it is there and takes the key. Returns remarks that do not stop anything.
     """
@@ -125,6 +129,7 @@ def check(name: str, server: ServerOptions | None = None) -> list[str]:
         from rag.servers.model import ServerModel
 
         return ServerModel(name, server).check()
+    placement(dtype, device)
     source = _source(name, None)
     if not Path(source.place).is_dir() and offline(source.place) and not _cached(source.place):
         raise OSError(f"model {name}: not in the local hub cache and the hub cannot be reached; wanted a model at hand")
@@ -144,78 +149,54 @@ def _short_name(name: str) -> str:
     return path.resolve().name.removesuffix(".gguf") if path.exists() else name
 
 
-def _load_local(name: str, source: Source, dtype: str, device: str, threads: int | None) -> LocalModel:
+def _load_local(name: str, source: Source, place: Placement, threads: int | None, chat: bool) -> LocalModel:
     import torch
 
     from rag.local_model import LocalModel
 
     if threads is not None:
         torch.set_num_threads(threads)
-    place = _device(device)
-    number = _dtype(dtype, place)
     with quiet():
-        model, tokenizer = _dense(source, number) if source.gguf else _pretrained(source, number)
-    settings = {"dtype": str(number).removeprefix("torch."), "device": place.type}
-    return LocalModel(model.to(place), tokenizer, name=name, settings=settings)
+        model, tokenizer = _dense(source, place, chat) if source.gguf else _pretrained(source, place, chat)
+    packed = place.quantized or quantization(model.config)
+    settings = {
+        "dtype": str(place.number).removeprefix("torch."),
+        "device": place.device.type,
+        # Left out where there is nothing to say, as in an earlier release.
+        **({"quantized": packed} if packed else {}),
+        **({} if chat else {"chat": False}),
+    }
+    return LocalModel(model, tokenizer, name=name, settings=settings)
 
 
-def _device(device: str) -> Any:
-    import torch
-
-    if device != "auto":
-        try:
-            return torch.device(device)
-        except RuntimeError as error:
-            raise ValueError(
-                f"device {device!r}: {str(error).splitlines()[0]}; wanted auto, cpu, cuda or mps"
-            ) from error
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-
-
-def _dtype(dtype: str, device: Any) -> Any:
-    import torch
-
-    named = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-    if dtype in named:
-        return named[dtype]
-    if dtype != "auto":
-        raise ValueError(f"dtype {dtype!r}: unknown; wanted auto, {', '.join(named)}")
-    if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-    return torch.bfloat16 if device.type == "cpu" and fast_bfloat16() else torch.float32
-
-
-def fast_bfloat16() -> bool:
-    """Whether this processor multiplies bfloat16 matrices natively (AVX-512 BF16 or AMX)."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
-    return "avx512_bf16" in text or "amx_bf16" in text
-
-
-def _pretrained(source: Source, dtype: Any) -> tuple[Any, Any]:
+def _pretrained(source: Source, place: Placement, chat: bool) -> tuple[Any, Any]:
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     local = offline(source.place)
     # First what every model has, so that a model that does not exist is not reported as one without tokenizer.
-    _explained(lambda: AutoConfig.from_pretrained(source.place, local_files_only=local), source)
+    config = _explained(lambda: AutoConfig.from_pretrained(source.place, local_files_only=local), source)
+    packed = quantization(config)
+    if packed and place.quantized:
+        raise ValueError(f"model {_shown(source)}: is quantised already ({packed}); wanted dtype auto")
     tokenizer = _tokenizer(lambda: AutoTokenizer.from_pretrained(source.place, local_files_only=local), source)
+    tokenizer = _templated(tokenizer, source, chat)
+    options = place.options(packed=bool(packed))
     model = _explained(
-        lambda: AutoModelForCausalLM.from_pretrained(source.place, dtype=dtype, local_files_only=local), source
+        lambda: AutoModelForCausalLM.from_pretrained(source.place, local_files_only=local, **options), source
     )
-    return model, tokenizer
+    return model if "device_map" in options else model.to(place.device), tokenizer
 
 
-def _dense(source: Source, dtype: Any) -> tuple[Any, Any]:
-    """A GGUF file unpacked to `dtype`; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
-    copy = cache_folder() / "dense" / _dense_key(source, dtype)
-    if not copy.is_dir() and (unkept := _unpack_into(copy, source, dtype)) is not None:
-        return unkept
+def _dense(source: Source, place: Placement, chat: bool) -> tuple[Any, Any]:
+    """A GGUF file unpacked to numbers; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
+    copy = cache_folder() / "dense" / _dense_key(source, place.number)
+    if not copy.is_dir() and (unkept := _unpack_into(copy, source, place.number)) is not None:
+        model, tokenizer = unkept
+        if place.spread or place.quantized:
+            raise OSError(f"model {_shown(source)}: no room to unpack it in {copy.parent}; wanted twice its size")
+        return model.to(place.device), _templated(tokenizer, source, chat)
     # Even the first time the copy is read, so that the first and every later run compute with the same layout.
-    return _pretrained(Source(str(copy)), dtype)
+    return _pretrained(Source(str(copy)), place, chat)
 
 
 def _unpack_into(copy: Path, source: Source, dtype: Any) -> tuple[Any, Any] | None:
@@ -271,8 +252,6 @@ def _tokenizer(load: Any, source: Source) -> Any:
         raise ValueError(f"model {_shown(source)}: {_unread_tokenizer(source, error)}") from error
     if tokenizer is None or not tokenizer.get_vocab():
         raise ValueError(f"model {_shown(source)}: no tokenizer found; wanted tokenizer files beside the weights")
-    if tokenizer.chat_template:
-        _try_template(tokenizer, source)
     return tokenizer
 
 
@@ -286,13 +265,20 @@ def _unread_tokenizer(source: Source, error: Exception) -> str:
     return f"no tokenizer could be read ({reason}); {wanted}"
 
 
-def _try_template(tokenizer: Any, source: Source) -> None:
-    turn = [{"role": "user", "content": "?"}]
-    try:
-        tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
-    except Exception as error:  # as above: a template is a program of its own
-        reason = first_line(error)
-        raise ValueError(f"model {_shown(source)}: its chat template fails: {reason}; wanted one for a turn") from error
+def _templated(tokenizer: Any, source: Source, chat: bool = True) -> Any:
+    """The tokenizer with a chat template that was tried, if it has one, or without any."""
+    if not chat:
+        tokenizer.chat_template = None
+    elif tokenizer.chat_template:
+        turn = [{"role": "user", "content": "?"}]
+        try:
+            tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+        except Exception as error:  # as above: a template is a program of its own
+            wanted = "wanted one for a turn, or plain prompts (chat: false in the grid)"
+            raise ValueError(
+                f"model {_shown(source)}: its chat template fails: {first_line(error)}; {wanted}"
+            ) from error
+    return tokenizer
 
 
 def _explained(load: Any, source: Source) -> Any:

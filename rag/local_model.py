@@ -15,7 +15,8 @@ from exam_gen.model import Arrival, Likelihoods, Prompt, Schema
 from rag.batches import SHARED, Batches, Joint
 from rag.blocks import BLOCK, Blocks
 from rag.decoding import Allowed, Only, Row, Writer
-from rag.json_shape import JsonShape
+from rag.json_shape import Vocabulary
+from rag.placement import row_wise
 from rag.prefix_cache import PrefixCache, common_prefix, fork, shareable, unwindowed
 
 MAX_LOGITS = 1 << 26
@@ -51,6 +52,7 @@ class LocalModel:
         self._marks = _marks(tokenizer)
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
         model.generation_config = GenerationConfig()
+        self._vocabulary = Vocabulary(tokenizer, self._eos)
         self._prefixes = PrefixCache(model, block=block, keep=keep)
         self._batches = Batches(model, self._prefixes.blocks, block=min(block, SHARED), size=size)
         self.settings: Mapping[str, object] = {
@@ -133,7 +135,7 @@ class LocalModel:
         self, prompts: Sequence[Prompt], schema: Schema, *, max_tokens: int, temperature: float = 0.0, seed: int = 0
     ) -> list[str]:
         """One JSON text of the schema's shape per prompt, as one batch (see `rag.json_shape`)."""
-        shape = JsonShape(self.tokenizer, schema, end=self._eos, max_tokens=max_tokens)
+        shape = self._vocabulary.shape(schema, max_tokens)
         return self.generate(prompts, max_tokens=max_tokens, temperature=temperature, seed=seed, allowed=shape.allowed)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
@@ -190,6 +192,8 @@ class LocalModel:
     def _packs(self) -> bool:
         """Whether pieces of several prompts can be read in one pass: tried on a few tokens, against a plain reading."""
         if not (getattr(self._model, "_supports_attention_backend", False) and self._takes_positions):
+            return False
+        if not row_wise(self._model):
             return False
         some = [token % self._model.config.get_text_config().vocab_size for token in range(5, 37)]
         joint = Joint(tuple(some[:24]), 12, (tuple(some[24:28]), tuple(some[27:30])))

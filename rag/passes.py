@@ -34,7 +34,7 @@ class Piece:
     before: tuple[Block, ...]
     branches: tuple[int, ...]
     block: Block | None = None
-    _masks: dict[int | None, torch.Tensor] = field(default_factory=dict, repr=False, compare=False)
+    _masks: dict[tuple[int | None, torch.device], torch.Tensor] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def start(self) -> int:
@@ -55,7 +55,9 @@ class Piece:
 
     def mask(self, like: torch.Tensor, copies: int, window: int | None) -> torch.Tensor:
         """What is added to attention `[copies * tokens, all positions]`: 0 where a token may look, else -infinity."""
-        if window not in self._masks:
+        # Layers of a model that is spread lie on several devices.
+        kind = (window, like.device)
+        if kind not in self._masks:
             own = torch.tensor(self.positions)
             branch = torch.tensor(self.branches)
             seen = (branch[None, :] == 0) | (branch[None, :] == branch[:, None])
@@ -64,8 +66,8 @@ class Piece:
                 away = own[:, None] - torch.cat([torch.arange(self.start), own])[None, :]
                 seen = seen & (away < window)
             added = torch.zeros(seen.shape).masked_fill(~seen, float("-inf"))
-            self._masks[window] = added.to(like.dtype).to(like.device).repeat(copies, 1)
-        return self._masks[window]
+            self._masks[kind] = added.to(like.dtype).to(like.device).repeat(copies, 1)
+        return self._masks[kind]
 
 
 class Target(NamedTuple):

@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 import yaml
 
+from exam_gen.model import LanguageModel
 from exam_gen.records import Chunk
 from rag.answering.specs import BlackBoxSpec, black_box_of
 from rag.fields import level, numbers, some, texts
 from rag.imported import PYTHON, short_place
+from rag.loading import load_model
 from rag.retrievers import (
     BOUNDS,
     KINDS,
@@ -93,13 +95,19 @@ class LlmSpec:
     device: str = "auto"
     answers: str = "likelihood"
     server: ServerOptions | None = None
+    chat: bool = True
 
     @property
-    def identity(self) -> dict[str, str]:
+    def identity(self) -> dict[str, object]:
         """What is stored with its answers: how a server is asked leaves them as they are."""
         usual = {"name": self.name, "model": self.model, "dtype": self.dtype, "device": self.device}
         # Left out where it is as it was before it could be said, so that answers of an earlier release go on.
-        return usual if self.answers == "likelihood" else {**usual, "answers": self.answers}
+        later = {"answers": (self.answers, "likelihood"), "chat": (self.chat, True)}
+        return {**usual, **{name: now for name, (now, unsaid) in later.items() if now != unsaid}}
+
+    def load(self) -> LanguageModel:
+        """The language model; see `rag.loading.load_model`."""
+        return load_model(self.model, self.dtype, self.device, server=self.server, chat=self.chat)
 
 
 @dataclass(frozen=True)
@@ -221,8 +229,8 @@ def read_grid(path: Path) -> Grid:
 def grid_of(data: Any, source: str = "grid") -> Grid:
     """A grid from `{llms: [...], retrievers: [...], shots: [...], passages: [...], budget: [...], black_boxes: [...]}`.
 
-    A language model is a name for `load_model` or `{name, model, dtype, device, answers, server}`; a retriever is a
-    kind or `{name, kind, encoder, query_encoder, reranker, depth, server}`; shots are whole numbers, and so are
+    A language model is a name for `load_model` or `{name, model, dtype, device, chat, answers, server}`; a retriever
+    is a kind or `{name, kind, encoder, query_encoder, reranker, depth, server}`; shots are whole numbers, and so are
     passages and budget (characters), which may be left out. A black box is an address, `python:package.module:name` or
     `{name, system, choices, server}`; a grid of black boxes alone needs no llms and retrievers. Raises ValueError
     naming `source` and the key.
@@ -264,14 +272,19 @@ def short_name(model: str) -> str:
 
 
 def _llm(entry: Any, where: str) -> LlmSpec:
-    given = entry.get("server") if isinstance(entry, Mapping) else None
-    named = {key: value for key, value in entry.items() if key != "server"} if given is not None else entry
-    fields = texts(named, "model", ("name", "model", "dtype", "device", "answers", "server"), where)
+    given = dict(entry) if isinstance(entry, Mapping) else {}
+    server, chat = given.pop("server", None), given.pop("chat", True)
+    known = ("name", "model", "dtype", "device", "chat", "answers", "server")
+    fields = texts(given if isinstance(entry, Mapping) else entry, "model", known, where)
     model = fields.pop("model")
     if fields.get("answers", ANSWERS[0]) not in ANSWERS:
         raise ValueError(f"{where}: answers: {fields['answers']!r}; wanted {' or '.join(ANSWERS)}")
-    server = None if given is None else options_of(given, f"{where}: server")
-    return LlmSpec(level(fields.pop("name", short_name(model)), where), model, **fields, server=server)
+    if not isinstance(chat, bool):
+        raise ValueError(f"{where}: chat: {chat!r}; wanted true or false")
+    if not chat and (is_server(model) or model.startswith(PYTHON)):
+        raise ValueError(f"{where}: chat: false is for models on this machine; wanted server: {{chat: false}} there")
+    options = None if server is None else options_of(server, f"{where}: server")
+    return LlmSpec(level(fields.pop("name", short_name(model)), where), model, **fields, server=options, chat=chat)
 
 
 def _retriever(entry: Any, where: str) -> RetrieverSpec:

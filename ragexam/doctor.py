@@ -36,7 +36,7 @@ def examine() -> dict[str, Any]:
     """Versions, processors, memory (GB), free disk (GB), models at hand, and what is wrong."""
     import psutil
 
-    from rag.loading import fast_bfloat16
+    from rag.placement import fast_bfloat16
 
     packages = {name: version(name) for name in PACKAGES}
     memory = psutil.virtual_memory().available / 1e9

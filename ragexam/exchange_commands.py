@@ -14,14 +14,14 @@ from ragexam.exam_commands import AsJson
 
 def export(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="lm-eval, inspect, hf or csv.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="lm-eval, inspect, hf, csv or responses.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
     name: Annotated[
         str, typer.Option(help="What tasks or the data set are called; default: from the exam's hash.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write an exam for lm-evaluation-harness, Inspect or the Hugging Face hub, or as a table."""
+    """Write an exam for lm-evaluation-harness, Inspect or the Hugging Face hub or as a table, or its answers so far."""
     from ragexam.exchange.writing import export_exam, in_words
 
     found = export_exam(exam, to, out, name)

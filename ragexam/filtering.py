@@ -122,7 +122,7 @@ def _tools(source: Source, rules: Sequence[Rule], replies: ReplyStore, seed: int
     if "model" in needs:
         from rag.loading import load_model
 
-        model = CachedModel(load_model(writer.model, writer.dtype, writer.device), replies)
+        model = CachedModel(load_model(writer.model, writer.dtype, writer.device, server=writer.server), replies)
     return Tools(_encoder(writer) if "encoder" in needs else None, model, seed, report)
 
 

@@ -12,7 +12,6 @@ from rag.answering.letters import Lettered
 from rag.answering.specs import BlackBoxSpec
 from rag.answers import AnswerStore, Outcome
 from rag.examinees import Build, Examinee
-from rag.loading import load_model
 from rag.pipelines import OWN, Grid, LlmSpec
 from rag.servers.traffic import Traffic
 
@@ -29,7 +28,7 @@ def builds(grid: Grid, heard: Heard) -> dict[str, Build]:
 def _built(one: LlmSpec | BlackBoxSpec, heard: Heard) -> LanguageModel | Examinee:
     if isinstance(one, BlackBoxSpec):
         return _heard(one.name, one.build(), heard)
-    model = _heard(one.name, load_model(one.model, one.dtype, one.device, server=one.server), heard)
+    model = _heard(one.name, one.load(), heard)
     return Lettered(model) if one.answers == "letters" else model
 
 

@@ -125,6 +125,8 @@ def run_sitting(
 
 def loaded(one: ModelSettings | LlmSpec) -> LanguageModel:
     """The language model of a setting."""
+    if isinstance(one, LlmSpec):
+        return one.load()
     return load_model(one.model, one.dtype, one.device, server=one.server)
 
 
@@ -138,7 +140,7 @@ def prepare(names: Iterable[str], asked: Iterable[ModelSettings | LlmSpec | Blac
         if isinstance(one, BlackBoxSpec):
             check_black_box(one)
             continue
-        for remark in check(one.model, one.server):
+        for remark in check(one.model, one.server, one.dtype, one.device):
             progress.say(f"note: {remark}")
         if isinstance(one, LlmSpec) and is_server(one.model) and one.answers == "likelihood":
             need_likelihoods(loaded(one))

@@ -22,7 +22,7 @@ from rag.aside import Aside, OverdueError
 from rag.examinees import NO_CHOICE, Lost, Said
 from rag.imported import PYTHON, apart, imported, takes
 from rag.loading import first_line
-from rag.servers.service import connect
+from rag.servers.service import connect, refused
 from rag.servers.traffic import Traffic
 from rag.servers.transport import Job, RefusedError, UnusableError, excerpt
 from rag.tasks import Task
@@ -64,8 +64,7 @@ class Reached:
                     yield _said(place, found, now - before)
                 before = time.perf_counter()
         except RefusedError as error:
-            why = f"status {error.status}: {error.said or 'no reason given'}"
-            raise ValueError(f"{_called(self._spec)}: {why}") from None
+            raise refused(_called(self._spec), tasks[error.place].question.id, error) from None
 
     def _job(self, question: Question) -> Job[Chosen]:
         body = {"question": question.stem, **({"choices": list(question.choices)} if self._spec.choices else {})}

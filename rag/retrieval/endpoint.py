@@ -10,7 +10,7 @@ from exam_gen.model import FailedError, NoReply
 from exam_gen.records import Chunk, Question
 from rag.retrieval.foreign import Shelf
 from rag.servers.options import ServerOptions
-from rag.servers.service import connect
+from rag.servers.service import connect, refused
 from rag.servers.transport import Job, RefusedError, UnusableError
 
 
@@ -28,12 +28,13 @@ class Endpoint:
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """At most k passages; ValueError for a refusal or a reply without passages, `FailedError` when none comes."""
-        where = f"retriever {self.name} ({self._url}): question {question.id!r}"
+        service = f"retriever {self.name} ({self._url})"
+        where = f"{service}: question {question.id!r}"
         body = {"question": question.stem, "k": k}
         try:
             ((_, found),) = self._transport.stream([Job(self._path, lambda: body, _passages)])
         except RefusedError as error:
-            raise ValueError(f"{where}: status {error.status}: {error.said or 'no reason given'}") from None
+            raise refused(service, question.id, error) from None
         if isinstance(found, NoReply):
             raise FailedError(f"{where}: {found.reason}")
         return self._shelf.chunks(found, k, where)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from rag.servers.options import Address, ServerOptions, key_of
 from rag.servers.traffic import Traffic
-from rag.servers.transport import Transport
+from rag.servers.transport import RefusedError, Transport
 
 
 class Service(NamedTuple):
@@ -26,3 +26,11 @@ def connect(name: str, url: str, options: ServerOptions | None = None) -> Servic
     # A key that belongs to a language model's server is nobody else's business.
     key = key_of(place, options) if options.api_key_env else None
     return Service(Transport(place, key, options, Traffic()), path)
+
+
+def refused(service: str, question: str, error: RefusedError) -> ValueError:
+    """A service's refusal in one line: of the key it was sent or not, which any question meets, or of a question."""
+    why = f"status {error.status}: {error.said or 'no reason given'}"
+    if error.of_the_key:
+        return ValueError(f"{service}: {why}; wanted a key it accepts (server: {{api_key_env: NAME}})")
+    return ValueError(f"{service}: question {question!r}: {why}")

@@ -43,6 +43,7 @@ _TOO_LONG = re.compile(
 _JITTER = random.Random()
 """Of its own, so that waits disturb nobody's seeded draws."""
 _ABOUT_THE_BODY = frozenset({400, 422})
+_ABOUT_THE_KEY = frozenset({401, 403})
 _REPEATED = frozenset({408, 409, 425, 429})
 _PAYMENT = 402
 
@@ -59,11 +60,19 @@ class UnusableError(Exception):
 
 
 class RefusedError(ValueError):
-    """A request the server will not answer however often it is sent; `said` are the server's own words."""
+    """A request the server will not answer however often it is sent; `said` are the server's own words.
+
+    `place` is that of its job among those of the stream.
+    """
 
     def __init__(self, message: str, status: int, said: str) -> None:
         super().__init__(message)
-        self.status, self.said = status, said
+        self.status, self.said, self.place = status, said, 0
+
+    @property
+    def of_the_key(self) -> bool:
+        """Whether the key, or the lack of one, is refused, and so whatever is asked."""
+        return self.status in _ABOUT_THE_KEY
 
 
 @dataclass(frozen=True)
@@ -156,8 +165,10 @@ class Transport:
             try:
                 if not stop.is_set():
                     arrived.put((place, await self._answer(job, client)))
-            except Exception:
+            except Exception as error:
                 stop.set()
+                if isinstance(error, RefusedError):
+                    error.place = place
                 raise
             finally:
                 if stop.is_set():  # nobody reads on: the next in turn sees it, too
@@ -245,7 +256,7 @@ class Transport:
         spent = status == _PAYMENT or code == "insufficient_quota"
         if (status in _REPEATED or status >= 500) and not spent:
             return UnusableError(f"status {status}", message, _retry_after(response.headers.get("retry-after")))
-        hint = "; wanted a key it accepts (api_key_env)" if status in (401, 403) else ""
+        hint = "; wanted a key it accepts (api_key_env)" if status in _ABOUT_THE_KEY else ""
         place = f"server {self.place.host}: model {self.place.model}"
         whole = f"{place}: status {status}: {message or 'no reason given'}{hint}"
         return FailedError(whole) if spent else RefusedError(whole, status, message)
@@ -263,7 +274,7 @@ class Transport:
                     f"server {self.place.host}: cannot be reached ({error}); wanted an OpenAI-compatible server at "
                     f"{self.place.base_url}"
                 ) from None
-        if response.status_code in (401, 403):
+        if response.status_code in _ABOUT_THE_KEY:
             raise self._fault(response, content)
         try:
             listed = _object(content).get("data")

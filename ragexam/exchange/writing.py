@@ -11,28 +11,29 @@ from exam_gen.files import read_chunks, read_exam, read_pool, write_text
 from exam_gen.records import Exam
 from rag.answers import AnswerStore
 from rag.asked import Asked, asked_before, floor_and_ceiling
-from ragexam.exchange import hub, inspect_tasks, lm_eval, table
+from ragexam.exchange import hub, inspect_tasks, lm_eval, sat, table
 from ragexam.exchange.formats import slug
 from ragexam.folder import RunFolder
 from ragexam.sources import contexts, with_sources
 
 
 class Export(NamedTuple):
-    """The files of an export by name, and the command lines that use them."""
+    """The files of an export by name, the command lines that use them, and what is to be known of them."""
 
     files: Mapping[str, str]
     use: Sequence[str]
+    notes: Sequence[str] = ()
 
 
-FORMATS = ("lm-eval", "inspect", "hf", "csv")
+FORMATS = ("lm-eval", "inspect", "hf", "csv", "responses")
 
 
 def export_exam(path: Path, to: str, out: Path, name: str = "") -> dict[str, object]:
     """Write an exam, a file or a run folder's, into a new folder `out` in one of the `FORMATS`.
 
     Returns `to, out, name, exam` (its hash), `questions`, `passages` (whose passages go out), `use` (command lines) and
-    `notes` (what was left out, and why). Raises ValueError for an unknown format, a folder that holds something, and
-    answers beside the exam that are only partly there.
+    `notes` (what was left out or is missing, and why). Raises ValueError for an unknown format, a folder that holds
+    something, and answers beside the exam that are only partly there, but for `responses`.
     """
     if to not in FORMATS:
         raise ValueError(f"--to {to}: unknown; wanted one of {', '.join(FORMATS)}")
@@ -41,11 +42,11 @@ def export_exam(path: Path, to: str, out: Path, name: str = "") -> dict[str, obj
     exam = with_sources(read_exam(RunFolder(path).exam if path.is_dir() else path))
     asked, notes = asked_beside(path, exam) if to in ("lm-eval", "inspect") else ([], [])
     chosen = slug(name or f"ragexam_{exam.hash[:8]}")
-    export = _export(to, exam, asked, chosen, out)
+    export = _answers(path, exam, out) if to == "responses" else _export(to, exam, asked, chosen, out)
     for file, text in export.files.items():
         write_text(out / file, [text])
     found = {"to": to, "out": str(out), "name": chosen, "exam": exam.hash, "questions": len(exam)}
-    return {**found, "passages": [one.name for one in asked], "use": list(export.use), "notes": notes}
+    return {**found, "passages": [one.name for one in asked], "use": list(export.use), "notes": [*notes, *export.notes]}
 
 
 def _export(to: str, exam: Exam, asked: Sequence[Asked], name: str, out: Path) -> Export:
@@ -65,9 +66,19 @@ def _export(to: str, exam: Exam, asked: Sequence[Asked], name: str, out: Path) -
     return Export(table.table_files(exam), [])
 
 
+def _answers(path: Path, exam: Exam, out: Path) -> Export:
+    files, notes = sat.answer_files(_beside(path).answers, exam)
+    return Export(files, [f"ragexam fit {out / name} --out {out / 'fit'}" for name in files], notes)
+
+
+def _beside(path: Path) -> RunFolder:
+    """The run folder that an exam lies in."""
+    return RunFolder(path if path.is_dir() else path.parent)
+
+
 def asked_beside(path: Path, exam: Exam) -> tuple[list[Asked], list[str]]:
     """Closed book and oracle, then what the pipelines of the run beside an exam were asked; what was left out."""
-    folder = RunFolder(path if path.is_dir() else path.parent)
+    folder = _beside(path)
     sourced = all(question.context for question in exam.questions)
     chunks = read_chunks(folder.chunks) if folder.chunks.exists() else contexts(exam) if sourced else []
     ends, notes = floor_and_ceiling(exam, chunks), []
@@ -87,14 +98,16 @@ def asked_beside(path: Path, exam: Exam) -> tuple[list[Asked], list[str]]:
 
 
 def _together(ends: Sequence[Asked], before: Sequence[Asked]) -> list[Asked]:
-    """Closed book and oracle first, at a level of each factor that the run crosses, and none that the run has twice."""
-    known = {(one.retriever, one.shots) for one in before}
+    """Closed book and oracle first, called as in the run and at a level of each factor that it crosses; once, where it
+    has them itself."""
+    known = {(one.kind, one.shots) for one in before}
     added = []
     for end in ends:
-        if (end.retriever, end.shots) not in known:
-            alike = [one for one in before if one.retriever == end.retriever] or before
-            added.append(replace(end, factors=alike[0].factors if alike else {}))
-    return sorted([*added, *before], key=lambda one: one.retriever not in {end.retriever for end in ends})
+        if (end.kind, end.shots) not in known:
+            alike = [one for one in before if one.kind == end.kind]
+            named = replace(end, retriever=alike[0].retriever) if alike else end
+            added.append(replace(named, factors=(alike or before)[0].factors if before else {}))
+    return sorted([*added, *before], key=lambda one: one.kind not in {end.kind for end in ends})
 
 
 def _distinct(names: Sequence[str], store: Path) -> None:

@@ -13,7 +13,7 @@ from ragexam.grade.common import register as add
 Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
 Model = Annotated[str, typer.Option(help="The model, as for pipelines: embedded:NAME, a folder, a hub name, openai:…")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")]
-Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
+Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16, int8, nf4.")]
 
 
 def lint(

@@ -148,10 +148,31 @@ def test_what_fails_once_is_asked_again(sat: Any, exam: Exam) -> None:
         assert len(server.asked) == len(exam) + 1
 
 
-def test_a_refusal_is_one_line(sat: Any, exam: Exam) -> None:
+def test_a_refused_question_is_named_on_one_line(sat: Any, exam: Exam) -> None:
+    refused = exam.questions[2]
+
+    def script(server: Server, path: str, body: Body) -> Say:
+        return (
+            Say({"error": "not\nallowed"}, 451) if body["question"] == refused.stem else right(exam)(server, path, body)
+        )
+
     with (
-        serving(lambda *_: Say({"error": "no such\nroute"}, 404)) as server,
-        pytest.raises(ValueError, match=rf"^black box box \({server.url}/ask\): status 404: no such route$"),
+        serving(script) as server,
+        pytest.raises(
+            ValueError, match=rf"^black box box \({server.url}/ask\): question '{refused.id}': status 451: not allowed$"
+        ),
+    ):
+        sat(at(server), exam)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_told_with_what_is_wanted_and_no_question(sat: Any, exam: Exam, status: int) -> None:
+    wanted = r"wanted a key it accepts \(server: \{api_key_env: NAME\}\)$"
+    with (
+        serving(lambda *_: Say({"error": "who are you?"}, status)) as server,
+        pytest.raises(
+            ValueError, match=rf"^black box box \({server.url}/ask\): status {status}: who are you\?; {wanted}"
+        ),
     ):
         sat(at(server), exam)
 

@@ -12,8 +12,9 @@ from exam_gen.drafting.parser import Parsed
 from exam_gen.model import Prompt, Shaped
 from exam_gen.prompts import QUESTION_SCHEMA
 from exam_gen.replies import CachedModel, ReplyStore
-from rag.json_shape import JsonShape
+from rag.json_shape import JsonShape, Vocabulary
 from rag.loading import load_model
+from rag.local_model import LocalModel
 
 PROMPTS = [Prompt("Ask about ships."), Prompt("Ask about bread and the four rivers.", system="Be brief.")]
 
@@ -70,7 +71,7 @@ SMALL: dict[str, Any] = {
 
 def following(text: str) -> str:
     tokenizer = Letters()
-    shape = JsonShape(tokenizer, SMALL, end=[0], max_tokens=60)
+    shape = JsonShape(Vocabulary(tokenizer, [0]), SMALL, 60)
     return "".join(dict.fromkeys(tokenizer.marks[one] for one in shape.allowed(0, tokenizer(text)["input_ids"])))
 
 
@@ -108,7 +109,7 @@ class Merged(Letters):
 
 def test_a_string_ends_with_any_token_that_holds_its_closing_quote() -> None:
     tokenizer = Merged()
-    shape = JsonShape(tokenizer, SMALL, end=[0], max_tokens=60)
+    shape = JsonShape(Vocabulary(tokenizer, [0]), SMALL, 60)
 
     def next_of(text: str) -> set[str]:
         ids = tokenizer(text)["input_ids"]
@@ -133,15 +134,28 @@ def test_words_of_a_list_are_followed_to_their_end() -> None:
 
 
 def test_a_string_that_takes_all_the_room_is_closed() -> None:
-    shape = JsonShape(Letters(), SMALL, end=[0], max_tokens=60)
+    shape = JsonShape(Vocabulary(Letters(), [0]), SMALL, 60)
     begun = Letters()('{"question": "')["input_ids"]
     counts = [len(shape.allowed(0, [*begun, *Letters()("x" * n)["input_ids"]])) for n in range(1, 40)]
     assert counts[0] > 1
     assert counts[-1] == 1
 
 
+def test_a_model_decodes_its_vocabulary_once_for_all_schemas_and_calls(
+    tiny_folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(str(tiny_folder("llama")), dtype="float32")
+    assert isinstance(model, LocalModel)
+    decode, calls = model.tokenizer.batch_decode, []
+    monkeypatch.setattr(model.tokenizer, "batch_decode", lambda rows: calls.append(len(rows)) or decode(rows))
+    first = model.generate_json(PROMPTS, QUESTION_SCHEMA, max_tokens=260)
+    model.generate_json(PROMPTS, SMALL, max_tokens=60)
+    assert model.generate_json(PROMPTS, QUESTION_SCHEMA, max_tokens=260) == first
+    assert calls == [len(model.tokenizer)]
+
+
 def test_a_schema_beyond_the_known_and_too_little_room_are_refused() -> None:
     with pytest.raises(ValueError, match="schema: 'number'; wanted objects, strings and lists of a fixed length"):
-        JsonShape(Letters(), {"type": "object", "properties": {"question": {"type": "number"}}}, end=[0], max_tokens=60)
+        JsonShape(Vocabulary(Letters(), [0]), {"type": "object", "properties": {"question": {"type": "number"}}}, 60)
     with pytest.raises(ValueError, match="max_tokens 20: wanted at least"):
-        JsonShape(Letters(), SMALL, end=[0], max_tokens=20)
+        JsonShape(Vocabulary(Letters(), [0]), SMALL, 20)

@@ -93,6 +93,9 @@ def test_unknown_dtype_and_device_are_refused(tiny_folder: Callable[..., Path]) 
         load_model(folder, dtype="int3")
     with pytest.raises(ValueError, match="device 'toaster'"):
         load_model(folder, device="toaster")
+    with pytest.raises(ValueError, match="dtype 'int3'"):
+        loading.check(folder, dtype="int3")
+    assert loading.check(folder, dtype="bfloat16", device="cpu") == []
 
 
 def test_dtype_is_stored_with_the_settings(tiny_folder: Callable[..., Path]) -> None:

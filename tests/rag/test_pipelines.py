@@ -34,6 +34,18 @@ def test_grid_spans_all_combinations_in_a_fixed_order(tmp_path: Path) -> None:
     assert grid.pipelines[-1].facets == {"llm": "coder", "retriever": "siam", "icl": "2"}
 
 
+def test_plain_prompts_are_part_of_what_answered_and_chat_leaves_it_as_it_was() -> None:
+    def spec(**fields: object) -> LlmSpec:
+        return grid_of({"llms": [{"model": "org/base", **fields}], "retrievers": ["bm25"]}).llms[0]
+
+    assert spec(chat=False).identity == {**spec().identity, "chat": False}
+    assert spec(chat=True) == spec()
+    with pytest.raises(ValueError, match=r"llms\[0\]: chat: 'no'; wanted true or false"):
+        spec(chat="no")
+    with pytest.raises(ValueError, match=r"models on this machine; wanted server: \{chat: false\} there"):
+        spec(model="openai:m@http://localhost:1/v1", chat=False)
+
+
 def test_models_are_named_after_their_last_part() -> None:
     assert short_name("org/Model-1B") == "Model-1B"
     assert short_name("/data/models/tiny.Q4.gguf") == "tiny.Q4"

@@ -11,12 +11,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from exam_gen.files import write_exam
 from exam_gen.records import Exam
-from rag.answers import AnswerStore
+from irt.reading import read_responses
+from rag.answers import Answer, AnswerStore
 from rag.pipelines import Pipeline
 from ragexam.exchange.writing import export_exam
 from tests.ragexam.exported import hostile_exam, sample, write_samples, write_source
@@ -109,6 +111,44 @@ def test_answers_to_another_exam_beside_it_are_left_out_and_said(tmp_path: Path)
     assert found["notes"] == [
         f"retrievers are left out: {tmp_path}/run/answers.sqlite holds answers to exam {other.hash}"
     ]
+
+
+def test_answers_so_far_go_out_under_a_name_that_says_so_and_whole_ones_as_responses(tmp_path: Path) -> None:
+    run, exam = tmp_path / "run", write_source(tmp_path / "run")
+    pipelines = [Pipeline("m", name) for name in ("bm25", "closed-book")]
+    given = [(one, name) for one in pipelines for name in exam.ids]
+
+    def add(*asked: tuple[Pipeline, str]) -> None:
+        with AnswerStore(run / "answers.sqlite") as store:
+            store.begin(exam, {one: {} for one in pipelines})
+            store.add(
+                *(Answer(one.id, name, 0, name == exam.ids[0], "", (), (), (), (), 1, 0.0) for one, name in asked)
+            )
+
+    add(*given[:-2])
+    found = export_exam(run, "responses", tmp_path / "part")
+    table = read_responses(tmp_path / "part" / "responses-so-far.csv")
+    assert sorted(table.students) == [one.id for one in pipelines]
+    assert np.isnan(table.scores).sum() == 2
+    assert np.nansum(table.scores) == 2
+    assert found["notes"] == [
+        "2 of 12 answers are missing (m+closed-book+icl0 2): one that failed at hard questions looks better than it "
+        "is; the command of the sitting asks them again"
+    ]
+    add(*given[-2:])
+    assert export_exam(run, "responses", tmp_path / "whole")["notes"] == []
+    assert [one.name for one in (tmp_path / "whole").iterdir()] == ["responses.csv"]
+    assert not np.isnan(read_responses(tmp_path / "whole" / "responses.csv").scores).any()
+
+
+def test_no_answers_and_answers_to_another_exam_are_no_table(tmp_path: Path) -> None:
+    exam = write_source(tmp_path / "run")
+    with pytest.raises(ValueError, match=r"answers\.sqlite: no such file; wanted the answers of a sitting"):
+        export_exam(tmp_path / "run", "responses", tmp_path / "out")
+    begin(tmp_path / "run", exam.select(exam.ids[:3]), "bm25")
+    with pytest.raises(ValueError, match=rf"answers\.sqlite: holds answers to exam \w+; wanted exam {exam.hash}"):
+        export_exam(tmp_path / "run", "responses", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_holds_something_and_an_unknown_format_are_refused(tmp_path: Path) -> None:

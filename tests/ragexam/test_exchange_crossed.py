@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,13 +11,13 @@ import pytest
 
 from rag.answers import Answer, AnswerStore
 from rag.pipelines import grid_of
-from rag.retrievers import build_retriever
 from rag.sitting import sit
 from ragexam.exchange.reading import import_answers
 from ragexam.exchange.writing import export_exam
 from tests.ragexam.exported import hostile_exam, pipeline_of, rows_of, write_samples, write_source
 
-RETRIEVERS = ("closed-book", "bm25", "oracle")
+RETRIEVERS: tuple[str | dict[str, str], ...] = ("closed-book", "bm25", "oracle")
+RENAMED = ({"name": "none", "kind": "closed-book"}, "bm25", {"name": "source", "kind": "oracle"})
 
 
 class Sat(NamedTuple):
@@ -31,14 +31,15 @@ class Sat(NamedTuple):
         return rows_of(self.run / "responses.csv")
 
 
-def sat(run: Path, model: Any, **crossed: list[int]) -> Sat:
+def sat(run: Path, model: Any, kinds: Sequence[str | dict[str, str]] = RETRIEVERS, **crossed: list[int]) -> Sat:
     exam, chunks, pool = hostile_exam()
     write_source(run)
-    pipelines = grid_of({"llms": ["hash"], "retrievers": list(RETRIEVERS), **crossed}).pipelines
+    grid = grid_of({"llms": ["hash"], "retrievers": list(kinds), **crossed})
     with AnswerStore(run / "answers.sqlite") as store:
-        retrievers = {name: build_retriever(name, chunks) for name in RETRIEVERS}
-        sit(exam, pipelines, chunks, store, {"hash": lambda: model}, retrievers, pool)
-        store.to_responses_csv(run / "responses.csv", exam, pipelines)
+        retrievers = {one.name: one.build(chunks) for one in grid.retrievers}
+        behind = {one.name: one.identity for one in grid.retrievers}
+        sit(exam, grid.pipelines, chunks, store, {"hash": lambda: model}, retrievers, pool, identities=behind)
+        store.to_responses_csv(run / "responses.csv", exam, grid.pipelines)
         return Sat(run, {(one.pipeline, one.question): one for one in store.answers()})
 
 
@@ -95,6 +96,22 @@ def test_closed_book_and_oracle_go_out_once(tmp_path: Path, hash_model: Any) -> 
     for to in ("lm-eval", "inspect"):
         told = export_exam(found.run, to, tmp_path / to, "crossed")
         assert told["passages"] == ["closed-book", "oracle", "bm25-k1", "bm25-k3"]
+
+
+@pytest.mark.parametrize(
+    ("shots", "wanted"),
+    [
+        ([0], ["none", "source", "bm25"]),
+        ([2], ["none", "source", "none-icl2", "source-icl2", "bm25-icl2"]),
+    ],
+)
+def test_closed_book_and_oracle_go_out_once_under_the_names_of_the_run(
+    tmp_path: Path, hash_model: Any, shots: list[int], wanted: list[str]
+) -> None:
+    found = sat(tmp_path / "run", hash_model, RENAMED, shots=shots)
+    told = export_exam(found.run, "lm-eval", tmp_path / "tasks", "renamed")
+    assert told["passages"] == wanted
+    assert {one["retriever"] for one in asked(tmp_path / "tasks")} == {"none", "source", "bm25"}
 
 
 def test_closed_book_and_oracle_that_the_run_lacks_stand_at_a_level_of_its_factors(

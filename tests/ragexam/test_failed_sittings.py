@@ -92,7 +92,8 @@ def failing(said: Say, *numbers: int) -> Callable[[Server, str, Body], Say]:
         ),
         (Say({"choice": -1}), (3, 7), 1, "2 prompts got no answer: ours (URL), questions q"),
         (Say(b"", 503), (), 1, "no usable reply to 20 prompts in a row (status 503, 2 attempts); 19 prompts got no"),
-        (Say({"error": "no route"}, 404), (), 2, "black box ours (URL): status 404: no route"),
+        (Say({"error": "no route"}, 404), (), 2, "black box ours (URL): question 'q"),
+        (Say({"error": "who?"}, 401), (), 2, "black box ours (URL): status 401: who?; wanted a key it accepts"),
     ],
 )
 def test_a_black_box_that_fails_is_named_with_its_questions(

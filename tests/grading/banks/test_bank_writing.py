@@ -10,7 +10,7 @@ import pytest
 from exam_gen.model import Prompt
 from exam_gen.replies import CachedModel, ReplyStore
 from grading.banks.bank_writing import Topic, WrittenBank, bank_prompt, read_topics, schema_of, write_questions
-from rag.json_shape import JsonShape
+from rag.json_shape import JsonShape, Vocabulary
 from tests.grading.scripted import Scripted
 
 TOPIC = Topic("t1", "the skin", "its layers")
@@ -98,7 +98,7 @@ def test_local_models_can_be_held_to_the_shape(keys: bool) -> None:
         def __call__(self, text: str, **_: object) -> dict[str, list[int]]:
             return {"input_ids": [ord(one) for one in text]}
 
-    JsonShape(Letters(), schema_of(3, keys=keys), end=(0,), max_tokens=400)
+    JsonShape(Vocabulary(Letters(), [0]), schema_of(3, keys=keys), 400)
 
 
 @pytest.mark.parametrize(
