@@ -118,7 +118,7 @@ def _judged(option: str, taken: Mask, right: Mask, rest: Floats) -> Suggestion:
 
 
 def _correlation(chosen: Mask, other: Floats) -> float:
-    if chosen.all() or not chosen.any():
+    if chosen.all() or not chosen.any() or np.ptp(other) == 0:
         return 0.0
     return float(np.clip(np.corrcoef(chosen, other)[0, 1], -0.999999, 0.999999))
 

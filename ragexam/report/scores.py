@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -60,8 +61,11 @@ def without_black_boxes(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def bound_of(level: str) -> str | None:
-    """Which bound a retriever is: no passage at all, or the passage the question was written from; else None."""
-    return _BOUNDS.get("".join(letter for letter in level.lower() if letter.isalpha()))
+    """Which bound a retriever is: no passage at all, or the passage the question was written from; else None.
+
+    Case, blanks, hyphens and underscores do not count; a topic with its number, `Oracle (3)`, is none.
+    """
+    return _BOUNDS.get(re.sub(r"[\s_-]", "", level.lower()))
 
 
 def levels_of(scores: pd.DataFrame, facet: str) -> list[str]:

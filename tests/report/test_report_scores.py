@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from exam_gen.records import Question
 from grading.intervals import bootstrap_mean
-from ragexam.report.accuracy import accuracy_table
+from ragexam.report.accuracy import HeatTable, accuracy_table
 from ragexam.report.pipelines import pipelines_view
 from ragexam.report.scores import (
     bound_of,
@@ -22,6 +23,7 @@ from ragexam.report.scores import (
     read_scores,
 )
 from ragexam.report.tables import Table
+from ragexam.report.topics import topics_view
 from ragexam.report.words import points
 
 
@@ -145,3 +147,12 @@ def test_pipelines_are_listed_best_first() -> None:
     listed = pipelines_view(table(rows), None, pd.DataFrame())["table"]
     assert isinstance(listed, Table)
     assert [[cell.text for cell in row.cells[:2]] for row in listed.rows] == [["m", "oracle"], ["m", "bm25"]]
+
+
+def test_topics_named_like_bounds_keep_their_name_and_their_place() -> None:
+    topics = {"q0": "Oracle", "q1": "Oracle", "q2": "closed book", "q3": "Adobe", "q4": "Adobe", "q5": "Adobe"}
+    asked = [Question(item, "Which?", ("yes", "no"), 0, topic=topic) for item, topic in topics.items()]
+    scores = table([("p", item, 1.0, "m", "bm25") for item in topics])
+    found = topics_view(asked, scores)["table"]
+    assert isinstance(found, HeatTable)
+    assert [row.name for row in found.rows] == ["Adobe (3)", "Oracle (2)", "closed book (1)"]
