@@ -1,8 +1,10 @@
-"""Estimates with percentile bootstrap intervals over the units that were sampled: topics, systems, items."""
+"""Estimates with intervals over the units that were sampled: topics, systems, items, questions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +58,26 @@ def bootstrap_mean(values: NDArray[np.float64], *, level: float = LEVEL, draws: 
         return Estimate(estimate, np.nan, np.nan)
     counts = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=draws)
     return _between(estimate, counts @ values / size, level)
+
+
+def mean_interval(values: NDArray[np.float64], *, level: float = LEVEL) -> Estimate:
+    """Mean of values in 0..1 over independent questions, with Wilson's interval at the effective sample size.
+
+    A value may itself be a mean over pipelines that answered the same question: the variance between questions
+    then tells how many independent 0/1 answers the average is worth (Korn and Graubard 1998). For 0/1 values it is
+    Wilson's interval, and all right or all wrong is not taken for certainty.
+    """
+    _require_level(level)
+    n = len(values)
+    if n == 0:
+        return Estimate(np.nan, np.nan, np.nan)
+    p = float(values.mean())
+    spread = float(values.var())
+    worth = n * p * (1 - p) / spread if spread > 0 else float(n)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    centre = (p + z**2 / (2 * worth)) / (1 + z**2 / worth)
+    half = z / (1 + z**2 / worth) * math.sqrt(p * (1 - p) / worth + z**2 / (4 * worth**2))
+    return Estimate(p, max(0.0, centre - half), min(1.0, centre + half))
 
 
 def bootstrap_of_sums(

@@ -13,7 +13,7 @@ from typing import Any
 
 from exam_gen.files import read_chunks, read_exam, write_text
 from exam_gen.records import Chunk, Exam
-from grading.intervals import LEVEL, Estimate, bootstrap_mean
+from grading.intervals import LEVEL, Estimate, mean_interval
 from rag.pipelines import OWN
 from rag.retrieval.dense import passage_index
 from rag.retrieval.measures import CUTOFFS, Found, find_sources
@@ -63,7 +63,7 @@ class Library:
         return {}
 
 
-def retrieval_step(steps: Steps, library: Library, seed: int) -> None:
+def retrieval_step(steps: Steps, library: Library) -> None:
     """Write how well each retriever that searches finds the source passages: `retrieval.csv`, `retrieval-ranks.csv`."""
     folder, exam = steps.folder, library.exam
     searching = [one for one in library.grid.grid.retrievers if one.kind not in BOUNDS]
@@ -75,13 +75,12 @@ def retrieval_step(steps: Steps, library: Library, seed: int) -> None:
         retrievers = {one.name: library.retrievers[one.name] for one in searching}
         found = find_sources(retrievers, exam.questions, progress=report)
         _write(folder.retrieval_ranks, ("retriever", "question", "rank"), [row for one in found for row in _ranks(one)])
-        _write(folder.retrieval, COLUMNS, [row for one in found for row in _summary(one, seed)])
+        _write(folder.retrieval, COLUMNS, [row for one in found for row in _summary(one)])
 
     made_from = {
         "exam": exam.hash,
         "chunks": file_hash(folder.chunks) if folder.chunks.exists() else "",
         "retrievers": [one.identity for one in searching],
-        "seed": seed,
     }
     steps.do("retrieval", made_from, [folder.retrieval, folder.retrieval_ranks], measure, first=library.encode)
 
@@ -104,15 +103,12 @@ def measure_retrieval(run: Path, progress: Progress) -> dict[str, Any]:
         if all(one.kind in BOUNDS for one in grid.grid.retrievers):
             raise ValueError(f"{folder.record}: no retriever of the grid searches; wanted one such as bm25")
         steps = Steps(folder, record, progress)
-        retrieval_step(steps, Library(folder, exam, grid), int(record.content.get("seed", 0)))
+        retrieval_step(steps, Library(folder, exam, grid))
     return read_retrieval(folder.retrieval)
 
 
 def read_retrieval(path: Path) -> dict[str, Any]:
-    """The table of a run as `{questions, interval, retrievers: {name: {measure: {estimate, low, high}}}}`.
-
-    The limits are None where one question was asked.
-    """
+    """The table of a run as `{questions, interval, retrievers: {name: {measure: {estimate, low, high}}}}`."""
     retrievers: dict[str, dict[str, dict[str, float | None]]] = {}
     questions = 0
     with path.open(encoding="utf-8", newline="") as file:
@@ -136,8 +132,6 @@ def in_words(found: Mapping[str, Any]) -> str:
 
 
 def _cell(value: Mapping[str, float | None]) -> str:
-    if value["low"] is None:
-        return f"{value['estimate']:.3f} (interval unknown)"
     return f"{value['estimate']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
 
 
@@ -148,11 +142,10 @@ def _ranks(found: Found) -> list[tuple[object, ...]]:
     ]
 
 
-def _summary(found: Found, seed: int) -> list[tuple[object, ...]]:
+def _summary(found: Found) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for measure, values in found.measured().items():
-        # The same draws of questions for every retriever, so that their intervals can be compared.
-        mean = bootstrap_mean(values, seed=seed)
+        mean = mean_interval(values)
         rows.append((found.retriever, measure, *(round(one, 6) for one in mean), len(values)))
     return rows
 

@@ -72,7 +72,7 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
         exam = write_steps(steps, config)
         library = Library(folder, exam, config.grid)
         sit_step(steps, library, config.seed, engine)
-        retrieval_step(steps, library, config.seed)
+        retrieval_step(steps, library)
         measure_steps(steps, config)
         return report_step(steps)
 
@@ -116,7 +116,7 @@ def run_sitting(
         steps = Steps(folder, record, progress)
         library = Library(folder, exam, grid)
         sit_step(steps, library, seed, engine)
-        retrieval_step(steps, library, seed)
+        retrieval_step(steps, library)
         with AnswerStore(folder.answers) as store:
             found = store.outcomes()
         accuracy = {one.id: found[one.id].right / len(exam) for one in grid.grid.pipelines}

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from grading.intervals import Estimate, bootstrap_mean
+from grading.intervals import Estimate, bootstrap_mean, mean_interval
 from rag.pipelines import OWN
 
 FLOOR = "closed book"
@@ -84,28 +84,9 @@ def question_means(scores: pd.DataFrame) -> NDArray[np.float64]:
     return scores.dropna(subset=["score"]).groupby("item", sort=False)["score"].mean().to_numpy(float)
 
 
-def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> Estimate:
-    """Mean of values in 0..1 over independent questions, with Wilson's interval at the effective sample size.
-
-    A value may itself be a mean over pipelines that answered the same question: the variance between questions
-    then tells how many independent 0/1 answers the average is worth (Korn and Graubard 1998). For 0/1 values it is
-    Wilson's interval.
-    """
-    n = len(values)
-    if n == 0:
-        return NOTHING
-    p = float(values.mean())
-    spread = float(values.var())
-    worth = n * p * (1 - p) / spread if spread > 0 else float(n)
-    z = _normal_quantile(level)
-    centre = (p + z**2 / (2 * worth)) / (1 + z**2 / worth)
-    half = z / (1 + z**2 / worth) * math.sqrt(p * (1 - p) / worth + z**2 / (4 * worth**2))
-    return Estimate(p, max(0.0, centre - half), min(1.0, centre + half))
-
-
 def accuracy(scores: pd.DataFrame) -> Estimate:
     """Accuracy of the rows given, over questions."""
-    return mean_interval(question_means(scores))
+    return mean_interval(question_means(scores), level=0.95)
 
 
 def paired_difference(
@@ -122,9 +103,3 @@ def paired_difference(
         return NOTHING
     gaps = (wide[first] - wide[second]).dropna().groupby("item").mean().to_numpy(float)
     return bootstrap_mean(gaps, level=level, seed=seed, draws=_DRAWS)
-
-
-def _normal_quantile(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2))

@@ -121,13 +121,14 @@ def test_passages_are_asked_of_the_store_once_and_told_when_a_later_grid_brings_
         assert asked == [len(TEXTS)] * (len(encoder) if told or encoder == ("two",) else 0)
 
 
-def test_of_one_question_no_interval_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_question_found_is_not_taken_for_certainty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name, text, stem = TEXTS[0]
     write_chunks(tmp_path / "exam" / "chunks.jsonl", [Chunk(name, name, text, 0, len(text))])
     write_exam(tmp_path / "exam" / "exam.jsonl", [Question("q", stem, ("sand", "yeast"), 0, name, name)])
     run_sitting(tmp_path / "exam", GRID, tmp_path / "run", HERE, 0, Progress(quiet=True))
     retrieval(tmp_path / "run", as_json=True)
     found = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
-    assert found["retrievers"]["bm25"]["hit@1"] == {"estimate": 1.0, "low": None, "high": None}
+    # Wilson (1927) for 1 of 1 at 90 %: 1 / (1 + 1.6449 ** 2).
+    assert found["retrievers"]["bm25"]["hit@1"] == {"estimate": 1.0, "low": 0.269866, "high": 1.0}
     retrieval(tmp_path / "run")
-    assert "bm25    hit@1 1.000 (interval unknown)" in capsys.readouterr().out
+    assert "bm25    hit@1 1.000 [0.270, 1.000]" in capsys.readouterr().out

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from exam_gen.records import Question
-from grading.intervals import bootstrap_mean
+from grading.intervals import bootstrap_mean, mean_interval
 from ragexam.report.accuracy import HeatTable, accuracy_table
 from ragexam.report.pipelines import pipelines_view
 from ragexam.report.scores import (
@@ -18,7 +18,6 @@ from ragexam.report.scores import (
     choices_of,
     facets_of,
     levels_of,
-    mean_interval,
     paired_difference,
     read_scores,
 )
@@ -32,14 +31,14 @@ def table(rows: list[tuple[str, str, float, str, str]]) -> pd.DataFrame:
 
 
 def test_interval_of_single_answers_is_wilsons() -> None:
-    found = mean_interval(np.array([1.0] * 8 + [0.0] * 2))
+    found = mean_interval(np.array([1.0] * 8 + [0.0] * 2), level=0.95)
     # Wilson (1927) for 8 of 10: .4902 to .9433.
     assert found.estimate == pytest.approx(0.8)
     assert (found.low, found.high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
 
 
 def test_interval_of_all_right_does_not_claim_certainty() -> None:
-    found = mean_interval(np.ones(20))
+    found = mean_interval(np.ones(20), level=0.95)
     assert found.high == pytest.approx(1.0)
     assert found.low == pytest.approx(20 / (20 + 1.959964**2), abs=1e-6)
 
@@ -58,7 +57,7 @@ def test_interval_covers_the_truth_when_pipelines_share_questions() -> None:
     covered = 0
     for _ in range(400):
         ease = rng.beta(4, 2, size=(1, 60))
-        found = mean_interval((rng.random((3, 60)) < ease).mean(axis=0))
+        found = mean_interval((rng.random((3, 60)) < ease).mean(axis=0), level=0.95)
         covered += found.low <= 4 / 6 <= found.high
     assert 0.92 <= covered / 400 <= 0.98
 

@@ -1,6 +1,6 @@
 """What may be given away of a run: every answer with its log-likelihoods, and of each question what is not its text.
 
-    python experiments/paper_grid/release.py runs/paper_grid experiments/paper_grid/released
+    python experiments/release.py runs/paper_grid experiments/paper_grid/released
 
 `answers.csv.gz` has one row per pipeline and question: facets, chosen choice, right or not, log-likelihood and tokens
 of each choice after the prompt and without the question (`unconditional`), ids of the passages read, tokens of the
