@@ -21,6 +21,11 @@ _WORDS = {
     "whose": "who",
 }
 _ASKING = re.compile(r"(?<![\w'\"`“‘])(what|which|how|why|when|where|who|whom|whose)(?:'s|'re|’s)?(?![\w\"`”])", re.I)
+_HEADING = re.compile(
+    r"\A(?:[^\"“”]|\"[^\"]*\"|“[^”]*”)*?:\s+"
+    r"(?=(?:(?:in|on|at|by|for|to|of|with|from)\s+)?(?:what|which|how|why|when|where|who|whom|whose)\b)",
+    re.I,
+)
 _AUXILIARY = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|will|would|should|may|might|must|has|have|had|am)(?:n't|n’t)?\b", re.I
 )
@@ -29,10 +34,10 @@ _AUXILIARY = re.compile(
 def form(question: str) -> str:
     """One of `FORMS`: the word the question itself asks with, matched as a whole word ("show" holds no "how").
 
-    The last sentence is looked at; a leading clause ("When x happens, what …") does not count if a later part asks.
+    The last sentence is looked at. What stands before a colon and a question word is its heading ("Is x healthy: which
+    statement …"); a leading clause ("When x happens, what …") does not count if a later part asks.
     """
-    sentence = _last_sentence(question)
-    sentence = sentence.lstrip(" \"'“‘(")
+    sentence = _HEADING.sub("", _last_sentence(question), count=1).lstrip(" \"'“‘(")
     start = _ASKING.match(sentence)
     if start:
         first = _WORDS[start.group(1).lower()]

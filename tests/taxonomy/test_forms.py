@@ -28,6 +28,10 @@ from taxonomy import FORMS, first_word, form, labels, question_words
         ("Doesn't it end?", "yes/no"),
         ("Name the largest one.", "other"),
         ("“Which one?”", "which"),
+        ("Is salt healthy: which answer completes the statement?", "which"),
+        ('How to "soak up" alcohol: by whom was it tried?', "who"),
+        ('What does the message "stop: which" mean?', "what"),
+        ("Is it true: a tuple is mutable?", "yes/no"),
         ("", "other"),
     ],
 )
