@@ -4,8 +4,8 @@ Pipelines that share a retriever read the same passage, those that share a langu
 their abilities, their answers to one item are not independent, and a likelihood that multiplies them counts the same
 evidence several times. Items are still independent of each other. Each is therefore taken as one cluster of answers:
 whether a facet's students agree within clusters is tested by the items' scores (the middle of the cluster-robust
-"sandwich"; Liang & Zeger 1986), and where they do, the variance over items like these is found by fitting resampled
-items (Efron 1979). Its ratio to the posterior variance is the design effect (Kish 1965).
+"sandwich"; Liang & Zeger 1986), and where those of one do, the variance of all effects over items like these is found
+by fitting resampled items (Efron 1979). Its ratio to the posterior variance is the design effect (Kish 1965).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from irt.result import Fit
 
 FEWEST_ITEMS = 10
-ALPHA = 0.01
-"""Level of the one-sided test of each term."""
+ALPHA = 0.05
+"""Level of the one-sided test of each term; a false alarm costs width, a miss the truth of every interval."""
 TABLES = 200
 """Tables of independent answers the test compares with."""
 TEST_CELLS = 500_000
@@ -58,8 +58,13 @@ def sharing(fit: Fit) -> tuple[Sharing, ...]:
     """One per term of the fit; ValueError with fewer than 10 items, whose spread says nothing, or for ratings.
 
     Tables of independent answers are drawn at the point estimates; of a large table a random part of the items is read.
+    What `widened` found is kept with the fit, whose draws are no longer the posterior's.
     """
     fit.require_right_or_wrong("the test of shared answers")
+    kept = {name: float(value) for name, value in fit.diagnostics.items() if name.startswith("shared_answers")}
+    terms = [term.name for term in fit.design.terms]
+    if all(f"shared_answers_p.{term}" in kept for term in terms):
+        return tuple(Sharing(term, kept[f"shared_answers.{term}"], kept[f"shared_answers_p.{term}"]) for term in terms)
     count = len(fit.data.items)
     if count < FEWEST_ITEMS:
         raise ValueError(
@@ -103,31 +108,34 @@ def shared_answers(fit: Fit) -> pd.DataFrame:
 def widened(fit: Fit, refit: Refit) -> Fit:
     """The fit with draws of effects and abilities spread to their variance over items where answers are shared.
 
-    What the variance over items has beyond the posterior's is added to the draws as normal noise, in all directions
-    of the flagged terms at once; no interval becomes narrower, and point estimates stay. The diagnostics keep the ratio
-    of each term, and the design effect of the flagged ones. A fit without facets, of ratings or with fewer than 10
-    items is given back.
+    Where one term is flagged items are the unit, for all terms: items may take up what the levels of another share, so
+    that a difference resting on two of them looks sure. What the variance over items has beyond the posterior's is
+    added to the draws as normal noise, in all directions of the effects at once; no interval becomes narrower, and
+    point estimates stay. The diagnostics keep the ratio of each term, and its design effect. A fit without facets, of
+    ratings or with fewer than 10 items is given back.
     """
     if not fit.design.terms or len(fit.data.items) < FEWEST_ITEMS or fit.graded is not None:
         return fit
     found = sharing(fit)
     numbers = {f"shared_answers.{each.term}": each.ratio for each in found}
+    numbers |= {f"shared_answers_p.{each.term}": each.p for each in found}
     flagged = [each.term for each in found if each.flag]
     if not flagged:
         return replace(fit, diagnostics={**fit.diagnostics, **numbers})
-    over_items = np.atleast_2d(np.cov(_refitted(fit, refit, flagged).T)) * _part(fit) / len(fit.data.items)
-    effects = np.hstack([fit.draws[f"effect.{name}"] for name in flagged])
+    names = [each.term for each in found]
+    over_items = np.atleast_2d(np.cov(_refitted(fit, refit, names).T)) * _part(fit) / len(fit.data.items)
+    effects = np.hstack([fit.draws[f"effect.{name}"] for name in names])
     known = np.cov(effects.T)
-    starts = np.cumsum([0, *(fit.draws[f"effect.{name}"].shape[1] for name in flagged[:-1])])
+    starts = np.cumsum([0, *(fit.draws[f"effect.{name}"].shape[1] for name in names[:-1])])
     sizes = (np.add.reduceat(np.diag(covariance), starts) for covariance in (over_items, known))
-    ratios = {name: float(now / before) for name, now, before in zip(flagged, *sizes, strict=True)}
+    ratios = {name: float(now / before) for name, now, before in zip(names, *sizes, strict=True)}
     numbers |= {f"design_effect.{name}": ratio for name, ratio in ratios.items()}
     noise = np.split(_noise(over_items - known, len(effects), fit.seed), starts[1:], axis=1)
     return replace(
         fit,
-        draws=_spread(fit, dict(zip(flagged, noise, strict=True))),
+        draws=_spread(fit, dict(zip(names, noise, strict=True))),
         diagnostics={**fit.diagnostics, **numbers},
-        warnings=(*fit.warnings, _sentence(ratios)),
+        warnings=(*fit.warnings, _sentence({name: ratios[name] for name in flagged})),
     )
 
 
@@ -137,7 +145,7 @@ def _sentence(ratios: Mapping[str, float]) -> str:
     )
     return (
         f"Students with the same level of {listed} answer the same items alike beyond their abilities. The intervals "
-        "of these effects and of abilities were widened for it; those of items were not: discriminations and "
+        "of all effects and of abilities were widened for it; those of items were not: discriminations and "
         "information are too high."
     )
 
