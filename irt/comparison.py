@@ -25,7 +25,8 @@ class PairedTest(NamedTuple):
     Two students are compared over questions, by the exact sign test: with one answer to each it is McNemar's (1947). It
     speaks of these two. Levels of a facet are compared over the pairs of students that differ in it alone, by
     exchanging the two at random within pairs (exactly where there are few): questions are no independent witnesses of a
-    level, for the same students answer them all. It is 1 when nothing differs.
+    level, for the same students answer them all. Nor are pairs, where all differ on the same few questions: a level is
+    better where the tests over pairs and over questions both say so. It is 1 when nothing differs.
     """
 
     unit: str
@@ -41,7 +42,8 @@ class Comparison:
 
     `ability.probability` is P(a is better). `observed_a` and `observed_b` are the shares right on the items both were
     asked, for a facet over the pairs of students that differ in it alone; `pairs` is their number, `observed` the
-    difference.
+    difference. `test` is over questions for students and over pairs for levels, `over_questions` over questions for
+    both.
     """
 
     a: str
@@ -54,6 +56,7 @@ class Comparison:
     observed_a: float
     observed_b: float
     test: PairedTest
+    over_questions: PairedTest
     pairs: int
     interval: float
 
@@ -91,8 +94,10 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
     centre = [float(np.mean(probability(point[column], *fit.parameters))) for column in columns]
     accuracy = fit.summary(shares[0] - shares[1], centre[0] - centre[1])
     each = [fit.summary(share, value) for share, value in zip(shares, centre, strict=True)]
-    share_a, share_b, test = paired_test(fit.data, rows, a, b, of_levels=facet is not None)
-    return Comparison(a, b, facet, ability, accuracy, each[0], each[1], share_a, share_b, test, len(rows), fit.interval)
+    share_a, share_b, over_questions = paired_test(fit.data, rows, a, b, of_levels=False)
+    test = over_questions if facet is None else paired_test(fit.data, rows, a, b, of_levels=True)[2]
+    observed = (share_a, share_b, test, over_questions, len(rows))
+    return Comparison(a, b, facet, ability, accuracy, each[0], each[1], *observed, fit.interval)
 
 
 def matched_pairs(data: ResponseMatrix, facets: Sequence[str], a: str, b: str) -> list[tuple[int, int]]:

@@ -123,7 +123,8 @@ def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:
     parts = {name: getattr(found, name)._asdict() for name in ("ability", "accuracy", "accuracy_a", "accuracy_b")}
     record = {"a": a, "b": b, "facet": found.facet, **parts, "observed": found.observed, "pairs": found.pairs}
     record |= {"observed_a": found.observed_a, "observed_b": found.observed_b}
-    record |= {"test": found.test._asdict(), "interval": found.interval}
+    record |= {"test": found.test._asdict(), "over_questions": found.over_questions._asdict()}
+    record |= {"interval": found.interval}
     test = found.test
     rest, units, kind = ", all else at its average,", "pairs that differ in nothing else", "permutation test over pairs"
     if found.facet is None:
@@ -136,6 +137,12 @@ def compared(folder: Path, a: str, b: str, facet: str | None = None) -> Said:
         f"without a model: {found.observed_a:.1%} and {found.observed_b:.1%} right; {a} is better in {test.a_better} "
         f"of {count} {units}, {b} in {test.b_better}; {kind} p = {test.p_value:.3g}",
     ]
+    if found.facet is not None:
+        over = found.over_questions
+        lines.append(
+            f"over questions: {a} is better in {over.a_better} of {over.a_better + over.b_better + over.same}, {b} in "
+            f"{over.b_better}; sign test p = {over.p_value:.3g}"
+        )
     return Said(finite(record), "\n".join(lines), doubts(fit))
 
 

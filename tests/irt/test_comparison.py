@@ -46,6 +46,9 @@ def test_levels_compare_as_their_contrast(fit: irt.Fit) -> None:
         assert facets["retriever"].iloc[first] == facets["retriever"].iloc[second]
     rows = {level: fit.data.scores[(facets["icl"] == level).to_numpy()] for level in ("icl0", "icl2")}
     assert result.observed == pytest.approx(rows["icl0"].mean() - rows["icl2"].mean())
+    gaps = rows["icl0"].mean(axis=0) - rows["icl2"].mean(axis=0)
+    assert result.over_questions == sign_test(gaps)
+    assert result.test.unit == "pairs"
 
 
 def test_the_paired_test_is_the_exact_one_of_mcnemar() -> None:
