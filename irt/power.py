@@ -216,9 +216,14 @@ def _even(fit: Fit) -> Floats:
 
 
 def _with_interval(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats], float]) -> Estimate:
-    """A quantity at the point estimates with its interval, both of which must exist."""
-    point = quantity(fit.parameters, _even(fit))
-    return fit.summary(_over_draws(fit, seed, quantity), point)._replace(estimate=point)
+    """The median of a quantity over draws with its interval; it must exist at the point estimates, too.
+
+    What items tell is no linear function of them: at point estimates of steep items it lies outside the interval.
+    """
+    quantity(fit.parameters, _even(fit))
+    values = _over_draws(fit, seed, quantity)
+    median = float(np.median(values))
+    return fit.summary(values, median)._replace(estimate=median)
 
 
 def _over_draws(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats], float]) -> Floats:

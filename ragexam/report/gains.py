@@ -120,7 +120,7 @@ def change_view(
 
 
 def _first_words(first: Sequence[Gain], apart: Mapping[str, bool]) -> Iterator[str]:
-    seen = [gain for gain in first if gain.accuracy.low > 0]
+    seen = [gain for gain in first if _claimed(gain)]
     if seen:
         top = seen[0]
         yield (
@@ -130,10 +130,15 @@ def _first_words(first: Sequence[Gain], apart: Mapping[str, bool]) -> Iterator[s
         )
     for gain in seen[1:]:
         yield f"Then the {facet_name(gain.facet)}: {level_name(gain.facet, gain.end)} gains {points(gain.accuracy)}."
-    rest = [gain for gain in first if not gain.accuracy.low > 0]
+    rest = [gain for gain in first if not _claimed(gain)]
     if rest:
         told = joined([f"the {facet_name(gain.facet)} ({points(gain.accuracy)})" for gain in rest])
         yield f"No gain can be claimed for {told}: leave it as it is."
+
+
+def _claimed(gain: Gain) -> bool:
+    """Whether both say so: accuracy over questions, and the verdict's scale, which allows for shared answers."""
+    return gain.accuracy.low > 0 and gain.probability >= 0.9
 
 
 def _room_words(room: Gain | None) -> Iterator[str]:

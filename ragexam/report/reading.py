@@ -105,13 +105,18 @@ def _sentences(found: pd.DataFrame, worth: Estimate) -> list[str]:
         share = float((unread["unread_accuracy"] * unread["unread_n"]).sum() / unread["unread_n"].sum())
         lines.append(f"Where a retriever missed it, {percent(share)} of the answers were right.")
     if len(searching) > 2:
-        by_found = searching.sort_values("found", ascending=False)["retriever"].tolist()
-        by_right = searching.sort_values("accuracy", ascending=False)["retriever"].tolist()
+        by_found, by_right = _order(searching, "found"), _order(searching, "accuracy")
         if by_found == by_right:
             lines.append("Retrievers rank by answers as they rank by finding the source.")
         else:
-            lines.append(f"By finding the source the order is {joined(by_found)}; by answers it is {joined(by_right)}.")
+            lines.append(f"By finding the source the order is {by_found}; by answers it is {by_right}.")
     return lines
+
+
+def _order(table: pd.DataFrame, column: str) -> str:
+    """The retrievers from best to worst in words, ties together."""
+    ranked = table.assign(value=table[column].round(9)).groupby("value", sort=True)["retriever"]
+    return ", then ".join(joined(sorted(map(str, names))) for _, names in reversed(list(ranked)))
 
 
 def _table(
@@ -153,6 +158,20 @@ def _figure(found: pd.DataFrame, folder: Path) -> Picture:
     return picture(folder, NAME, title, caption, found, lambda ax, table: _draw(ax, table), 3.2)
 
 
+def _labels(table: pd.DataFrame) -> list[tuple[tuple[float, float], str]]:
+    """Where names stand: those of retrievers at almost one place (in percent) in one line."""
+    found: list[tuple[tuple[float, float], list[str]]] = []
+    for row in table.to_dict("records"):
+        x, y = 100 * row["found"], 100 * row["accuracy"]
+        name = shorten(level_name(_FACET, str(row["retriever"])), 18)
+        near = next((names for (u, v), names in found if abs(u - x) < 8 and abs(v - y) < 4), None)
+        if near is None:
+            found.append(((x, y), [name]))
+        else:
+            near.append(name)
+    return [(place, ", ".join(names)) for place, names in found]
+
+
 def _draw(ax: Axes, table: pd.DataFrame) -> None:
     for row in table.to_dict("records"):
         x, y = 100 * row["found"], 100 * row["accuracy"]
@@ -162,8 +181,8 @@ def _draw(ax: Axes, table: pd.DataFrame) -> None:
             [x, x], [100 * row["accuracy_low"], 100 * row["accuracy_high"]], color=colour, alpha=0.45, linewidth=1.1
         )
         ax.plot(x, y, "o", color=colour, markersize=5)
+    for (x, y), name in _labels(table):
         right = x > 60
-        name = shorten(level_name(_FACET, str(row["retriever"])), 18)
         ax.annotate(
             name,
             (x, y),

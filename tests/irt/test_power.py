@@ -53,14 +53,26 @@ def test_power_questions_and_gap_are_one_relation(scale: str, design: str, fit: 
     found = power(fit, 0.15, 0.4, scale=scale, design=design)
     even = np.full(60, 1 / 60)
     plan = Plan(scale, design)
-    assert power_of(fit.parameters, even, found.theta, found.questions, plan) == pytest.approx(0.8, abs=0.01)
-    assert power_of(fit.parameters, even, found.theta, found.questions - 1, plan) < 0.8
+    needed = int(np.ceil(questions_needed(fit.parameters, even, found.theta, plan)))
+    assert power_of(fit.parameters, even, found.theta, needed, plan) == pytest.approx(0.8, abs=0.01)
+    assert power_of(fit.parameters, even, found.theta, needed - 1, plan) < 0.8
+    assert found.questions == pytest.approx(needed, rel=0.05)
     gap = detectable_gap(fit, found.questions, 0.4, scale=scale, design=design)
     assert gap.estimate == pytest.approx(0.15, abs=0.002)
     assert gap.low < gap.estimate < gap.high
     assert found.low < found.questions < found.high
     assert found.exams == pytest.approx(found.questions / 60, abs=1 / 60)
     assert found.accuracy[0] > found.accuracy[1]
+
+
+def test_what_uncertain_steep_items_need_is_the_middle_of_its_interval() -> None:
+    """Information is no linear function of items: their point estimates would want half as many questions again."""
+    rng = np.random.default_rng(3)
+    a, b = rng.lognormal(2.5, 0.5, 60), rng.normal(0, 1.5, 60) + np.where(rng.random(60) < 0.5, 1.5, -1.5)
+    steep = calibrated(ItemParameters(a, b, np.zeros(60), np.ones(60)), error=0.8)
+    found = power(steep, 0.3)
+    assert questions_needed(steep.parameters, np.full(60, 1 / 60), found.theta, Plan()) > 1.4 * found.questions
+    assert found.low < 0.8 * found.questions < 1.2 * found.questions < found.high
 
 
 def test_a_gap_in_share_right_is_found_in_ability() -> None:
