@@ -20,10 +20,11 @@ _WORDS = {
     "whom": "who",
     "whose": "who",
 }
-_ASKING = re.compile(r"(?<![\w'\"`“‘])(what|which|how|why|when|where|who|whom|whose)(?:'s|'re|’s)?(?![\w\"`”])", re.I)
+_ASKED = "|".join(_WORDS)
+_ASKING = re.compile(rf"(?<![\w'\"`“‘])({_ASKED})(?:'s|'re|’s)?(?![\w\"`”])", re.I)
 _HEADING = re.compile(
     r"\A(?:[^\"“”]|\"[^\"]*\"|“[^”]*”)*?:\s+"
-    r"(?=(?:(?:in|on|at|by|for|to|of|with|from)\s+)?(?:what|which|how|why|when|where|who|whom|whose)\b)",
+    rf"(?=(?:(?:in|on|at|by|for|to|of|with|from)\s+)?(?:{_ASKED})\b)",
     re.I,
 )
 _AUXILIARY = re.compile(
@@ -102,7 +103,7 @@ def _after_comma(sentence: str) -> str:
     """The question word right after a comma (perhaps behind a preposition), the last one of them."""
     found = re.findall(
         r",\s+(?:(?:and|then|in|on|at|by|for|to|of|with|from|under|through)\s+)?"
-        r"(what|which|how|why|when|where|who|whom|whose)\b",
+        rf"({_ASKED})\b",
         sentence,
         re.I,
     )

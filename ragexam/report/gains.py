@@ -138,7 +138,7 @@ def _first_words(first: Sequence[Gain], apart: Mapping[str, bool]) -> Iterator[s
 
 def _claimed(gain: Gain) -> bool:
     """Whether both say so: accuracy over questions, and the verdict's scale, which allows for shared answers."""
-    return gain.accuracy.low > 0 and gain.probability >= 0.9
+    return gain.accuracy.low > 0 and gain.probability >= INTERVAL
 
 
 def _room_words(room: Gain | None) -> Iterator[str]:

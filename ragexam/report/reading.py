@@ -20,6 +20,8 @@ from ragexam.report.words import joined, level_name, percent, percent_range, poi
 
 NAME = "retrieval_and_answers"
 _FACET = "retriever"
+_NEAR = (8.0, 4.0)
+"""Points nearer than so many percent along either axis share a line of names."""
 COLUMNS = ("retriever", "found", "found_low", "found_high", "accuracy", "accuracy_low", "accuracy_high")
 
 
@@ -164,7 +166,7 @@ def _labels(table: pd.DataFrame) -> list[tuple[tuple[float, float], str]]:
     for row in table.to_dict("records"):
         x, y = 100 * row["found"], 100 * row["accuracy"]
         name = shorten(level_name(_FACET, str(row["retriever"])), 18)
-        near = next((names for (u, v), names in found if abs(u - x) < 8 and abs(v - y) < 4), None)
+        near = next((names for (u, v), names in found if abs(u - x) < _NEAR[0] and abs(v - y) < _NEAR[1]), None)
         if near is None:
             found.append(((x, y), [name]))
         else:
