@@ -21,7 +21,7 @@ from pydoc_data.topics import topics
 
 import psutil
 
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Question
 from rag.answers import AnswerStore
 from rag.engines import EngineOptions, opened
 from rag.loading import load_model

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from exam_gen.files import read_exam
+from examcore import read_exam
 from rag.answers import Answer, AnswerStore
 from rag.loading import load_model
 from rag.scoring import Evidence, choose

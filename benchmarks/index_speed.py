@@ -9,7 +9,7 @@ import random
 import time
 from pydoc_data.topics import topics
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag.retrievers import build_retriever
 
 SIZES = (1_000, 13_000)

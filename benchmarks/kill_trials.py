@@ -25,8 +25,7 @@ from pathlib import Path
 
 import psutil
 
-from exam_gen.model import Likelihoods, Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Likelihoods, Prompt, Question
 from rag.answers import Answer, AnswerStore
 from rag.engines import EngineOptions, opened
 from rag.engines.cluster import STORE_BYTES

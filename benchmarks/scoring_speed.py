@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 
 from exam_gen import read_corpus
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Question
 from rag.examinees import Said, Scorer
 from rag.loading import load_model
 from rag.local_model import LocalModel

@@ -5,16 +5,25 @@ from exam_gen.corpora.chunks import ChunkBounds, chunk
 from exam_gen.corpora.corpus import Corpus, gather, read_corpus
 from exam_gen.corpora.inventory import take_inventory
 from exam_gen.corpora.selection import Selection
-from exam_gen.files import read_exam, write_exam
-from exam_gen.model import LanguageModel, Likelihoods, Prompt
-from exam_gen.records import Chunk, Document, Dropped, Exam, Question
-from exam_gen.replies import ReplyStore
 from exam_gen.rules.base import Rule, Tools
 from exam_gen.rules.catalogue import rules_of
 from exam_gen.screening import write_screened
 from exam_gen.statistics import exam_statistics
 from exam_gen.versions import diff_exams
 from exam_gen.writing import WritingSettings, write_questions
+from examcore import (
+    Chunk,
+    Document,
+    Dropped,
+    Exam,
+    LanguageModel,
+    Likelihoods,
+    Prompt,
+    Question,
+    ReplyStore,
+    read_exam,
+    write_exam,
+)
 
 __all__ = [
     "Chunk",

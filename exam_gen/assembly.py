@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exam_gen.corpora.selection import lot
-from exam_gen.records import Question
+from examcore import Question
 
 
 class Split(NamedTuple):

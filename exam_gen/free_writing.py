@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 from exam_gen.drafting.json_replies import parse_json
 from exam_gen.drafting.parser import Parsed, Unparsable, parse
-from exam_gen.model import NoReply, Prompt, Schema
 from exam_gen.prompts import JSON_VERSION, PAPER_VERSION, QUESTION_SCHEMA, json_prompt, paper_prompt
-from exam_gen.records import Chunk, Dropped, Question
-from exam_gen.replies import CachedModel
 from exam_gen.rules.catalogue import arriving
 from exam_gen.rules.filters import Filter
+from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Question, Schema
 
 MAX_TOKENS = 220
 
@@ -36,7 +34,7 @@ FORMS = {
 
 def write_free(
     chunks: Sequence[Chunk],
-    model: CachedModel,
+    model: CachedLanguageModel,
     wanted: int,
     batch: int,
     seed: int,

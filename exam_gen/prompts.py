@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from exam_gen.model import Prompt, Schema
+from examcore import Prompt, Schema
 
 QUESTION_VERSION = "question-1"
 WRONG_VERSION = "wrong-1"

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from exam_gen.drafting.distractors import Embed
-from exam_gen.model import LanguageModel
-from exam_gen.records import Chunk
-from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.rules.base import Tools, apply, dropped
 from exam_gen.rules.catalogue import rules_of
 from exam_gen.writing import BEYOND, Progress, WritingSettings, Written, find_material, write_questions
+from examcore import CachedLanguageModel, Chunk, LanguageModel, ReplyStore
 
 
 def write_screened(
@@ -33,7 +31,7 @@ def write_screened(
     for an exam is balanced as a whole.
     """
     rules = rules_of(filters)
-    judge = CachedModel(verifier or model, replies)
+    judge = CachedLanguageModel(verifier or model, replies)
     tools = Tools(embed, judge, seed)
     goal = settings.questions
     answer_first = settings.mode == "answer-first"

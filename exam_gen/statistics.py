@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from exam_gen.records import Dropped, Question
 from exam_gen.rules.filters import rule_of
 from exam_gen.writing import BEYOND
+from examcore import Dropped, Question, wilson
 
 _WORDS = ("what", "which", "how", "why", "when", "where", "who", "whom", "whose")
 
@@ -193,14 +193,6 @@ _UNDEFINED = Baseline(np.nan, np.nan, np.nan, np.nan, np.nan, within_chance=Fals
 def _baseline(accuracy: float, total: int, chance: float, p_value: float) -> Baseline:
     low, high = wilson(accuracy, total)
     return Baseline(accuracy, low, high, chance, p_value, within_chance=p_value >= 0.05)
-
-
-def wilson(share: float, total: int, level: float = 0.95) -> tuple[float, float]:
-    """The Wilson interval of a share of `total` trials (Wilson 1927)."""
-    z = float(stats.norm.ppf((1 + level) / 2))
-    middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
-    half = z * np.sqrt(share * (1 - share) / total + z**2 / (4 * total**2)) / (1 + z**2 / total)
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
 
 
 def _positions(questions: Sequence[Question]) -> tuple[int, ...]:

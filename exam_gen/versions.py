@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from exam_gen.records import Exam, Question
+from examcore import Exam, Question
 
 _FIELDS: Mapping[str, Callable[[Question], object]] = {
     "question": lambda one: one.stem,

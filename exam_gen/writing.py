@@ -17,12 +17,10 @@ from exam_gen.drafting.wrong_answers import wants_writing, written_answers
 from exam_gen.free_writing import FORMS, write_free
 from exam_gen.language.spans import key_span
 from exam_gen.language.stems import echoes, read_question, unfit
-from exam_gen.model import LanguageModel, NoReply
 from exam_gen.prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
-from exam_gen.records import Chunk, Dropped, Question
-from exam_gen.replies import CachedModel, ReplyStore, Usage
 from exam_gen.rules.catalogue import arriving
 from exam_gen.rules.filters import Filter
+from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ModelUsage, NoReply, Question, ReplyStore
 
 Progress = Callable[[int, int], None]
 BEYOND = "beyond the wanted number"
@@ -80,9 +78,9 @@ class Written:
 
     questions: list[Question]
     dropped: list[Dropped]
-    usage: Usage
+    usage: ModelUsage
     stopped: str
-    verifying: Usage = field(default_factory=Usage)
+    verifying: ModelUsage = field(default_factory=ModelUsage)
 
 
 class Material(NamedTuple):
@@ -136,7 +134,7 @@ def write_questions(
     changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened` applies
     them all. `material`, by default found in the chunks, can be kept from an earlier call with the same.
     """
-    cached = CachedModel(model, replies)
+    cached = CachedLanguageModel(model, replies)
     report = progress or _silent
     report(0, settings.questions)
     if settings.mode != "answer-first":
@@ -146,7 +144,7 @@ def write_questions(
         )
         return Written(kept, dropped, cached.usage, _stopped(len(kept), settings, len(order), "chunks"))
     found = material or find_material(chunks, settings, seed=seed, embed=embed)
-    second = CachedModel(verifier, replies) if verifier is not None else cached
+    second = CachedLanguageModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
     writer = _Writer(cached, judging, found.pool, settings, seed, arriving(filters))
@@ -156,7 +154,7 @@ def write_questions(
         if len(writer.passed) >= settings.questions:
             break
     stopped = _stopped(len(writer.passed), settings, len(found.facts), "facts")
-    verifying = Usage() if second is cached else second.usage
+    verifying = ModelUsage() if second is cached else second.usage
     return Written(writer.finished(), writer.dropped, cached.usage, stopped, verifying)
 
 
@@ -191,7 +189,7 @@ class _Writer:
 
     def __init__(
         self,
-        model: CachedModel,
+        model: CachedLanguageModel,
         verifier: Verifier,
         pooled: Pool,
         settings: WritingSettings,

@@ -21,8 +21,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from exam_gen.files import read_exam
-from exam_gen.records import Question
+from examcore import Question, read_exam
 from rag.answers import Answer, AnswerStore
 from rag.pipelines import FACETS
 

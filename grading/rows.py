@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.lines import json_lines, read_text, shown
+from examcore import read_json_lines, read_text, shown_json
 
 Columns = Mapping[str, Sequence[str]]
 """For each name the code uses, the names it may have in a file, the usual one first."""
@@ -27,7 +27,7 @@ class Row(NamedTuple):
         if value is None:
             raise ValueError(f"{self.place}: no {name!r}; wanted text")
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError(f"{self.place}: {name} {shown(value)}; wanted text")
+            raise ValueError(f"{self.place}: {name} {shown_json(value)}; wanted text")
         return str(value)
 
     def number(self, name: str, default: float | None = None) -> float:
@@ -42,7 +42,7 @@ class Row(NamedTuple):
         except ValueError:
             found = math.nan
         if not math.isfinite(found):
-            raise ValueError(f"{self.place}: {name} {shown(value)}; wanted a number")
+            raise ValueError(f"{self.place}: {name} {shown_json(value)}; wanted a number")
         return found
 
 
@@ -64,7 +64,7 @@ def read_rows(path: str | Path, columns: Columns, optional: Columns | None = Non
 def _json_rows(path: Path) -> list[Row]:
     return [
         Row(one.place, {key: value for key, value in one.fields.items() if value is not None})
-        for one in json_lines(path)
+        for one in read_json_lines(path)
     ]
 
 

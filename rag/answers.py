@@ -17,9 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from exam_gen.files import write_text
-from exam_gen.model import FailedError
-from exam_gen.records import Exam
+from examcore import Exam, FailedError, write_text
 from rag.differences import differences
 from rag.pipelines import FACETS, FACTORS, Pipeline
 

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from exam_gen.model import Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Prompt, Question
 from rag import prompts
 from rag.answers import AnswerStore
 from rag.pipelines import OWN, Pipeline

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from exam_gen.model import FailedError
+from examcore import FailedError
 from rag.blocks import Block, Blocks, Place, pieces, place_after
 from rag.passes import Piece, Target, log_probabilities, read
 

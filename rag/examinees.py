@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from exam_gen.model import LanguageModel, Likelihoods, NoReply, likelihoods_of
-from exam_gen.records import Question
+from examcore import LanguageModel, Likelihoods, NoReply, Question, likelihoods_of
 from rag.prompts import NEUTRAL, continuation, exam_prompt
 from rag.scoring import Evidence, choose
 from rag.tasks import Task

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-from exam_gen.model import Schema
+from examcore import Schema
 
 SHORTEST = 4
 """Tokens that a free string has room for at least."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from exam_gen.model import LanguageModel
+from examcore import LanguageModel
 from rag.imported import PYTHON, imported, is_whole
 from rag.placement import Placement, placement, quantization
 from rag.scratch import scratch

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
-from exam_gen.model import Arrival, Likelihoods, Prompt, Schema
+from examcore import Arrival, Likelihoods, Prompt, Schema
 from rag.batches import SHARED, Batches, Joint
 from rag.blocks import BLOCK, Blocks
 from rag.decoding import Allowed, Only, Row, Writer

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from exam_gen.model import LanguageModel
-from exam_gen.records import Chunk
+from examcore import Chunk, LanguageModel
 from rag.answering.specs import BlackBoxSpec, black_box_of
 from rag.fields import level, numbers, some, texts
 from rag.imported import PYTHON, short_place

@@ -11,8 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exam_gen.model import Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Prompt, Question
 
 VERSION = "exam-1"
 """Part of the settings stored with every answer; changes whenever a prompt changes by a character."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exam_gen.records import Chunk
+from examcore import Chunk
 from rag.encoders import DEFAULT_ENCODER
 from rag.imported import HTTP, PYTHON
 from rag.retrieval.bounds import ClosedBook, Oracle

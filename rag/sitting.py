@@ -8,8 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from exam_gen.model import FailedError
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, FailedError, Question
 from rag import prompts
 from rag.answers import Answer, AnswerStore
 from rag.examinees import Build, Engine, Examinee, Lost, Said, here

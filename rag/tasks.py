@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from exam_gen.model import Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Prompt, Question
 from rag.pipelines import Pipeline
 from rag.prompts import Shot, exam_prompt
 from rag.retrievers import Retriever, searched

@@ -13,8 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from exam_gen.model import LanguageModel, Prompt
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, LanguageModel, Prompt, Question
 from rag.prompts import Shot
 from rag.tasks import Task
 

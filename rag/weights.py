@@ -21,7 +21,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from exam_gen.model import FailedError
+from examcore import FailedError
 from rag.scratch import scratch
 
 PREFIX = "embedded:"

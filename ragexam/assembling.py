@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen.assembly import assemble, attribute
-from exam_gen.files import read_exam, write_exam, write_text
-from exam_gen.records import Exam
 from exam_gen.versions import diff_exams
+from examcore import Exam, RunFolder, read_exam, write_exam, write_text
 from ragexam.contents import printable
-from ragexam.folder import RunFolder
 
 FORMAT = 1
 """The version of the record beside an assembled exam."""

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from examcore import BAD_INPUT, Progress, error_line, exit_status_of
 from ragexam import exam_commands, exchange_commands, grade
-from ragexam.errors import BAD_INPUT, one_line, status_of
-from ragexam.progress import Progress
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -68,10 +67,10 @@ def main() -> None:
         parameter = getattr(getattr(error, "param", None), "opts", None)
         fail(f"{f'{parameter[0]}: ' if parameter else ''}{message} (see --help)")
     except Exception as error:
-        wrong = status_of(error)
+        wrong = exit_status_of(error)
         if os.environ.get("RAGEXAM_TRACE") or wrong is None:
             raise
-        fail(one_line(error), wrong)
+        fail(error_line(error), wrong)
     if status == 130:
         print("ragexam: stopped; the same command goes on from here", file=sys.stderr)
     sys.exit(status if isinstance(status, int) else 0)

@@ -11,11 +11,20 @@ from typing import Any, NamedTuple
 from exam_gen.corpora.chunks import chunk
 from exam_gen.corpora.corpus import gather
 from exam_gen.corpora.inventory import take_inventory
-from exam_gen.files import read_chunks, read_documents, read_dropped, read_exam, read_pool
-from exam_gen.records import Chunk, Document, Question
 from exam_gen.statistics import exam_statistics
+from examcore import (
+    Chunk,
+    Document,
+    Question,
+    RunFolder,
+    RunRecord,
+    read_chunks,
+    read_documents,
+    read_dropped,
+    read_exam,
+    read_pool,
+)
 from ragexam.config import Config, ExamConfig, of_generate
-from ragexam.folder import Record, RunFolder
 from ragexam.settings import read
 
 CHARACTERS_PER_TOKEN = 4.5
@@ -46,7 +55,7 @@ def inventory(where: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
         if overrides:
             raise ValueError(f"{where}: --set {overrides[0]} cannot change a run; wanted a configuration or a corpus")
         chunks = read_chunks(folder.chunks) if folder.chunks.is_file() else []
-        left_out = Record.open(folder).content.get("corpus", {}).get("left_out", {})
+        left_out = RunRecord.open(folder).content.get("corpus", {}).get("left_out", {})
         cut = Cut(read_documents(folder.corpus), chunks, left_out)
     elif where.endswith((".yaml", ".yml")):
         cut = cut_corpus(read(Path(where), Config, overrides))

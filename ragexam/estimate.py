@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from exam_gen.drafting.facts import Fact, facts
 from exam_gen.free_writing import FORMS, MAX_TOKENS
-from exam_gen.model import Prompt
 from exam_gen.prompts import closed_prompt, open_prompt, question_prompt, wrong_answers_prompt
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Progress, Prompt, Question
+from examcore import duration_in_words as duration
 from rag import weights
 from rag.answering.specs import BlackBoxSpec
 from rag.pipelines import LlmSpec
@@ -24,8 +24,6 @@ from rag.prompts import Shot, exam_prompt
 from rag.servers.options import ServerOptions, is_server
 from ragexam.config import Config, ModelSettings
 from ragexam.contents import CHARACTERS_PER_TOKEN, cut_corpus
-from ragexam.progress import Progress
-from ragexam.progress import in_words as duration
 
 FACTS_PER_SURVIVOR = 5.2
 """Facts tried for one survivor: 4.9 on the Python reference, 5.6 on cloud documentation in chunks of 700 characters."""

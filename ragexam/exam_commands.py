@@ -70,11 +70,11 @@ def classify(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
 ) -> None:
     """Label questions by Bloom's revised taxonomy, by their form, by a taxonomy of yours; compare labellers."""
+    from examcore import Progress
     from rag.encoders import DEFAULT_ENCODER
     from ragexam.classify import Job, run
     from ragexam.classify.tables import lines_of
     from ragexam.grade.common import show
-    from ragexam.progress import Progress
 
     if encoder is not None and not clusters:
         raise ValueError(f"--encoder {encoder}: wanted --clusters with it")
@@ -133,7 +133,7 @@ def retrieval(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
 ) -> None:
     """Say how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
-    from ragexam.progress import Progress
+    from examcore import Progress
     from ragexam.retrieval import in_words, measure_retrieval
 
     found = measure_retrieval(run, Progress(quiet=quiet))

@@ -10,13 +10,22 @@ from typing import Any
 
 import yaml
 
-from exam_gen.files import read_dropped, read_questions, write_dropped, write_exam
-from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.rules.base import Filtered, Rule, Step, Tools, apply
 from exam_gen.rules.catalogue import KINDS, needs_of
+from examcore import (
+    CachedLanguageModel,
+    Progress,
+    ReplyStore,
+    ReportProgress,
+    RunFolder,
+    RunRecord,
+    file_hash,
+    read_dropped,
+    read_questions,
+    write_dropped,
+    write_exam,
+)
 from ragexam.config import WriterSettings
-from ragexam.folder import Record, RunFolder, file_hash
-from ragexam.progress import Progress, Report
 
 EXAMPLES = 3
 """Examples shown of what a rule drops."""
@@ -36,7 +45,7 @@ class Source:
         """The exam of a run folder, or an `exam.jsonl`; the run's configuration is read where there is one."""
         exam = path / "exam.jsonl" if path.is_dir() else path
         folder = RunFolder(exam.parent)
-        known = Record.open(folder).content.get("configuration", {}) if folder.record.exists() else {}
+        known = RunRecord.open(folder).content.get("configuration", {}) if folder.record.exists() else {}
         given = {name: value for name, value in (("model", model), ("encoder", encoder)) if value is not None}
         writer = WriterSettings.model_validate({**known.get("writer", {}), **given})
         return cls(exam, folder, known.get("filters", {}), writer)
@@ -115,14 +124,16 @@ def _store(source: Source, rules: Sequence[Rule]) -> ReplyStore:
     return ReplyStore(source.folder.replies if "model" in needs_of(rules) else ":memory:")
 
 
-def _tools(source: Source, rules: Sequence[Rule], replies: ReplyStore, seed: int, report: Report) -> Tools:
+def _tools(source: Source, rules: Sequence[Rule], replies: ReplyStore, seed: int, report: ReportProgress) -> Tools:
     """What the rules need and no more: models are loaded for the rules that ask for them."""
     needs, writer = needs_of(rules), source.writer
     model = None
     if "model" in needs:
         from rag.loading import load_model
 
-        model = CachedModel(load_model(writer.model, writer.dtype, writer.device, server=writer.server), replies)
+        model = CachedLanguageModel(
+            load_model(writer.model, writer.dtype, writer.device, server=writer.server), replies
+        )
     return Tools(_encoder(writer) if "encoder" in needs else None, model, seed, report)
 
 
@@ -171,7 +182,7 @@ def _place_run(source: Source, settings: Mapping[str, object], filtered: Filtere
                 shutil.copyfile(path, getattr(folder, name))
         before = read_dropped(source.folder.dropped) if source.folder.dropped.exists() else []
         write_dropped(folder.dropped, [*before, *filtered.dropped])
-        record, known = Record.open(folder), Record.open(source.folder).content
+        record, known = RunRecord.open(folder), RunRecord.open(source.folder).content
         record.content |= {name: known[name] for name in ("seed", "versions", "inputs") if name in known}
         record.content["configuration"] = {**known.get("configuration", {}), "filters": dict(settings)}
         record.content["filtered"] = {"exam": str(source.exam), "hash": file_hash(source.exam)}

@@ -7,21 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import irt
-from exam_gen.files import read_exam, write_exam
+from examcore import ReportProgress, RunFolder, read_exam, write_exam
 from irt.commands.production import varying
 from irt.selecting.selection import prune
 from rag.pipelines import FACETS, FACTORS, OWN
 from ragexam.config import Config, FitSettings
-from ragexam.folder import RunFolder
-from ragexam.progress import Report
 
 
-def fit_run(folder: RunFolder, config: Config, report: Report) -> None:
+def fit_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
     """Fit the responses of a run into `fit/`."""
     fitted(run_data(folder), config.fit, config.seed, n_choices(folder.exam), report).save(folder.fit)
 
 
-def prune_run(folder: RunFolder, config: Config, report: Report) -> None:
+def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
     """Prune the exam of a run into `pruned/`: `prune.json`, the exam that is left, and its fit."""
     assert config.prune is not None
     data, options = run_data(folder), n_choices(folder.exam)
@@ -45,7 +43,7 @@ def prune_run(folder: RunFolder, config: Config, report: Report) -> None:
 
 
 def fitted(
-    data: irt.ResponseMatrix, settings: FitSettings, seed: int, options: int | Mapping[str, int], report: Report
+    data: irt.ResponseMatrix, settings: FitSettings, seed: int, options: int | Mapping[str, int], report: ReportProgress
 ) -> irt.Fit:
     """Fit a table under the settings."""
     return irt.fit(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from exam_gen.model import LanguageModel
+from examcore import LanguageModel
 from rag.answering.letters import Lettered
 from rag.answering.specs import BlackBoxSpec
 from rag.answers import AnswerStore, Outcome

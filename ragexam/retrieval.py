@@ -11,16 +11,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from exam_gen.files import read_chunks, read_exam, write_text
-from exam_gen.records import Chunk, Exam
-from grading.intervals import LEVEL, Estimate, mean_interval
+from examcore import (
+    INTERVAL_LEVEL,
+    Chunk,
+    Exam,
+    IntervalEstimate,
+    Progress,
+    ReportProgress,
+    RunFolder,
+    RunRecord,
+    file_hash,
+    mean_interval,
+    read_chunks,
+    read_exam,
+    write_text,
+)
 from rag.pipelines import OWN
 from rag.retrieval.dense import passage_index
 from rag.retrieval.measures import CUTOFFS, Found, find_sources
 from rag.retrievers import BOUNDS, ClosedBook, Retriever
 from ragexam.config import GridSettings
-from ragexam.folder import Record, RunFolder, file_hash
-from ragexam.progress import Progress, Report
 from ragexam.sources import contexts
 from ragexam.steps import Steps
 
@@ -71,7 +81,7 @@ def retrieval_step(steps: Steps, library: Library) -> None:
         steps.progress.say("retrieval: left out; no retriever of the grid searches")
         return
 
-    def measure(report: Report) -> None:
+    def measure(report: ReportProgress) -> None:
         retrievers = {one.name: library.retrievers[one.name] for one in searching}
         found = find_sources(retrievers, exam.questions, progress=report)
         _write(folder.retrieval_ranks, ("retriever", "question", "rank"), [row for one in found for row in _ranks(one)])
@@ -95,7 +105,7 @@ def measure_retrieval(run: Path, progress: Progress) -> dict[str, Any]:
         raise FileNotFoundError(f"{run}: no run.json beside an exam.jsonl; wanted the folder of a run")
     exam = read_exam(folder.exam)
     with folder.held():
-        record = Record.open(folder)
+        record = RunRecord.open(folder)
         configuration = record.content.get("configuration", {})
         if "grid" not in configuration:
             raise ValueError(f"{folder.record}: no grid; wanted a run whose exam was sat")
@@ -113,10 +123,10 @@ def read_retrieval(path: Path) -> dict[str, Any]:
     questions = 0
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            found = Estimate(*(float(row[name]) for name in Estimate._fields))
+            found = IntervalEstimate(*(float(row[name]) for name in IntervalEstimate._fields))
             retrievers.setdefault(row["retriever"], {})[row["measure"]] = found.as_dict()
             questions = int(row["questions"])
-    return {"questions": questions, "interval": LEVEL, "retrievers": retrievers}
+    return {"questions": questions, "interval": INTERVAL_LEVEL, "retrievers": retrievers}
 
 
 def in_words(found: Mapping[str, Any]) -> str:

@@ -14,7 +14,19 @@ from exam_gen.assembly import split_pool
 from exam_gen.corpora.chunks import ChunkBounds, chunk
 from exam_gen.corpora.corpus import gather, need_source
 from exam_gen.corpora.inventory import take_inventory
-from exam_gen.files import (
+from exam_gen.rules.base import dropped
+from exam_gen.screening import write_screened
+from exam_gen.writing import Written
+from examcore import (
+    Exam,
+    LanguageModel,
+    Progress,
+    Question,
+    ReplyStore,
+    ReportProgress,
+    RunFolder,
+    RunRecord,
+    file_hash,
     read_chunks,
     read_documents,
     read_dropped,
@@ -25,12 +37,6 @@ from exam_gen.files import (
     write_dropped,
     write_exam,
 )
-from exam_gen.model import LanguageModel
-from exam_gen.records import Exam, Question
-from exam_gen.replies import ReplyStore
-from exam_gen.rules.base import dropped
-from exam_gen.screening import write_screened
-from exam_gen.writing import Written
 from irt.selecting.selection import FEWEST
 from rag.answering.black_box import check as check_black_box
 from rag.answering.specs import BlackBoxSpec
@@ -45,10 +51,8 @@ from rag.sitting import sit
 from rag.weights import download_bytes, find, is_embedded, locate
 from ragexam.config import Config, ExamConfig, GridSettings, ModelSettings
 from ragexam.contents import inventory, statistics
-from ragexam.folder import Record, RunFolder, file_hash
 from ragexam.measure import fit_run, prune_run
 from ragexam.outcomes import Heard, builds, left_out, mixture, outcome
-from ragexam.progress import Progress, Report
 from ragexam.retrieval import Library, retrieval_step
 from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
@@ -111,7 +115,7 @@ def run_sitting(
         _place_exam(source, exam, folder)
         _require_examples(source.shots, len(read_pool(folder.shots)), grid)
         prepare(grid.models, grid.grid.examinees, progress)
-        record = Record.open(folder)
+        record = RunRecord.open(folder)
         record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
         steps = Steps(folder, record, progress)
         library = Library(folder, exam, grid)
@@ -146,7 +150,7 @@ def prepare(names: Iterable[str], asked: Iterable[ModelSettings | LlmSpec | Blac
             need_likelihoods(loaded(one))
 
 
-def in_megabytes(report: Report) -> Report:
+def in_megabytes(report: ReportProgress) -> ReportProgress:
     """Tell megabytes where bytes are counted."""
     return lambda done, total: report(done // 10**6, total // 10**6)
 
@@ -156,7 +160,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     folder, corpus = steps.folder, config.corpus
     writer = cache(lambda: loaded(config.writer))
 
-    def read(_: Report) -> None:
+    def read(_: ReportProgress) -> None:
         found = gather(
             corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed
         )
@@ -167,7 +171,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
         table = steps.record.content.get("corpus", {})
         steps.record.content["corpus"] = {**table, "left_out": dict(found.left_out)}
 
-    def cut(report: Report) -> None:
+    def cut(report: ReportProgress) -> None:
         documents = read_documents(folder.corpus)
         count = (lambda text: writer().count_tokens(text)) if bounds_tokens(corpus.chunks) else None
         chunks = chunk(documents, corpus.chunks, count, progress=report)
@@ -175,7 +179,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
         left_out = steps.record.content.get("corpus", {}).get("left_out", {})
         steps.record.content["corpus"] = take_inventory(documents, chunks, left_out).as_dict()
 
-    def write(report: Report) -> None:
+    def write(report: ReportProgress) -> None:
         _write_questions(steps, config, writer(), report)
         steps.record.content["statistics"] = statistics(folder.path)
 
@@ -196,7 +200,7 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
     """Every pipeline answers every question; then the responses are written."""
     folder, exam, grid = steps.folder, library.exam, library.grid
 
-    def answer(report: Report) -> None:
+    def answer(report: ReportProgress) -> None:
         pool = read_pool(folder.shots)
         warned = mixture(grid.grid.modes)
         for warning in warned:
@@ -254,7 +258,7 @@ def _inventory(steps: Steps) -> dict[str, Any]:
     return kept if "documents" in kept else inventory(str(steps.folder.path))
 
 
-def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: Report) -> None:
+def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: ReportProgress) -> None:
     """Write the exam's files, and into the record what the models were asked and what it cost."""
     folder = steps.folder
     chunks = read_chunks(folder.chunks)
@@ -323,7 +327,7 @@ def _sit(
     library: Library,
     pool: Sequence[Question],
     seed: int,
-    report: Report,
+    report: ReportProgress,
     heard: Heard,
     engine: Engine,
 ) -> None:

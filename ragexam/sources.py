@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exam_gen.records import Chunk, Exam
+from examcore import Chunk, Exam
 
 
 def with_sources(exam: Exam) -> Exam:

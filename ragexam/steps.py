@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from examcore import Progress, ReportProgress, RunFolder, RunRecord, file_hash, fingerprint_of
 from rag.differences import differences
 from ragexam.config import ExamConfig
 from ragexam.doctor import PACKAGES, version
-from ragexam.folder import Record, RunFolder, file_hash, fingerprint
-from ragexam.progress import Progress, Report
 
 EXAM_SETTINGS = ("seed", "corpus", "writer", "verifier", "exam", "pool", "filters")
 """A run folder holds one exam: these settings may not change in it."""
@@ -23,13 +22,13 @@ class Steps:
     """Does each step once: a finished one, still there and made from the same things, is not done again."""
 
     folder: RunFolder
-    record: Record
+    record: RunRecord
     progress: Progress
 
     @classmethod
     def of(cls, folder: RunFolder, config: ExamConfig, progress: Progress) -> Steps:
         """Open a run; raises `ValueError` when the folder holds another exam."""
-        record = Record.open(folder)
+        record = RunRecord.open(folder)
         content = config.model_dump(mode="json")
         inputs = {"corpus": source_hash(config.corpus.source)}
         _refuse_other(record, content, inputs)
@@ -48,14 +47,14 @@ class Steps:
         name: str,
         made_from: Mapping[str, object],
         makes: Sequence[Path],
-        work: Callable[[Report], None],
+        work: Callable[[ReportProgress], None],
         first: Callable[[Progress], None] | None = None,
     ) -> None:
         """Do a step unless it is done; what it makes from what decides that.
 
         `first` is a part of it with progress of its own.
         """
-        wanted = fingerprint(made_from)
+        wanted = fingerprint_of(made_from)
         if self.record.fingerprint(name) == wanted and all(path.exists() for path in makes):
             self.progress.say(f"{name}: already done")
             return
@@ -76,11 +75,11 @@ def source_hash(source: str) -> str:
     path = Path(source)
     if path.is_dir():
         files = sorted(one for one in path.rglob("*") if one.is_file())
-        return fingerprint({str(one.relative_to(path)): file_hash(one) for one in files})
+        return fingerprint_of({str(one.relative_to(path)): file_hash(one) for one in files})
     return file_hash(path) if path.is_file() else ""
 
 
-def _refuse_other(record: Record, content: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
+def _refuse_other(record: RunRecord, content: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
     if "filtered" in record.content:
         raise ValueError(
             f"{record.folder.record}: this folder holds an exam that ragexam filter made; choose another run folder, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exam_gen.files import write_text
+from examcore import write_text
 
 CONFIG = """\
 # An exam of your own. Put documents into {documents}/ and say: ragexam run {config}

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from exam_gen.model import Judging, LanguageModel
-from exam_gen.replies import Usage
+from examcore import GivesLikelihoods, LanguageModel, ModelUsage
 
 
 def need_likelihoods(model: LanguageModel) -> None:
     """Raise in one line, before anything is paid for, when a model's server gives no log-probabilities."""
-    if isinstance(model, Judging):
+    if isinstance(model, GivesLikelihoods):
         model.need_likelihoods()
 
 
-def used(works: Sequence[tuple[str, LanguageModel, Usage]]) -> dict[str, Any]:
+def used(works: Sequence[tuple[str, LanguageModel, ModelUsage]]) -> dict[str, Any]:
     """For each work its model, calls, tokens, seconds and cost; all `cost` together; `notes` to be told.
 
     Tokens, seconds and cost are those of the whole exam, whichever run paid for them; `server` counts the requests of

@@ -13,8 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from examcore import RunFolder
 from irt import plots
-from ragexam.folder import RunFolder
 
 ROOT = Path(__file__).parent.parent
 needs_mkdocs = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="needs ragexam[docs]: make docs")

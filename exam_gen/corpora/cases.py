@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from exam_gen.records import Document
+from examcore import Document
 
 LONG_LINE = 10_000
 """Characters of a line that no person wrote."""

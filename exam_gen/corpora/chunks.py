@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from exam_gen.corpora.sentences import Unit, units
-from exam_gen.records import Chunk, Document
+from examcore import Chunk, Document, TextUnit, text_units
 
 SENTENCE_WORDS = 3
 """A heading, table cell or label of fewer words does not count as a sentence."""
@@ -69,7 +68,9 @@ def chunk(
 
 def _chunks(document: Document, bounds: ChunkBounds, count: Callable[[str], int] | None) -> Iterator[Chunk]:
     text = document.text
-    pieces = _Pieces.of(text, [p for unit in units(text) for p in _split(text, unit, bounds, count)], bounds, count)
+    pieces = _Pieces.of(
+        text, [p for unit in text_units(text) for p in _split(text, unit, bounds, count)], bounds, count
+    )
     for number, (first, after) in enumerate(_spans(pieces)):
         start = pieces.starts[first] if first else pieces.contents[0].start
         end = pieces.starts[after] if after < len(pieces.starts) else pieces.contents[-1].end
@@ -107,7 +108,9 @@ class _Pieces(NamedTuple):
     bounds: ChunkBounds
 
     @classmethod
-    def of(cls, text: str, parts: Sequence[Unit], bounds: ChunkBounds, count: Callable[[str], int] | None) -> _Pieces:
+    def of(
+        cls, text: str, parts: Sequence[TextUnit], bounds: ChunkBounds, count: Callable[[str], int] | None
+    ) -> _Pieces:
         weights = (_is_sentence(text, part) for part in parts)
         tokens = (count(text[part.start : part.end]) if count else 0 for part in parts)
         return cls(
@@ -141,11 +144,11 @@ class _Pieces(NamedTuple):
         )
 
 
-def _is_sentence(text: str, part: Unit) -> int:
+def _is_sentence(text: str, part: TextUnit) -> int:
     return int(len(re.findall(r"\w+", text[part.start : part.end])) >= SENTENCE_WORDS)
 
 
-def _split(text: str, unit: Unit, bounds: ChunkBounds, count: Callable[[str], int] | None) -> Iterator[Unit]:
+def _split(text: str, unit: TextUnit, bounds: ChunkBounds, count: Callable[[str], int] | None) -> Iterator[TextUnit]:
     """The unit, or its halves' halves… when it alone is too long; nothing when it is blank."""
     content = _content(text, unit.start, unit.end)
     length = content.end - content.start
@@ -156,8 +159,8 @@ def _split(text: str, unit: Unit, bounds: ChunkBounds, count: Callable[[str], in
         yield unit
         return
     cut = _middle(text, content)
-    yield from _split(text, Unit(unit.start, cut, unit.level), bounds, count)
-    yield from _split(text, Unit(cut, unit.end, 0), bounds, count)
+    yield from _split(text, TextUnit(unit.start, cut, unit.level), bounds, count)
+    yield from _split(text, TextUnit(cut, unit.end, 0), bounds, count)
 
 
 def _middle(text: str, content: _Span) -> int:

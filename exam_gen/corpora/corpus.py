@@ -14,10 +14,9 @@ from exam_gen.corpora.layouts import LAYOUTS
 from exam_gen.corpora.manual import python_manual
 from exam_gen.corpora.selection import Selection, select
 from exam_gen.corpora.tables import BLANK, TABLE_SUFFIXES, Placed, first_line, read_table, shortened
-from exam_gen.lines import Record, UnreadableError
-from exam_gen.records import Document
+from examcore import Document, JsonRecord, UnreadableError
 
-Layout = Callable[[Iterable[Record]], Iterator[Placed]]
+Layout = Callable[[Iterable[JsonRecord]], Iterator[Placed]]
 _NAMED = 10
 """Files that cannot be read are named up to this many."""
 

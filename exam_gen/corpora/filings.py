@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from exam_gen.corpora.paragraphs import reflow
 from exam_gen.corpora.tables import BLANK, Placed, date_field, document, id_field, string_field
-from exam_gen.lines import Record
-from exam_gen.records import Document
+from examcore import Document, JsonRecord
 
 ITEMS: Mapping[str, str] = {
     "1": "Business",
@@ -77,7 +76,7 @@ class Heading(NamedTuple):
     titled: bool = True
 
 
-def filings(records: Iterable[Record]) -> Iterator[Placed]:
+def filings(records: Iterable[JsonRecord]) -> Iterator[Placed]:
     """The items of `ITEMS` of each filing as documents, titled with company, year and item; the topic is the company.
 
     A record is a whole filing (`text`), a filing by items (`section_1`, `section_1A` … as in EDGAR-CORPUS) or one
@@ -156,7 +155,7 @@ def _lengths(found: Sequence[Heading], end: int) -> list[int]:
     return lengths[::-1]
 
 
-def _from_text(record: Record, number: int) -> Iterator[Placed]:
+def _from_text(record: JsonRecord, number: int) -> Iterator[Placed]:
     """The items of a whole filing, lines that a page cut joined again."""
     whole = document(record, number)
     if whole.document is None:
@@ -170,11 +169,11 @@ def _from_text(record: Record, number: int) -> Iterator[Placed]:
             yield Placed(record.place, None, f"no item {item}")
 
 
-def _has_items(record: Record) -> bool:
+def _has_items(record: JsonRecord) -> bool:
     return any(f"section_{item}" in record.fields for item in ITEMS)
 
 
-def _from_items(record: Record, number: int) -> Iterator[Placed]:
+def _from_items(record: JsonRecord, number: int) -> Iterator[Placed]:
     filing = _filing(record, id_field(record, number, ("filename", "docID", "id", "cik")))
     for item in ITEMS:
         text = record.fields.get(f"section_{item}")
@@ -184,11 +183,11 @@ def _from_items(record: Record, number: int) -> Iterator[Placed]:
             yield Placed(record.place, None, f"no item {item}")
 
 
-def _from_sentences(records: Iterable[Record]) -> Iterator[Placed]:
+def _from_sentences(records: Iterable[JsonRecord]) -> Iterator[Placed]:
     """Neighbouring sentences of one item joined again; other items are passed over."""
     names = {f"section_{item}": item for item in ITEMS}
 
-    def key(record: Record) -> tuple[str, str]:
+    def key(record: JsonRecord) -> tuple[str, str]:
         return string_field(record, ("docID", "filename", "cik")), string_field(record, ("section",))
 
     for (name, section), group in groupby(records, key=key):
@@ -203,7 +202,7 @@ def _from_sentences(records: Iterable[Record]) -> Iterator[Placed]:
             yield _placed(rows[0].place, filing, names[section], text)
 
 
-def _filing(record: Record, own: str) -> Document:
+def _filing(record: JsonRecord, own: str) -> Document:
     """The filing that a row speaks of: company and year, without text."""
     company = string_field(record, ("name", "company", "cik")) or own
     year = date_field(record, ("year", "reportDate", "filingDate", "date"))

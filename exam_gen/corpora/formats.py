@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exam_gen.corpora.hypertext import visible_text
-from exam_gen.lines import UnreadableError, decode, read_bytes
+from examcore import UnreadableError, decode, read_bytes
 
 TEXT_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".pdf"}
 """File name endings that are read as one document each (also with `.gz` after them)."""

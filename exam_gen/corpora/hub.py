@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.lines import Record
+from examcore import JsonRecord
 
 PREFIX = "hf:"
 DEFAULT_SPLIT = "train"
@@ -43,7 +43,7 @@ def hub_source(source: str) -> HubSource:
     return HubSource(name, revision, config, split)
 
 
-def hub_records(source: str) -> Iterator[Record]:
+def hub_records(source: str) -> Iterator[JsonRecord]:
     """The rows of a data set's split, class labels by their names.
 
     A configuration may also be the name of a folder inside the data set: the hub's own Parquet copies
@@ -54,7 +54,7 @@ def hub_records(source: str) -> Iterator[Record]:
         table = _table(wanted)
         names = _label_names(table.features or {})
         for number, row in enumerate(table, start=1):
-            yield Record(f"{wanted.shown} record {number}", {**row, **_named(row, names)})
+            yield JsonRecord(f"{wanted.shown} record {number}", {**row, **_named(row, names)})
     except Exception as error:  # the hub client raises many unrelated types
         reason = (str(error).strip() or type(error).__name__).split("\n")[0]
         raise ValueError(

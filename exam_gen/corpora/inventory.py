@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from exam_gen.corpora.cases import count_cases
-from exam_gen.records import Chunk, Document
+from examcore import Chunk, Document
 
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
 

@@ -20,8 +20,7 @@ from exam_gen.corpora.tables import (
     string_field,
     text_field,
 )
-from exam_gen.lines import Record, kind
-from exam_gen.records import Document
+from examcore import Document, JsonRecord, json_kind
 
 ARCHIVES = (
     "cs",
@@ -55,7 +54,7 @@ _FORMER = {
 """Archives that were closed and taken up by others."""
 
 
-def abstracts(records: Iterable[Record]) -> Iterator[Placed]:
+def abstracts(records: Iterable[JsonRecord]) -> Iterator[Placed]:
     """arXiv metadata (`id, title, abstract, categories`) as documents: the abstract, its archive as topic, its year.
 
     The topic is the first of the paper's categories that lies in `ARCHIVES`; a paper without one gives no document. The
@@ -65,7 +64,7 @@ def abstracts(records: Iterable[Record]) -> Iterator[Placed]:
         yield _abstract(record, number) if record.fields.get("abstract") is not None else document(record, number)
 
 
-def _abstract(record: Record, number: int) -> Placed:
+def _abstract(record: JsonRecord, number: int) -> Placed:
     text = " ".join(text_field(record, ("abstract",)).split())
     topic = archive(_tags(record))
     if not text or topic is None:
@@ -78,12 +77,12 @@ def _abstract(record: Record, number: int) -> Placed:
     )
 
 
-def _tags(record: Record) -> list[str]:
+def _tags(record: JsonRecord) -> list[str]:
     """The categories: a list or one string, each with one or several names between spaces."""
     value = record.fields.get("categories") or []
     values: Sequence[object] = value if isinstance(value, list) else [value]
     if not all(isinstance(one, str) for one in values):
-        raise ValueError(f"{record.place}: categories is of type {kind(value)}; wanted strings")
+        raise ValueError(f"{record.place}: categories is of type {json_kind(value)}; wanted strings")
     return [tag for one in values for tag in str(one).split()]
 
 
@@ -106,7 +105,7 @@ def arxiv_year(identifier: str) -> str:
     return str((1900 if int(match.group(1)) >= 91 else 2000) + int(match.group(1)))
 
 
-def threads(records: Iterable[Record]) -> Iterator[Placed]:
+def threads(records: Iterable[JsonRecord]) -> Iterator[Placed]:
     """Questions with answers (`qid, question, answers, metadata`, HTML) as documents: question and best answer joined.
 
     The topic is the site, the source the question's address. Records with a `text` are taken for documents already
@@ -116,7 +115,7 @@ def threads(records: Iterable[Record]) -> Iterator[Placed]:
         yield _thread(record, number) if record.fields.get("answers") is not None else document(record, number)
 
 
-def _thread(record: Record, number: int) -> Placed:
+def _thread(record: JsonRecord, number: int) -> Placed:
     question = _readable(text_field(record, ("question", "title")))
     answer = best_answer(record)
     if not question or answer is None or not _readable(answer):
@@ -138,7 +137,7 @@ def _thread(record: Record, number: int) -> Placed:
     )
 
 
-def best_answer(record: Record) -> str | None:
+def best_answer(record: JsonRecord) -> str | None:
     """The text of the answer with the highest score; of equal ones the accepted, then the first; None without any.
 
     Scores are `pm_score` (votes on a logarithmic scale, with a point for acceptance) or `score`; `selected` marks the
@@ -146,7 +145,7 @@ def best_answer(record: Record) -> str | None:
     """
     answers = record.fields["answers"]
     if not isinstance(answers, list) or not all(isinstance(one, dict) for one in answers):
-        raise ValueError(f"{record.place}: answers is of type {kind(answers)}; wanted a list of objects")
+        raise ValueError(f"{record.place}: answers is of type {json_kind(answers)}; wanted a list of objects")
 
     def rank(answer: Mapping[str, Any]) -> tuple[float, bool]:
         score = answer.get("pm_score", answer.get("score"))
@@ -167,7 +166,7 @@ def _readable(text: str) -> str:
     return tidy(visible_text(text).text if re.search(r"<[a-zA-Z/!]|&[#\w]+;", text) else text).strip()
 
 
-LAYOUTS: Mapping[str, Callable[[Iterable[Record]], Iterator[Placed]]] = {
+LAYOUTS: Mapping[str, Callable[[Iterable[JsonRecord]], Iterator[Placed]]] = {
     "documents": documents,
     "abstracts": abstracts,
     "threads": threads,

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from exam_gen.corpora.formats import UNDERLINE, tidy, underlined_title
 from exam_gen.corpora.tables import first_line
-from exam_gen.records import Document
+from examcore import Document
 
 WIDTH = 69
 """The reference's plain-text edition is wrapped at column 70, counting two spaces after a full stop in places."""

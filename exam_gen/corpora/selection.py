@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from exam_gen.corpora.tables import Placed
-from exam_gen.records import Document
+from examcore import Document
 
 
 @dataclass(frozen=True)

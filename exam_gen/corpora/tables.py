@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exam_gen.corpora.formats import markdown_title, suffix, tidy
-from exam_gen.lines import Record, decode, json_lines, kind, read_bytes
-from exam_gen.records import Document
+from examcore import Document, JsonRecord, decode, json_kind, read_bytes, read_json_lines
 
 TABLE_SUFFIXES = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"}
 """File name endings that are read as one document per record (also with `.gz` after them)."""
@@ -41,11 +40,11 @@ class Placed(NamedTuple):
     reason: str = ""
 
 
-def read_table(path: Path) -> list[Record]:
+def read_table(path: Path) -> list[JsonRecord]:
     """The records of a table file, each with its place."""
     ending = suffix(path)
     if ending in {".jsonl", ".ndjson"}:
-        return list(json_lines(path))
+        return list(read_json_lines(path))
     if ending == ".json":
         return _json_list(path)
     if ending == ".parquet":
@@ -53,7 +52,7 @@ def read_table(path: Path) -> list[Record]:
     return _csv(path, "\t" if ending == ".tsv" else ",")
 
 
-def documents(records: Iterable[Record]) -> Iterator[Placed]:
+def documents(records: Iterable[JsonRecord]) -> Iterator[Placed]:
     """The document of each record, with the record's place.
 
     Fields: `text` (required), `id` (default: the record's number from 1), `title` (default: the first heading or line
@@ -65,7 +64,7 @@ def documents(records: Iterable[Record]) -> Iterator[Placed]:
         yield document(record, number)
 
 
-def document(record: Record, number: int) -> Placed:
+def document(record: JsonRecord, number: int) -> Placed:
     """One record as a document; `ValueError` names the place, the field and what stood there."""
     text = text_field(record, TEXT_FIELDS)
     if not text.strip():
@@ -98,7 +97,7 @@ def first_line(text: str, limit: int = 100) -> str:
     return shortened(" ".join(begin.split("\n", 1)[0].split()), limit)
 
 
-def text_field(record: Record, names: tuple[str, ...]) -> str:
+def text_field(record: JsonRecord, names: tuple[str, ...]) -> str:
     """The first given field as tidy text; `ValueError` when none is given or it is no string."""
     name = next((name for name in names if record.fields.get(name) is not None), None)
     if name is None:
@@ -106,24 +105,24 @@ def text_field(record: Record, names: tuple[str, ...]) -> str:
         raise ValueError(f"{record.place}: no {names[0]} field (found {found}); wanted {names[0]!r}")
     value = record.fields[name]
     if not isinstance(value, str):
-        raise ValueError(f"{record.place}: {name} is of type {kind(value)}; wanted a string")
+        raise ValueError(f"{record.place}: {name} is of type {json_kind(value)}; wanted a string")
     return tidy(value)
 
 
-def id_field(record: Record, number: int, names: tuple[str, ...] = ID_FIELDS) -> str:
+def id_field(record: JsonRecord, number: int, names: tuple[str, ...] = ID_FIELDS) -> str:
     """The first given field as an id, else the record's number."""
     name = next((name for name in names if record.fields.get(name) not in (None, "")), None)
     if name is None:
         return str(number)
     value = record.fields[name]
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ValueError(f"{record.place}: {name} is of type {kind(value)}; wanted a string or a whole number")
+        raise ValueError(f"{record.place}: {name} is of type {json_kind(value)}; wanted a string or a whole number")
     start = record.fields.get("start_character")
     part = f":{start}" if name == "docs_id" and isinstance(start, int | str) and start not in _NOTHING else ""
     return tidy(str(value)).strip() + part
 
 
-def date_field(record: Record, names: tuple[str, ...] = DATE_FIELDS) -> str:
+def date_field(record: JsonRecord, names: tuple[str, ...] = DATE_FIELDS) -> str:
     """The first given date: a string, a year as a number, or a date of Python's; empty without one."""
     for name in names:
         value = record.fields.get(name)
@@ -136,7 +135,7 @@ def date_field(record: Record, names: tuple[str, ...] = DATE_FIELDS) -> str:
     return ""
 
 
-def string_field(record: Record, names: tuple[str, ...]) -> str:
+def string_field(record: JsonRecord, names: tuple[str, ...]) -> str:
     """The first given field as a string; of a list of strings (tags, addresses) the first."""
     for name in names:
         value = record.fields.get(name)
@@ -145,13 +144,13 @@ def string_field(record: Record, names: tuple[str, ...]) -> str:
         if value is None:
             continue
         if not isinstance(value, str):
-            raise ValueError(f"{record.place}: {name} is of type {kind(value)}; wanted a string")
+            raise ValueError(f"{record.place}: {name} is of type {json_kind(value)}; wanted a string")
         if value.strip() not in _NOTHING:
             return " ".join(tidy(value).split())
     return ""
 
 
-def _json_list(path: Path) -> list[Record]:
+def _json_list(path: Path) -> list[JsonRecord]:
     text = decode(read_bytes(path), path)
     try:
         value = json.loads(text)
@@ -162,15 +161,17 @@ def _json_list(path: Path) -> list[Record]:
     except RecursionError:
         raise ValueError(f"{path}:1: malformed JSON (too deep); wanted a list of objects") from None
     if not isinstance(value, list):
-        raise ValueError(f"{path}:1: found JSON {kind(value)}; wanted a list of objects (JSON lines end in .jsonl)")
-    records = [Record(f"{path}: record {number}", one) for number, one in enumerate(value, start=1)]
+        raise ValueError(
+            f"{path}:1: found JSON {json_kind(value)}; wanted a list of objects (JSON lines end in .jsonl)"
+        )
+    records = [JsonRecord(f"{path}: record {number}", one) for number, one in enumerate(value, start=1)]
     for record in records:
         if not isinstance(record.fields, dict):
-            raise ValueError(f"{record.place}: found JSON {kind(record.fields)}; wanted an object")
+            raise ValueError(f"{record.place}: found JSON {json_kind(record.fields)}; wanted an object")
     return records
 
 
-def _csv(path: Path, delimiter: str) -> list[Record]:
+def _csv(path: Path, delimiter: str) -> list[JsonRecord]:
     text = decode(read_bytes(path), path)
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     records = []
@@ -188,7 +189,7 @@ def _csv(path: Path, delimiter: str) -> list[Record]:
             if None in row or None in row.values():
                 cells = sum(len(cell) if isinstance(cell, list) else cell is not None for cell in row.values())
                 raise ValueError(f"{place}: found {cells} cells; wanted {len(names)}")
-            records.append(Record(place, dict(row)))
+            records.append(JsonRecord(place, dict(row)))
     except csv.Error as error:
         raise ValueError(f"{path}:{line}: malformed CSV ({error}); wanted quoted comma-separated cells") from None
     finally:
@@ -196,7 +197,7 @@ def _csv(path: Path, delimiter: str) -> list[Record]:
     return records
 
 
-def _parquet(path: Path) -> list[Record]:
+def _parquet(path: Path) -> list[JsonRecord]:
     import pyarrow
     import pyarrow.parquet
 
@@ -206,4 +207,4 @@ def _parquet(path: Path) -> list[Record]:
     except (pyarrow.ArrowException, OSError) as error:
         reason = str(error).split("\n")[0]
         raise ValueError(f"{path}: cannot read the table ({reason}); wanted a Parquet file") from None
-    return [Record(f"{path}: record {number}", row) for number, row in enumerate(rows, start=1)]
+    return [JsonRecord(f"{path}: record {number}", row) for number, row in enumerate(rows, start=1)]

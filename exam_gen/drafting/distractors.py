@@ -18,7 +18,7 @@ from exam_gen.language.spans import sentences, spans
 from exam_gen.language.standing import stands_alone
 from exam_gen.language.stems import echoes
 from exam_gen.language.words import FUNCTION_WORDS
-from exam_gen.records import Chunk
+from examcore import Chunk
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 

@@ -14,7 +14,7 @@ from exam_gen.language.standing import stands_alone
 from exam_gen.language.stems import one_of_list
 from exam_gen.language.tagging import is_nominal
 from exam_gen.prompts import GAP
-from exam_gen.records import Chunk
+from examcore import Chunk
 
 _WEIGHTS = {"code": 1.0, "number": 0.8, "name": 0.9, "phrase": 0.6}
 _COMMON = 0.12

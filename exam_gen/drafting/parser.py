@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
-MAX_CHARACTERS = 50_000
-"""What follows in a reply is not looked at: no question is that long, a runaway reply may be."""
-
+from examcore import MAX_REPLY_CHARACTERS, normalized, unwrapped
 
 _MOST_STARTS = 100
 """Lines that may open the choices; more of them are a model that repeats itself."""
@@ -114,34 +111,14 @@ def parse(raw: str, *, choices: int = 4) -> Parsed | Unparsable:
     if len(found.choices) < choices:
         return Unparsable("too few choices")
     flagged = [number for number, choice in enumerate(found.choices) if _FLAG.search(choice)]
-    options = tuple(unwrap(_FLAG.sub("", choice)) for choice in found.choices)
-    if not all(normal(choice) for choice in options):
+    options = tuple(unwrapped(_FLAG.sub("", choice)) for choice in found.choices)
+    if not all(normalized(choice) for choice in options):
         return Unparsable("empty choice")
-    if len({normal(choice) for choice in options}) < choices:
+    if len({normalized(choice) for choice in options}) < choices:
         return Unparsable("duplicate choices")
     preface = [line for line in found.before if _ANSWER_START.match(line)]
     key = _key(found.after + preface, options, flagged)
     return key if isinstance(key, Unparsable) else Parsed(stem, options, key, _explanation(found.after))
-
-
-def normal(text: str) -> str:
-    """Lower-case words of a text, for comparison: without accents' variants, outer punctuation and doubled spaces."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    words = " ".join(folded.split()).strip(" .,;:!?\"'`“”‘’*")
-    return words or "".join(folded.split())
-
-
-def unwrap(text: str) -> str:
-    """A text without the quotes, stars or white space that enclose all of it, on one line unless it is code."""
-    text = text.strip()
-    text = text if "```" in text else " ".join(text.split())
-    for mark in ("**", "__", "*"):
-        inner = text[len(mark) : -len(mark)]
-        enclosed = len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark) and mark not in inner
-        # `__init__` is a name, not emphasis.
-        if enclosed and not (mark == "__" and re.fullmatch(r"\w+", inner)):
-            return inner.strip()
-    return text.removesuffix("**").rstrip() if text.count("**") == 1 else text
 
 
 class _Choices(NamedTuple):
@@ -154,7 +131,7 @@ class _Choices(NamedTuple):
 
 def _clean(raw: str) -> str:
     """The reply alone: what follows the last turn mark, with plain line ends."""
-    text = raw[:MAX_CHARACTERS].replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    text = raw[:MAX_REPLY_CHARACTERS].replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     text = re.split(r"###\s*Assistant\s*:|<\|assistant\|>", text)[-1]
     return re.sub(r"</?(?:s|pad|eos)>|<\|[a-z_]{1,20}\|>", "", text).strip()
 
@@ -286,7 +263,7 @@ def _joined(lines: Sequence[str]) -> str:
             ("\n" if _LISTED.match(line) else "") + line.strip() for line in text.split("\n") if line.strip()
         )
         text = text.replace(" \n", "\n")
-    return unwrap(text) if "\n" not in text else text.strip("* \n")
+    return unwrapped(text) if "\n" not in text else text.strip("* \n")
 
 
 def _key(after: Sequence[str], choices: Sequence[str], flagged: Sequence[int]) -> int | Unparsable:
@@ -330,8 +307,8 @@ def _named(statement: str, choices: Sequence[str]) -> int | Unparsable | None:
         return by_text
     mark, rest = letter.group(1), letter.group(2)
     index = int(mark) - 1 if mark.isdigit() else ord(mark.lower()) - ord("a")
-    said = normal(unwrap(statement.split("\n")[0]))
-    if index >= len(choices) or (len(said) > 2 and said in map(normal, choices)):
+    said = normalized(unwrapped(statement.split("\n")[0]))
+    if index >= len(choices) or (len(said) > 2 and said in map(normalized, choices)):
         return by_text
     if _SEVERAL.match(rest) and not _begins(choices[index], rest):
         return Unparsable("several answers")
@@ -347,14 +324,14 @@ def _named(statement: str, choices: Sequence[str]) -> int | Unparsable | None:
 
 def _begins(choice: str, rest: str) -> bool:
     """Whether the text behind a label starts like the label's choice."""
-    left, right = normal(choice), normal(rest)
+    left, right = normalized(choice), normalized(rest)
     return bool(right) and (right.startswith(left) or left.startswith(right))
 
 
 def _by_text(statement: str, choices: Sequence[str]) -> int | None:
     """The one choice whose text the statement is or starts with, or that starts with the statement."""
-    said = normal(unwrap(statement.split("\n")[0]))
-    texts = [normal(choice) for choice in choices]
+    said = normalized(unwrapped(statement.split("\n")[0]))
+    texts = [normalized(choice) for choice in choices]
     if said in texts:
         return texts.index(said)
     opened = [number for number, text in enumerate(texts) if re.match(re.escape(text) + r"(?!\w)", said)]
@@ -389,5 +366,5 @@ def parse_labelled(raw: str, labels: Sequence[str]) -> dict[str, str]:
             found.setdefault(names[match.group(1).casefold()], current)
             line = line[match.end() :]
         current.append(line)
-    texts = {label: unwrap("\n".join(lines)) for label, lines in found.items()}
+    texts = {label: unwrapped("\n".join(lines)) for label, lines in found.items()}
     return {label: text for label, text in texts.items() if text}

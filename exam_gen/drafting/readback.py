@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from exam_gen.model import NoReply
 from exam_gen.prompts import open_prompt
-from exam_gen.replies import CachedModel
+from examcore import CachedLanguageModel, NoReply
 
 MAX_TOKENS = 16
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -35,7 +34,7 @@ class ReadBack(NamedTuple):
     agreement: float
 
 
-def read_back(asked: Sequence[Asking], model: CachedModel, *, seed: int) -> list[ReadBack | NoReply]:
+def read_back(asked: Sequence[Asking], model: CachedLanguageModel, *, seed: int) -> list[ReadBack | NoReply]:
     """The model's own answers to the stems with their passages at hand, as one batch."""
     prompts = [open_prompt(one.title, one.passage, one.stem) for one in asked]
     replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []

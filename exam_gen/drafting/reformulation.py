@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from exam_gen.language.selfcontained import outside_reference
 from exam_gen.language.words import FUNCTION_WORDS
-from exam_gen.model import NoReply, Prompt
-from exam_gen.replies import CachedModel
+from examcore import CachedLanguageModel, NoReply, Prompt
 
 VERSION = "reformulation-1"
 MAX_TOKENS = 80
@@ -130,7 +129,7 @@ def reformulation_prompt(question: Leaning) -> Prompt:
     return Prompt(f"{rules}\n\n{examples}\n\n{_shown(question)}", system=_SYSTEM, reply="Rewritten:")
 
 
-def reformulate(questions: Sequence[Leaning], model: CachedModel, *, seed: int = 0) -> list[Reformulated]:
+def reformulate(questions: Sequence[Leaning], model: CachedLanguageModel, *, seed: int = 0) -> list[Reformulated]:
     """Each question rewritten; what is none, or that a guideline has an `objection` to, is not taken: its reason."""
     prompts = [reformulation_prompt(one) for one in questions]
     replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from exam_gen.drafting.distractors import Option
-from exam_gen.model import Likelihoods, NoReply, Prompt
 from exam_gen.prompts import (
     ANSWER_VERSION,
     GAP,
@@ -26,7 +25,7 @@ from exam_gen.prompts import (
     open_prompt,
     statement_prompt,
 )
-from exam_gen.replies import CachedModel
+from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
 
 UNSUPPORTED = "key not supported by the passage"
 DOUBTED = "key judged wrong or incomplete"
@@ -132,7 +131,7 @@ class Verifier(Protocol):
     version: str
 
     @property
-    def model(self) -> CachedModel:
+    def model(self) -> CachedLanguageModel:
         """The model that is asked."""
         ...
 
@@ -146,7 +145,7 @@ class LikelihoodVerifier:
 
     version = ANSWER_VERSION
 
-    def __init__(self, model: CachedModel, limits: Thresholds) -> None:
+    def __init__(self, model: CachedLanguageModel, limits: Thresholds) -> None:
         self.model, self._limits = model, limits
 
     def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
@@ -251,7 +250,7 @@ class LetterVerifier:
 
     version = LETTERS_VERSION
 
-    def __init__(self, model: CachedModel, seed: int) -> None:
+    def __init__(self, model: CachedLanguageModel, seed: int) -> None:
         self.model, self._seed = model, seed
 
     def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 
 from exam_gen.drafting.distractors import apart
-from exam_gen.model import NoReply
 from exam_gen.prompts import wrong_answers_prompt
-from exam_gen.replies import CachedModel
+from examcore import CachedLanguageModel, NoReply
 
 MAX_TOKENS = 72
 _EVADES = re.compile(
@@ -26,7 +25,7 @@ def wants_writing(kind: str) -> bool:
 
 
 def written_answers(
-    asked: Sequence[tuple[str, str, str]], model: CachedModel, *, seed: int
+    asked: Sequence[tuple[str, str, str]], model: CachedLanguageModel, *, seed: int
 ) -> list[list[str] | NoReply]:
     """The usable wrong answers the model writes for each (stem, key, sentence), as one batch."""
     prompts = [wrong_answers_prompt(stem, key) for stem, key, _ in asked]

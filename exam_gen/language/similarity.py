@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_gen.records import Question
+from examcore import Question, bag_jaccard, word_bag
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 """Texts to vectors `[texts, dimensions]`."""
@@ -32,21 +32,6 @@ class Similarities(NamedTuple):
 
     extra: Floats
     intra: Floats
-
-
-def jaccard(first: str, second: str) -> float:
-    """Words in common over words in either, as bags: 1 for the same words, 0 for none in common (or none at all)."""
-    return _shared(_bag(first), _bag(second))
-
-
-def _bag(text: str) -> Counter[str]:
-    return Counter(text.lower().split())
-
-
-def _shared(left: Counter[str], right: Counter[str]) -> float:
-    common = sum(min(count, right[word]) for word, count in left.items() if word in right)
-    union = left.total() + right.total() - common
-    return common / union if union else 0.0
 
 
 def mean_words(choices: Sequence[str]) -> int:
@@ -104,7 +89,7 @@ def best_windows(choices: Sequence[str], document: str, n: int) -> Floats:
     0 for a document of fewer than `n` words, as in the reference.
     """
     windows = _Windows()
-    windows.add([_bag(choice) for choice in choices], document, n)
+    windows.add([word_bag(choice) for choice in choices], document, n)
     return windows.best()
 
 
@@ -114,10 +99,10 @@ def word_similarities(questions: Sequence[Question]) -> Similarities:
     for start in range(0, len(questions), BATCH):
         batch, windows = questions[start : start + BATCH], _Windows()
         for row, question in enumerate(batch, start):
-            bags = [_bag(choice) for choice in question.choices]
+            bags = [word_bag(choice) for choice in question.choices]
             windows.add(bags, question.context, mean_words(question.choices))
             key = bags.pop(question.key)
-            intra[row] = max((_shared(one, key) for one in bags), default=0.0)
+            intra[row] = max((bag_jaccard(one, key) for one in bags), default=0.0)
         ends = np.cumsum([len(question.choices) for question in batch])
         for row, closeness in enumerate(np.split(windows.best(), ends[:-1]), start):
             extra[row] = _lead(closeness, questions[row].key)

@@ -18,12 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from exam_gen.assembly import shuffle_choices
-from exam_gen.files import check_choices
-from exam_gen.lines import Record, shown
-from exam_gen.records import Dropped, Exam, Question
 from exam_gen.review.decisions import entries
-from exam_gen.review.logbook import read_logbook
-from exam_gen.statistics import wilson
+from examcore import Dropped, Exam, JsonRecord, Question, check_choices, read_log, shown_json, wilson
 
 FAULTS: Mapping[str, str] = {
     "wrong key": "The passage makes another choice right, or none.",
@@ -154,27 +150,27 @@ def read_judgments(path: str | Path, drawn: Draw) -> dict[int, Judgment]:
 
     Raises `ValueError` (file:line, found, wanted) for a line that is no judgment.
     """
-    found = [judgment_of(record) for record in read_logbook(path).records]
+    found = [judgment_of(record) for record in read_log(path).records]
     mine = {one.item: one for one in found if one.audit == drawn.id}
     for one in mine.values():
         check_judgment(one, drawn, str(path))
     return mine
 
 
-def judgment_of(record: Record) -> Judgment:
+def judgment_of(record: JsonRecord) -> Judgment:
     """The judgment of a line of `audit.jsonl`."""
     given = record.fields
     audit, item, faults = given.get("audit"), given.get("item"), given.get("faults")
     if not isinstance(audit, str):
-        raise ValueError(f"{record.place}: audit is {shown(audit)}; wanted the id of a draw")
+        raise ValueError(f"{record.place}: audit is {shown_json(audit)}; wanted the id of a draw")
     if not isinstance(item, int) or isinstance(item, bool):
-        raise ValueError(f"{record.place}: item is {shown(item)}; wanted its number in the draw")
+        raise ValueError(f"{record.place}: item is {shown_json(item)}; wanted its number in the draw")
     if not isinstance(faults, list) or not all(isinstance(one, str) and one in FAULTS for one in faults):
-        named = ", ".join(map(str, faults)) if isinstance(faults, list) else shown(faults)
+        named = ", ".join(map(str, faults)) if isinstance(faults, list) else shown_json(faults)
         raise ValueError(f"{record.place}: faults are {named}; wanted a list, empty or of {', '.join(FAULTS)}")
     chosen = given.get("chosen")
     if chosen is not None and (not isinstance(chosen, int) or isinstance(chosen, bool)):
-        raise ValueError(f"{record.place}: chosen is {shown(chosen)}; wanted the index of a choice, -1 or null")
+        raise ValueError(f"{record.place}: chosen is {shown_json(chosen)}; wanted the index of a choice, -1 or null")
     time, note = str(given.get("time") or ""), str(given.get("note") or "")
     return Judgment(audit, item, tuple(dict.fromkeys(faults)), time, chosen, note)
 

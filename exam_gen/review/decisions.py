@@ -12,10 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from exam_gen.assembly import shuffle_choices
-from exam_gen.files import check_choices
-from exam_gen.lines import shown
-from exam_gen.records import Dropped, Exam, Question
 from exam_gen.review.edits import ACTIONS, CONTENT, Edit, Fields, check_change
+from examcore import Dropped, Exam, Question, check_choices, shown_json
 
 ORDER_SEED = 0
 """Dropped questions stand with the key where the writer left it; restored ones are shuffled by this seed and id."""
@@ -170,7 +168,9 @@ class Review:
             check_change(edit, where)
         for name, value in edit.before.items():
             if now[name] != value:
-                raise ValueError(f"{where}: {name} was {shown(value)} then; wanted the {shown(now[name])} of now")
+                raise ValueError(
+                    f"{where}: {name} was {shown_json(value)} then; wanted the {shown_json(now[name])} of now"
+                )
         after = {**now, **edit.after}
         if edit.action in ("edit", "restore"):
             check_choices(_texts(after["choices"]), where)

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from exam_gen.lines import Record, kind, shown
-from exam_gen.review.logbook import read_logbook
+from examcore import JsonRecord, json_kind, read_log, shown_json
 
 ACTIONS = ("accept", "edit", "retire", "restore", "undo")
 CONTENT = ("question", "choices", "answer")
@@ -42,22 +41,22 @@ class Edit:
 
 def read_edits(path: str | Path) -> list[Edit]:
     """Read `edits.jsonl`, without a last line that a crash left unfinished; no file is no edits."""
-    return [edit_of(record) for record in read_logbook(path).records]
+    return [edit_of(record) for record in read_log(path).records]
 
 
-def edit_of(record: Record) -> Edit:
+def edit_of(record: JsonRecord) -> Edit:
     """The edit of a line of the log; `ValueError` (file:line, found, wanted) for another line."""
     given = record.fields
     for name, types in _TYPES.items():
         value = given.get(name)
         if not isinstance(value, types) or isinstance(value, bool):
-            raise ValueError(f"{record.place}: {name} is JSON {kind(value)}; wanted {_WANTED[types]}")
+            raise ValueError(f"{record.place}: {name} is JSON {json_kind(value)}; wanted {_WANTED[types]}")
     if given["action"] not in ACTIONS:
-        raise ValueError(f"{record.place}: action is {shown(given['action'])}; wanted one of {', '.join(ACTIONS)}")
+        raise ValueError(f"{record.place}: action is {shown_json(given['action'])}; wanted one of {', '.join(ACTIONS)}")
     values: dict[str, object] = {name: given[name] for name in _TYPES}
     undoes = given.get("undoes")
     if (given["action"] == "undo") != isinstance(undoes, int):
-        raise ValueError(f"{record.place}: undoes is {shown(undoes)}; wanted the number of an edit, for undo only")
+        raise ValueError(f"{record.place}: undoes is {shown_json(undoes)}; wanted the number of an edit, for undo only")
     return Edit(**values, undoes=undoes)  # type: ignore[arg-type]
 
 
@@ -87,9 +86,11 @@ def check_change(edit: Edit, where: str) -> None:
     types = {"question": str, "answer": int, "read": bool, "choices": list}
     for name, value in edit.after.items():
         if name in types and type(value) is not types[name]:
-            raise ValueError(f"{where}: {name} is JSON {kind(value)}; wanted {types[name].__name__}")
+            raise ValueError(f"{where}: {name} is JSON {json_kind(value)}; wanted {types[name].__name__}")
     choices = edit.after.get("choices", [])
     if isinstance(choices, list) and not all(isinstance(choice, str) for choice in choices):
         raise ValueError(f"{where}: choices hold something else; wanted strings")
     if "reason" in edit.after and (edit.after["reason"] is None) != (edit.action == "restore"):
-        raise ValueError(f"{where}: reason is {shown(edit.after['reason'])}; wanted none to restore, some to retire")
+        raise ValueError(
+            f"{where}: reason is {shown_json(edit.after['reason'])}; wanted none to restore, some to retire"
+        )

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exam_gen.language.similarity import Embed, Floats, threshold_for
-from exam_gen.model import LanguageModel
-from exam_gen.records import Dropped, Question
+from examcore import Dropped, LanguageModel, Question
 
 Finding: TypeAlias = "str | Question | None"
 """None keeps a question, a string drops it and says what was found, a question takes its place."""

@@ -9,10 +9,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from exam_gen.language import similarity
-from exam_gen.records import Question
 from exam_gen.rules import checks, cues, evidence, privacy, standalone
 from exam_gen.rules.base import Judge, Limit, Measure, Measured, Rule, Tools, apply, each, measured, value_of
 from exam_gen.rules.duplicates import FLOOR, NewStems, earlier_stems, same_key
+from examcore import Question
 
 Setting: TypeAlias = "bool | float | str | Sequence[str]"
 """`True` (the usual limit), `False` (off), a limit, a share such as `"10%"`; words for `blocked-words`."""

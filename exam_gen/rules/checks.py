@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from exam_gen.drafting.parser import normal
 from exam_gen.language.selfcontained import outside_reference
 from exam_gen.language.similarity import distractors
 from exam_gen.language.words import FUNCTION_WORDS
-from exam_gen.records import Question
+from examcore import Question, normalized
 
 
 def stem_length(question: Question) -> float:
@@ -36,13 +35,13 @@ def no_question(question: Question) -> str | None:
 
 def empty_choice(question: Question) -> str | None:
     """Every choice has text or marks."""
-    number = next((n for n, one in enumerate(question.choices) if not re.search(r"\w|[^\w\s]", normal(one))), None)
+    number = next((n for n, one in enumerate(question.choices) if not re.search(r"\w|[^\w\s]", normalized(one))), None)
     return None if number is None else f"choice {number}"
 
 
 def duplicate_choices(question: Question) -> str | None:
     """Choices differ in more than case, spacing and outer punctuation."""
-    texts = [normal(choice) for choice in question.choices]
+    texts = [normalized(choice) for choice in question.choices]
     again = len(texts) - len(set(texts))
     return f"{again} of {len(texts)}" if again else None
 
@@ -107,7 +106,7 @@ def answer_leak(question: Question) -> str | None:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", normal(text))
+    return re.findall(r"\w+", normalized(text))
 
 
 def _run(part: Sequence[str], whole: Sequence[str]) -> int:

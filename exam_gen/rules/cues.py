@@ -9,8 +9,8 @@ from dataclasses import replace
 from exam_gen.assembly import shuffle_exam
 from exam_gen.language.similarity import distractors
 from exam_gen.language.words import VERBS
-from exam_gen.records import Question
 from exam_gen.rules.base import Finding, Judge, Tools
+from examcore import Question
 
 _LEAST_DIFFERENCE = 12
 """Characters by which a key must stand out before its length can be noticed."""

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from exam_gen.drafting.parser import normal
 from exam_gen.language.words import FUNCTION_WORDS
-from exam_gen.records import Question
 from exam_gen.rules.base import Measure, Measured, Tools
+from examcore import Question, normalized
 
 _FEW = 400
 """Candidates up to which comparing sets is quicker than counting all postings."""
@@ -21,7 +20,7 @@ _FEW = 400
 
 def stem_words(question: Question) -> frozenset[str]:
     """The different words of a stem; names with dots are single words: `str.lower` and `str.upper` differ."""
-    return frozenset(re.findall(r"\w+(?:\.\w+)*", normal(question.stem)))
+    return frozenset(re.findall(r"\w+(?:\.\w+)*", normalized(question.stem)))
 
 
 def _usual_order(word: str) -> tuple[bool, int, str]:
@@ -116,7 +115,7 @@ def earlier_stems(floor: float = FLOOR, group: Callable[[Question], str] | None 
 
 def same_key(question: Question) -> str:
     """What questions with the same key have in common."""
-    return normal(question.answer)
+    return normalized(question.answer)
 
 
 def _earlier(words: Sequence[frozenset[str]], floor: float) -> list[tuple[int, float]]:

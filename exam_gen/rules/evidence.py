@@ -9,10 +9,9 @@ import numpy as np
 
 from exam_gen.drafting.verification import leads, means
 from exam_gen.language.similarity import distractors
-from exam_gen.model import Likelihoods
 from exam_gen.prompts import closed_prompt, open_prompt
-from exam_gen.records import Question
 from exam_gen.rules.base import Measure, Measured, Tools
+from examcore import Likelihoods, Question
 
 
 class Read(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from exam_gen.records import Question
+from examcore import Question
 
 Filter = Callable[[Question], str | None]
 """None keeps the question; a string drops it and says why."""

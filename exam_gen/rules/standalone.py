@@ -14,10 +14,8 @@ from dataclasses import replace
 from exam_gen.drafting.reformulation import Leaning, Reformulated, reformulate
 from exam_gen.language.selfcontained import outside_reference
 from exam_gen.language.stems import names_subject, with_topic
-from exam_gen.model import FailedError
-from exam_gen.records import Question
-from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.rules.base import Finding, Tools
+from examcore import CachedLanguageModel, FailedError, Question, ReplyStore
 
 TOGETHER = 64
 """Questions that a model is asked to rewrite at a time."""
@@ -60,7 +58,11 @@ def reformulated(questions: Sequence[Question], tools: Tools) -> list[Finding]:
     """
     if tools.model is None:
         raise ValueError("rules: no language model is given; wanted one for the rule that rewrites questions")
-    model = tools.model if isinstance(tools.model, CachedModel) else CachedModel(tools.model, ReplyStore(":memory:"))
+    model = (
+        tools.model
+        if isinstance(tools.model, CachedLanguageModel)
+        else CachedLanguageModel(tools.model, ReplyStore(":memory:"))
+    )
     places = [at for at, one in enumerate(questions) if _title(one) and outside_reference(one.stem)]
     found: list[Finding] = [None] * len(questions)
     for start in range(0, len(places), TOGETHER):

@@ -6,7 +6,8 @@ import csv
 from itertools import combinations
 from pathlib import Path
 
-from taxonomy import KNOWLEDGE_DIMENSION, PROCESS_DIMENSION, Agreement, compare_labels
+from ragexam.classify.label_agreement import compare_labels
+from taxonomy import KNOWLEDGE_DIMENSION, PROCESS_DIMENSION
 
 HERE = Path(__file__).parent
 LABELLERS = {"hand": "by hand", "rules": "rules", "model": "model"}

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exam_gen import ChunkBounds, chunk, gather
-from exam_gen.records import Chunk, Document, Question
+from examcore import Chunk, Document, Question
 from rag.retrievers import Retriever, build_retriever
 
 SYSTEMS = ("bm25", "lsa", "dense")

@@ -1,7 +1,7 @@
 """A question bank edited with history: an append-only log beside the bank, and the bank that it makes.
 
 An edit says what stood before and what stands after; a retired question keeps its place and can be restored. Edits are
-only ever added: an undo is an edit that turns the last one of its question round (`exam_gen.review.logbook`).
+only ever added: an undo is an edit that turns the last one of its question round (`examcore._append_log`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from exam_gen.lines import Record, kind, shown
-from exam_gen.review.logbook import held, read_logbook
+from examcore import JsonRecord, json_kind, locked_log, read_log, shown_json
 from grading.formats.bank_files import bank_fields, question_of
 from grading.records import BankQuestion
 
@@ -67,7 +66,7 @@ def read_edits(path: str | Path) -> list[BankEdit]:
 
     Raises `ValueError` (file:line, found, wanted) for a line that is no edit.
     """
-    return [_edit_of(record) for record in read_logbook(path).records]
+    return [_edit_of(record) for record in read_log(path).records]
 
 
 def edited(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> tuple[BankQuestion, ...]:
@@ -93,7 +92,7 @@ def record(
     `add` and `change` make it what is given; `retire`, `restore` and `undo` look at its query and id only. Raises
     `ValueError`, and writes nothing, for an edit that what stands does not allow.
     """
-    with held(log) as pen:
+    with locked_log(log) as pen:
         edits = read_edits(log)
         name = (question.query, question.id)
         stands = states(bank, edits).get(name)
@@ -157,18 +156,18 @@ def _state_fields(state: State | None) -> dict[str, object] | None:
     return None if state is None else {**bank_fields(state.question), "retired": state.retired}
 
 
-def _edit_of(found: Record) -> BankEdit:
+def _edit_of(found: JsonRecord) -> BankEdit:
     given, place = found.fields, found.place
     number, undoes = given.get("number"), given.get("undoes")
     for name, value in (("number", number), ("undoes", 0 if undoes is None else undoes)):
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"{place}: {name} {shown(value)}; wanted a whole number")
+            raise ValueError(f"{place}: {name} {shown_json(value)}; wanted a whole number")
     if given.get("action") not in ACTIONS:
-        raise ValueError(f"{place}: action {shown(given.get('action'))}; wanted one of {', '.join(ACTIONS)}")
+        raise ValueError(f"{place}: action {shown_json(given.get('action'))}; wanted one of {', '.join(ACTIONS)}")
     texts = {name: given.get(name, "") for name in ("query", "id", "who", "when", "why")}
     for name, value in texts.items():
         if not isinstance(value, str):
-            raise ValueError(f"{place}: {name} is JSON {kind(value)}; wanted a string")
+            raise ValueError(f"{place}: {name} is JSON {json_kind(value)}; wanted a string")
     return BankEdit(
         number=cast(int, number),
         action=cast(Action, given["action"]),
@@ -183,5 +182,5 @@ def _state_of(value: object, place: str) -> State | None:
     if value is None:
         return None
     if not isinstance(value, dict) or not isinstance(value.get("retired"), bool):
-        raise ValueError(f"{place}: before or after is JSON {kind(value)}; wanted a question with `retired`")
-    return State(question_of(Record(place, value)), bool(value["retired"]))
+        raise ValueError(f"{place}: before or after is JSON {json_kind(value)}; wanted a question with `retired`")
+    return State(question_of(JsonRecord(place, value)), bool(value["retired"]))

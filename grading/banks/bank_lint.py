@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-from exam_gen.drafting.parser import normal
-from exam_gen.language.similarity import jaccard
+from examcore import jaccard, normalized
 from grading.formats.bank_files import by_query
 from grading.graders.verification import meet, normalised, polarity
 from grading.records import BankQuestion, Grade
@@ -192,7 +191,7 @@ _CHECKS: tuple[tuple[str, Callable[[BankQuestion, Limits], Iterator[str]]], ...]
 
 def _pairs(questions: Sequence[BankQuestion], limits: Limits) -> Iterator[Finding]:
     """Questions of one query that ask the same, and what their keys say of each other."""
-    asked = [(one, normal(one.question)) for one in questions if one.question.strip()]
+    asked = [(one, normalized(one.question)) for one in questions if one.question.strip()]
     for (first, left), (second, right) in combinations(asked, 2):
         near = 1.0 if left == right else jaccard(left, right)
         if near < limits.near:

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.drafting.json_replies import json_object
-from exam_gen.drafting.parser import normal, unwrap
-from exam_gen.model import NoReply, Prompt, Schema
-from exam_gen.replies import CachedModel
+from examcore import CachedLanguageModel, NoReply, Prompt, Schema, normalized, repaired_json_object, unwrapped
 from grading.formats import fields
 from grading.formats.bank_files import ANSWERS, QUESTION, made_id
 from grading.records import BankQuestion, KeyAnswer
@@ -70,7 +67,7 @@ def read_topics(path: str | Path) -> list[Topic]:
 
 def write_questions(
     topics: Sequence[Topic],
-    model: CachedModel,
+    model: CachedLanguageModel,
     *,
     wanted: int = QUESTIONS,
     keys: bool = False,
@@ -147,12 +144,12 @@ def _read(
     found: list[BankQuestion] = []
     for item in items:
         question, answer = _parts(item)
-        reason = _fault(question, answer, keys=keys, known=(topic.query, normal(question)) in known)
+        reason = _fault(question, answer, keys=keys, known=(topic.query, normalized(question)) in known)
         reason = reason or ("beyond the wanted number" if len(found) == wanted else "")
         if reason:
             losses[reason] += 1
             continue
-        known.add((topic.query, normal(question)))
+        known.add((topic.query, normalized(question)))
         name = made_id(topic.query, topic.subtopic, question)
         key = (KeyAnswer(answer),) if keys else ()
         found.append(BankQuestion(name, topic.query, question, key, subtopic=topic.subtopic))
@@ -172,7 +169,7 @@ def _items(reply: str) -> list[object] | None:
     start = reply.find("[")
     brace = reply.find("{")
     text = reply if brace >= 0 and (start < 0 or brace < start) else f'{{"questions": {reply[start:]}}}'
-    found = json_object(text)
+    found = repaired_json_object(text)
     lists = [value for value in (found or {}).values() if isinstance(value, list)]
     return lists[0] if lists else None
 
@@ -180,12 +177,12 @@ def _items(reply: str) -> list[object] | None:
 def _parts(item: object) -> tuple[str, str]:
     """The question and the answer of an item; empty where there is none."""
     if isinstance(item, str):
-        return unwrap(item), ""
+        return unwrapped(item), ""
     if not isinstance(item, dict):
         return "", ""
     found = []
     for names in (QUESTION, ANSWERS):
         value = next((item[name] for name in names if item.get(name) is not None), "")
         is_plain = isinstance(value, str | int | float)
-        found.append(unwrap(str(value).lower() if isinstance(value, bool) else str(value)) if is_plain else "")
+        found.append(unwrapped(str(value).lower() if isinstance(value, bool) else str(value)) if is_plain else "")
     return found[0], found[1]

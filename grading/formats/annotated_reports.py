@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exam_gen.lines import kind, read_text
+from examcore import json_kind, read_text
 from grading.formats.faults import Fault
 from grading.records import Report, Sentence
 
@@ -89,5 +89,5 @@ def _object(path: Path) -> Mapping[str, object]:
 
 def _inner(value: object, place: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise ValueError(f"{place}: found JSON {kind(value)}; wanted an object")
+        raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted an object")
     return value

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.lines import shown
+from examcore import shown_json
 from grading.formats import fields
 from grading.formats.bank_questions import ALL
 from grading.rows import Row, read_rows
@@ -117,8 +117,8 @@ def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> Answered:
         asked = systems.setdefault(one.system, {}).setdefault(query, {})
         if one.question in asked:
             raise ValueError(
-                f"{one.place}: question {shown(one.question)} of query {shown(query)} is answered twice by "
-                f"{shown(one.system)}; wanted one answer"
+                f"{one.place}: question {shown_json(one.question)} of query {shown_json(query)} is answered twice by "
+                f"{shown_json(one.system)}; wanted one answer"
             )
         asked[one.question] = one.right
     return Answered(systems, named)

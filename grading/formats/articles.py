@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from exam_gen.records import Exam, Question
+from examcore import Exam, Question
 from grading.formats.passages import Pair, Passage
 from grading.records import BankQuestion, KeyAnswer
 

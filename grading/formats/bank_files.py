@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from exam_gen.files import check_format, write_lines
-from exam_gen.lines import Record, json_lines, kind, read_text, shown
+from examcore import JsonRecord, check_format, json_kind, read_json_lines, read_text, shown_json, write_lines
 from grading.formats import fields
 from grading.records import BankQuestion, Combine, Importance, KeyAnswer
 from grading.rows import read_rows
@@ -80,7 +79,7 @@ def bank_fields(question: BankQuestion) -> dict[str, object]:
     return {name: answers if name == "answers" else getattr(question, name) for name in names}
 
 
-def question_of(record: Record) -> BankQuestion:
+def question_of(record: JsonRecord) -> BankQuestion:
     """The question of one flat record; `ValueError` (place, found, wanted) as `read_bank`."""
     return _question(record)
 
@@ -109,7 +108,7 @@ def divided(answers: str, place: str) -> list[object]:
         raise ValueError(f"{place}: answers: malformed JSON ({error.msg}); wanted a list, or a text") from None
 
 
-def _named(questions: Iterable[tuple[Record, BankQuestion]]) -> list[tuple[str, BankQuestion]]:
+def _named(questions: Iterable[tuple[JsonRecord, BankQuestion]]) -> list[tuple[str, BankQuestion]]:
     """The questions with their places; those without an id of their own that say the same are told apart by number."""
     counts: Counter[tuple[str, str]] = Counter()
     found = []
@@ -122,7 +121,7 @@ def _named(questions: Iterable[tuple[Record, BankQuestion]]) -> list[tuple[str, 
     return found
 
 
-def bank_records(path: Path) -> Iterator[Record]:
+def bank_records(path: Path) -> Iterator[JsonRecord]:
     """One record per question of a bank, with what its query says of all of them.
 
     Raises `ValueError` (file:line, found, wanted) for malformed records, a query with an empty list of questions, and
@@ -144,28 +143,28 @@ def bank_records(path: Path) -> Iterator[Record]:
         for number, item in enumerate(items, start=1):
             place = f"{record.place}, {nested} {number}"
             if not isinstance(item, dict | str):
-                raise ValueError(f"{place}: found JSON {kind(item)}; wanted an object or a text")
-            yield Record(place, {**shared, **({"question": item} if isinstance(item, str) else item)})
+                raise ValueError(f"{place}: found JSON {json_kind(item)}; wanted an object or a text")
+            yield JsonRecord(place, {**shared, **({"question": item} if isinstance(item, str) else item)})
 
 
-def _require_question(record: Record) -> None:
+def _require_question(record: JsonRecord) -> None:
     """Refuse a grade of a passage, which names a query and a question as well."""
     if any(one in record.fields for one in GRADE) and any(one in record.fields for one in GRADED):
         found = ", ".join(record.fields)
         raise ValueError(f"{record.place}: a grade of a passage ({found}); wanted a question of a bank")
 
 
-def _lines(path: Path) -> Iterator[Record]:
+def _lines(path: Path) -> Iterator[JsonRecord]:
     name = path.name.lower().removesuffix(".gz")
     if not name.endswith((".json", ".jsonl")):
-        yield from (Record(row.place, _divided(row.fields, row.place)) for row in read_rows(path, {}))
+        yield from (JsonRecord(row.place, _divided(row.fields, row.place)) for row in read_rows(path, {}))
     elif read_text(path).lstrip().startswith("["):
         yield from _listed(path)
     else:
-        yield from json_lines(path)
+        yield from read_json_lines(path)
 
 
-def _listed(path: Path) -> Iterator[Record]:
+def _listed(path: Path) -> Iterator[JsonRecord]:
     try:
         found = json.loads(read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:
@@ -173,8 +172,8 @@ def _listed(path: Path) -> Iterator[Record]:
         raise ValueError(f"{path}:{line}: malformed JSON; wanted a list of questions") from None
     for number, one in enumerate(found, start=1):
         if not isinstance(one, dict):
-            raise ValueError(f"{path}: record {number}: found JSON {kind(one)}; wanted an object")
-        yield Record(f"{path}: record {number}", one)
+            raise ValueError(f"{path}: record {number}: found JSON {json_kind(one)}; wanted an object")
+        yield JsonRecord(f"{path}: record {number}", one)
 
 
 def _divided(found: Fields, place: str) -> dict[str, object]:
@@ -184,7 +183,7 @@ def _divided(found: Fields, place: str) -> dict[str, object]:
     return {**found, name: answers} if answers else dict(found)
 
 
-def _question(record: Record, labels: Counter[str] | None = None) -> BankQuestion:
+def _question(record: JsonRecord, labels: Counter[str] | None = None) -> BankQuestion:
     query, question = text_of(record, fields.QUERY), text_of(record, QUESTION)
     if not query:
         raise ValueError(f"{record.place}: no {' or '.join(fields.QUERY)}; wanted the query of the question")
@@ -200,7 +199,7 @@ def _question(record: Record, labels: Counter[str] | None = None) -> BankQuestio
     )
 
 
-def text_of(record: Record, names: Sequence[str], default: str | None = None) -> str:
+def text_of(record: JsonRecord, names: Sequence[str], default: str | None = None) -> str:
     """The first named field there is, as text; an id may be a number. `ValueError` without one and without default."""
     name = next((one for one in names if record.fields.get(one) is not None), None)
     if name is None:
@@ -209,11 +208,11 @@ def text_of(record: Record, names: Sequence[str], default: str | None = None) ->
         return default
     value = record.fields[name]
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"{record.place}: {name} {shown(value)}; wanted text")
+        raise ValueError(f"{record.place}: {name} {shown_json(value)}; wanted text")
     return str(value).strip()
 
 
-def _answers(record: Record) -> Iterator[KeyAnswer]:
+def _answers(record: JsonRecord) -> Iterator[KeyAnswer]:
     name = next((one for one in ANSWERS if record.fields.get(one) is not None), None)
     value = record.fields[name] if name else []
     if isinstance(value, dict) and not set(value) & set(TEXT):
@@ -232,7 +231,7 @@ def _answer(value: object, place: str) -> KeyAnswer:
     if isinstance(documents, str | int):
         documents = [documents]
     if not isinstance(documents, list | dict):
-        raise ValueError(f"{place}: documents {shown(documents)}; wanted a list of document ids")
+        raise ValueError(f"{place}: documents {shown_json(documents)}; wanted a list of document ids")
     return KeyAnswer(_plain(text, place), frozenset(_plain(one, f"{place}: documents") for one in documents))
 
 
@@ -241,14 +240,14 @@ def _plain(value: object, place: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str | int | float):
-        raise ValueError(f"{place} {shown(value)}; wanted a text")
+        raise ValueError(f"{place} {shown_json(value)}; wanted a text")
     text = str(value).strip()
     if not text:
         raise ValueError(f"{place} is blank; wanted a text")
     return text
 
 
-def _importance(record: Record, labels: Counter[str] | None) -> Importance:
+def _importance(record: JsonRecord, labels: Counter[str] | None) -> Importance:
     value = record.fields.get("importance")
     known = ("vital", "okay")
     if labels is not None and isinstance(value, str) and value.strip() and value.strip().lower() not in known:
@@ -257,9 +256,9 @@ def _importance(record: Record, labels: Counter[str] | None) -> Importance:
     return cast(Importance, _one_of(record, "importance", known))
 
 
-def _one_of(record: Record, name: str, known: Sequence[str]) -> str:
+def _one_of(record: JsonRecord, name: str, known: Sequence[str]) -> str:
     value = record.fields.get(name)
     found = known[0] if value is None or value == "" else str(value).strip().lower()
     if found not in known:
-        raise ValueError(f"{record.place}: {name} {shown(value)}; wanted {' or '.join(known)}")
+        raise ValueError(f"{record.place}: {name} {shown_json(value)}; wanted {' or '.join(known)}")
     return found

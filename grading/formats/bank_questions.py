@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exam_gen.lines import Record, shown
+from examcore import JsonRecord, shown_json
 from grading.formats import fields
 from grading.formats.bank_files import ID, QUESTION, SUBTOPIC, bank_records, made_id, text_of
 
@@ -38,13 +38,13 @@ def read_bank_questions(
         name = text_of(record, ID, "") or _named(record, query, words, asked, (graded or {}).get(query, ()))
         if name in asked:
             raise ValueError(
-                f"{record.place}: question {shown(name)} stands twice for query {shown(query)}; wanted once"
+                f"{record.place}: question {shown_json(name)} stands twice for query {shown_json(query)}; wanted once"
             )
         asked[name] = words
     return bank
 
 
-def _named(record: Record, query: str, words: str, asked: Mapping[str, str], graded: Sequence[str]) -> str:
+def _named(record: JsonRecord, query: str, words: str, asked: Mapping[str, str], graded: Sequence[str]) -> str:
     """The name of a question without an id: its words where grades know it by them, else the id made of it."""
     if not words:
         found = ", ".join(record.fields) or "nothing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from exam_gen.lines import kind, shown
+from examcore import json_kind, shown_json
 from grading.formats.faults import Fault
 
 
@@ -34,7 +34,7 @@ def cited(value: object, here: Place, references: Sequence[str] | None, *, index
         names = _listed(value, here, references, indexed=indexed)
     else:
         wanted = "a list of indices" if indexed else "a list of document ids, or scores by document id"
-        here.fault("wrong type", f"citations is a JSON {kind(value)}; wanted {wanted}")
+        here.fault("wrong type", f"citations is a JSON {json_kind(value)}; wanted {wanted}")
         return ()
     return tuple(_once(_known(names, here, references), here))
 
@@ -42,7 +42,7 @@ def cited(value: object, here: Place, references: Sequence[str] | None, *, index
 def _scored(value: dict[str, object], here: Place) -> Iterator[str]:
     for name, score in value.items():
         if isinstance(score, bool) or not isinstance(score, int | float):
-            here.fault("wrong type", f"citations[{name!r}] is {shown(score)}; wanted a number")
+            here.fault("wrong type", f"citations[{name!r}] is {shown_json(score)}; wanted a number")
         yield name
 
 
@@ -53,7 +53,7 @@ def _listed(value: Sequence[object], here: Place, references: Sequence[str] | No
         elif isinstance(one, str):
             yield one
         else:
-            here.fault("wrong type", f"citation {shown(one)}; wanted {'an index' if indexed else 'a document id'}")
+            here.fault("wrong type", f"citation {shown_json(one)}; wanted {'an index' if indexed else 'a document id'}")
 
 
 def _at(index: int, here: Place, references: Sequence[str] | None) -> Iterator[str]:

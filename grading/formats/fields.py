@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from exam_gen.lines import shown
+from examcore import shown_json
 from grading.rows import Row
 
 QUERY = ("query_id", "qid", "topic_id", "request_id", "query", "topic")
@@ -51,7 +51,7 @@ def number(row: Row, name: str | None) -> float:
             return float(word in YES)
     found = row.number(str(name))
     if found < 0:
-        raise ValueError(f"{row.place}: {name} {shown(value)}; wanted 0 or more")
+        raise ValueError(f"{row.place}: {name} {shown_json(value)}; wanted 0 or more")
     return found
 
 
@@ -61,5 +61,7 @@ def right(row: Row, name: str | None) -> bool | None:
     if math.isnan(found):
         return None
     if found not in (0.0, 1.0):
-        raise ValueError(f"{row.place}: {name} {shown(row.fields.get(str(name)))}; wanted 0, 1, true, false or nothing")
+        raise ValueError(
+            f"{row.place}: {name} {shown_json(row.fields.get(str(name)))}; wanted 0, 1, true, false or nothing"
+        )
     return found == 1.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from exam_gen.lines import read_text, shown
+from examcore import read_text, shown_json
 from grading.formats import fields
 from grading.formats.workbench import is_workbench, read_workbench
 from grading.records import Grade
@@ -81,8 +81,8 @@ def unique(placed: Iterable[tuple[str, Grade]]) -> tuple[Grade, ...]:
         if key in places:
             first = places[key].rpartition(":")[2].strip()
             raise ValueError(
-                f"{place}: question {shown(one.question)} is graded twice for passage {shown(one.passage)} of query "
-                f"{shown(one.query)} (first at {first}); wanted one grade"
+                f"{place}: question {shown_json(one.question)} is graded twice for passage {shown_json(one.passage)} of query "
+                f"{shown_json(one.query)} (first at {first}); wanted one grade"
             )
         places[key] = place
         grades.append(one)

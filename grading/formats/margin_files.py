@@ -6,8 +6,7 @@ import json
 import math
 from pathlib import Path
 
-from exam_gen.files import check_format
-from exam_gen.lines import Record, json_object, read_text, shown
+from examcore import JsonRecord, check_format, parse_json_object, read_text, shown_json
 
 
 def read_margin(given: str | None, model: str) -> float | None:
@@ -28,11 +27,11 @@ def read_margin(given: str | None, model: str) -> float | None:
 
 
 def _calibrated(path: Path, model: str) -> float:
-    fields = json_object(" ".join(read_text(path).split()), str(path))
-    check_format(Record(str(path), fields))
+    fields = parse_json_object(" ".join(read_text(path).split()), str(path))
+    check_format(JsonRecord(str(path), fields))
     margin = fields.get("margin")
     if isinstance(margin, bool) or not isinstance(margin, int | float) or "model" not in fields:
-        raise ValueError(f"{path}: margin {shown(margin)}; wanted a file of ragexam grade margin")
+        raise ValueError(f"{path}: margin {shown_json(margin)}; wanted a file of ragexam grade margin")
     if fields["model"] != model:
-        raise ValueError(f"{path}: is of model {shown(fields['model'])}; wanted that of {json.dumps(model)}")
+        raise ValueError(f"{path}: is of model {shown_json(fields['model'])}; wanted that of {json.dumps(model)}")
     return float(margin)

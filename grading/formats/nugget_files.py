@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.lines import Record, json_object, kind, read_text, shown
+from examcore import JsonRecord, json_kind, parse_json_object, read_text, shown_json
 from grading.formats.bank_files import read_bank
 from grading.formats.faults import Fault
 from grading.formats.report_files import document_of
 from grading.records import BankQuestion, Combine, Importance, KeyAnswer, Report
 
-_Reader = Callable[[Record, Path, list[Fault]], Iterator[BankQuestion]]
+_Reader = Callable[[JsonRecord, Path, list[Fault]], Iterator[BankQuestion]]
 _IMPORTANCE: dict[str, Importance] = {"vital": "vital", "okay": "okay"}
 _COMBINE: dict[str, Combine] = {"AND": "and", "OR": "or"}
 _TOPIC = re.compile(r"^nuggets_(?P<topic>[^_.]+)")
@@ -72,7 +72,7 @@ def _read(path: Path) -> NuggetsRead:
     return NuggetsRead(tuple(nuggets), tuple(faults))
 
 
-def _records(path: Path) -> Iterator[Record]:
+def _records(path: Path) -> Iterator[JsonRecord]:
     """The objects of a JSON value or of JSON lines."""
     text = read_text(path)
     try:
@@ -82,13 +82,13 @@ def _records(path: Path) -> Iterator[Record]:
     if whole is None:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
-                yield Record(f"{path}:{number}", json_object(line, f"{path}:{number}"))
+                yield JsonRecord(f"{path}:{number}", parse_json_object(line, f"{path}:{number}"))
         return
     for number, one in enumerate(whole if isinstance(whole, list) else [whole], start=1):
         place = f"{path}: record {number}" if isinstance(whole, list) else f"{path}:1"
         if not isinstance(one, dict):
-            raise ValueError(f"{place}: found JSON {kind(one)}; wanted an object")
-        yield Record(place, one)
+            raise ValueError(f"{place}: found JSON {json_kind(one)}; wanted an object")
+        yield JsonRecord(place, one)
 
 
 def _reader(fields: Mapping[str, object]) -> _Reader | None:
@@ -106,7 +106,7 @@ def _reader(fields: Mapping[str, object]) -> _Reader | None:
     return None
 
 
-def _from_nuggetizer(record: Record, _: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
+def _from_nuggetizer(record: JsonRecord, _: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
     topic = str(record.fields.get("qid") or record.fields.get("query") or "")
     if not topic:
         raise ValueError(f"{record.place}: qid is empty; wanted the topic of the nuggets")
@@ -115,12 +115,12 @@ def _from_nuggetizer(record: Record, _: Path, faults: list[Fault]) -> Iterator[B
         place = f"{record.place}, nugget {number}"
         text = one.get("text") if isinstance(one, dict) else one
         if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"{place}: text is {shown(text)}; wanted a text")
+            raise ValueError(f"{place}: text is {shown_json(text)}; wanted a text")
         label = one.get("importance") if isinstance(one, dict) else None
         yield BankQuestion(str(number), topic, text, (KeyAnswer(text),), "or", _importance(label, place, faults))
 
 
-def _from_tool(record: Record, path: Path, _: list[Fault]) -> Iterator[BankQuestion]:
+def _from_tool(record: JsonRecord, path: Path, _: list[Fault]) -> Iterator[BankQuestion]:
     """Question -> answer -> documents; the file's name says the topic, the groups are sub-topics."""
     named = _TOPIC.match(path.name)
     if named is None:
@@ -131,7 +131,7 @@ def _from_tool(record: Record, path: Path, _: list[Fault]) -> Iterator[BankQuest
     for number, pair in enumerate(pairs if isinstance(pairs, list) else [pairs], start=1):
         place = f"{record.place}, question {number}"
         if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise ValueError(f"{place}: found JSON {kind(pair)}; wanted a question and its answers")
+            raise ValueError(f"{place}: found JSON {json_kind(pair)}; wanted a question and its answers")
         combine, answers = _combined(pair[1], place)
         subtopic = str(groups.get(pair[0], "")) if isinstance(groups, dict) else ""
         yield BankQuestion(str(number), named["topic"], pair[0], answers, combine, "vital", subtopic)
@@ -143,23 +143,23 @@ def _combined(value: object, place: str) -> tuple[Combine, tuple[KeyAnswer, ...]
     if isinstance(value, list) and len(value) == 2:
         combine, value = _combine(value[0], place), value[1]
     if not isinstance(value, dict):
-        raise ValueError(f"{place}: found JSON {kind(value)}; wanted answers with their documents")
+        raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted answers with their documents")
     return combine, tuple(KeyAnswer(text, _documents(one, place)) for text, one in value.items())
 
 
-def _from_bank(record: Record, path: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
+def _from_bank(record: JsonRecord, path: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
     for name in ("nugget_bank", "claim_bank"):
         found = record.fields.get(name) or {}
         values = list(found.values()) if isinstance(found, dict) else found
         for number, one in enumerate(values if isinstance(values, list) else [values], start=1):
             place = f"{record.place}, {name} {number}"
             if not isinstance(one, dict):
-                raise ValueError(f"{place}: found JSON {kind(one)}; wanted a nugget")
+                raise ValueError(f"{place}: found JSON {json_kind(one)}; wanted a nugget")
             shared = {"query_id": record.fields.get("query_id")}
-            yield from _from_question(Record(place, {**shared, **one}), path, faults)
+            yield from _from_question(JsonRecord(place, {**shared, **one}), path, faults)
 
 
-def _from_question(record: Record, _: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
+def _from_question(record: JsonRecord, _: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
     fields = record.fields
     info = fields.get("info")
     more: Mapping[str, object] = {**info, **fields} if isinstance(info, dict) else fields
@@ -185,14 +185,14 @@ def _answer(value: object, place: str) -> KeyAnswer:
         return KeyAnswer(value)
     text = value.get("answer") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(text, str):
-        raise ValueError(f"{place}: answer {shown(value)}; wanted a text with its documents")
+        raise ValueError(f"{place}: answer {shown_json(value)}; wanted a text with its documents")
     return KeyAnswer(text, _documents(value.get("citations", value.get("references")), place))
 
 
 def _documents(value: object, place: str) -> frozenset[str]:
     ids = [one.get("doc_id") if isinstance(one, dict) else one for one in (value if isinstance(value, list) else [])]
     if (value is not None and not isinstance(value, list)) or not all(isinstance(one, str) and one for one in ids):
-        raise ValueError(f"{place}: documents {shown(value)}; wanted a list of document ids")
+        raise ValueError(f"{place}: documents {shown_json(value)}; wanted a list of document ids")
     return frozenset(str(one) for one in ids)
 
 
@@ -201,7 +201,7 @@ def _combine(value: object, place: str) -> Combine:
         return "or"
     found = _COMBINE.get(str(value).upper())
     if found is None:
-        raise ValueError(f"{place}: answers combined by {shown(value)}; wanted AND or OR")
+        raise ValueError(f"{place}: answers combined by {shown_json(value)}; wanted AND or OR")
     return found
 
 
@@ -210,7 +210,7 @@ def _importance(value: object, place: str, faults: list[Fault]) -> Importance:
         return "vital"
     found = _IMPORTANCE.get(str(value).strip().lower())
     if found is None:
-        message = f"importance {shown(value)} is neither vital nor okay; read as okay"
+        message = f"importance {shown_json(value)} is neither vital nor okay; read as okay"
         faults.append(Fault(place, "unknown importance", message, stops=False))
         return "okay"
     return found

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.lines import Record, json_object, kind, read_text, shown
+from examcore import JsonRecord, json_kind, parse_json_object, read_text, shown_json
 from grading.formats.annotated_reports import annotated_reports, is_annotated
 from grading.formats.citations import Place, cited
 from grading.formats.faults import Fault
@@ -131,30 +131,30 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _records(text: str, whole: object, path: Path, faults: list[Fault]) -> Iterator[Record]:
+def _records(text: str, whole: object, path: Path, faults: list[Fault]) -> Iterator[JsonRecord]:
     if isinstance(whole, dict):
-        yield Record(f"{path}:1", whole)
+        yield JsonRecord(f"{path}:1", whole)
     elif isinstance(whole, list):
         for number, one in enumerate(whole, start=1):
             place = f"{path}: record {number}"
             if isinstance(one, dict):
-                yield Record(place, one)
+                yield JsonRecord(place, one)
             else:
-                faults.append(Fault(place, "malformed line", f"found JSON {kind(one)}; wanted an object"))
+                faults.append(Fault(place, "malformed line", f"found JSON {json_kind(one)}; wanted an object"))
     else:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 yield from _line(line, f"{path}:{number}", faults)
 
 
-def _line(line: str, place: str, faults: list[Fault]) -> Iterator[Record]:
+def _line(line: str, place: str, faults: list[Fault]) -> Iterator[JsonRecord]:
     try:
-        yield Record(place, json_object(line, place))
+        yield JsonRecord(place, parse_json_object(line, place))
     except ValueError as error:
         faults.append(Fault(place, "malformed line", str(error).removeprefix(f"{place}: ")))
 
 
-def _report(record: Record, faults: list[Fault]) -> Report | None:
+def _report(record: JsonRecord, faults: list[Fault]) -> Report | None:
     """The report of a record, or None where it names no run, no topic or no sentences."""
     here = Place(record.place, faults)
     field = next((name for name in SENTENCES if name in record.fields), None)
@@ -169,7 +169,7 @@ def _report(record: Record, faults: list[Fault]) -> Report | None:
         return None
     found = record.fields[field]
     if not isinstance(found, list):
-        here.fault("wrong type", f"{field} is a JSON {kind(found)}; wanted a list of sentences")
+        here.fault("wrong type", f"{field} is a JSON {json_kind(found)}; wanted a list of sentences")
         return None
     sentences = tuple(
         _sentence(one, Place(here.place, faults, f"{field}[{number}]"), references, indexed=field == "answer")
@@ -184,7 +184,7 @@ def _head(fields: Mapping[str, object], here: Place, *, strict: bool) -> tuple[s
     """Run and topic; RAGTIME's schema wants texts under `metadata`, and a team."""
     metadata = fields.get("metadata")
     if strict and not isinstance(metadata, dict):
-        lacks = "no field 'metadata'" if "metadata" not in fields else f"metadata is a JSON {kind(metadata)}"
+        lacks = "no field 'metadata'" if "metadata" not in fields else f"metadata is a JSON {json_kind(metadata)}"
         here.fault("missing field" if "metadata" not in fields else "wrong type", f"{lacks}; wanted an object")
     source: Mapping[str, object] = metadata if isinstance(metadata, dict) else fields
     if isinstance(metadata, dict):
@@ -204,7 +204,7 @@ def _id(source: Mapping[str, object], names: Sequence[str], here: Place, *, stri
     value = source[name]
     number = isinstance(value, int) and not isinstance(value, bool)
     if not isinstance(value, str) and not (number and not strict):
-        here.fault("wrong type", f"{name} is {shown(value)}; wanted a text")
+        here.fault("wrong type", f"{name} is {shown_json(value)}; wanted a text")
         return str(value) if number else ""
     text = str(value)
     if not text.strip():
@@ -220,11 +220,11 @@ def _references(fields: Mapping[str, object], here: Place, *, needed: bool) -> l
         return None
     found = fields["references"]
     if not isinstance(found, list):
-        here.fault("wrong type", f"references is a JSON {kind(found)}; wanted a list of document ids")
+        here.fault("wrong type", f"references is a JSON {json_kind(found)}; wanted a list of document ids")
         return None
     for number, one in enumerate(found):
         if not isinstance(one, str):
-            here.fault("wrong type", f"references[{number}] is {shown(one)}; wanted a document id")
+            here.fault("wrong type", f"references[{number}] is {shown_json(one)}; wanted a document id")
         elif not one.strip():
             here.fault("empty id", f"references[{number}] is empty; wanted a document id")
         elif one in found[:number]:
@@ -237,11 +237,11 @@ def _references(fields: Mapping[str, object], here: Place, *, needed: bool) -> l
 
 def _sentence(value: object, here: Place, references: Sequence[str] | None, *, indexed: bool) -> Sentence:
     if not isinstance(value, dict):
-        here.fault("wrong type", f"found JSON {kind(value)}; wanted an object with text and citations")
+        here.fault("wrong type", f"found JSON {json_kind(value)}; wanted an object with text and citations")
         return Sentence("")
     text = value.get("text")
     if not isinstance(text, str):
-        lacks = f"text is {shown(text)}" if "text" in value else "no field 'text'"
+        lacks = f"text is {shown_json(text)}" if "text" in value else "no field 'text'"
         here.fault("wrong type" if "text" in value else "missing field", f"{lacks}; wanted a text")
         text = ""
     elif not text.strip():

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.files import write_text
-from exam_gen.lines import read_text, shown
+from examcore import read_text, shown_json, write_text
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Topic -> document -> grade."""
@@ -60,12 +59,14 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
             raise ValueError(f"{place}: {len(fields)} columns; wanted 4: {QRELS_COLUMNS}{hint}")
         topic, _, document, grade = fields
         if not _WHOLE.fullmatch(grade):
-            raise ValueError(f"{place}: grade {shown(grade)}; wanted a whole number")
+            raise ValueError(f"{place}: grade {shown_json(grade)}; wanted a whole number")
         if len(grade) > 20 or abs(int(grade)) > MOST_GRADE:
-            raise ValueError(f"{place}: grade {shown(grade)}; wanted at most {MOST_GRADE}, of either sign")
+            raise ValueError(f"{place}: grade {shown_json(grade)}; wanted at most {MOST_GRADE}, of either sign")
         judged = qrels.setdefault(topic, {})
         if document in judged:
-            raise ValueError(f"{place}: document {shown(document)} stands twice in topic {topic}; wanted one grade")
+            raise ValueError(
+                f"{place}: document {shown_json(document)} stands twice in topic {topic}; wanted one grade"
+            )
         judged[document] = int(grade)
     if not qrels:
         raise ValueError(f"{path}: has no judgements; wanted lines of {QRELS_COLUMNS}")
@@ -83,7 +84,9 @@ def qrels_lines(qrels: Qrels) -> Iterator[str]:
         for document, grade in judged.items():
             for kind, name in (("topic", topic), ("document", document)):
                 if not name or _WHITE.search(name) or "\n" in name:
-                    raise ValueError(f"{kind} {shown(name)}: has white space; wanted an id that TREC qrels can hold")
+                    raise ValueError(
+                        f"{kind} {shown_json(name)}: has white space; wanted an id that TREC qrels can hold"
+                    )
             yield f"{topic} 0 {document} {grade}\n"
 
 
@@ -101,7 +104,9 @@ def read_run(path: str | Path) -> Run:
         line = _run_line(place, fields)
         ranked = found.setdefault(fields[0], {})
         if line.document in ranked:
-            raise ValueError(f"{place}: document {shown(line.document)} stands twice in topic {fields[0]}; wanted once")
+            raise ValueError(
+                f"{place}: document {shown_json(line.document)} stands twice in topic {fields[0]}; wanted once"
+            )
         ranked[line.document] = line
         tags[fields[5]] = None
         wider += len(fields) > 6
@@ -145,9 +150,9 @@ def _run_line(place: str, fields: Sequence[str]) -> _Line:
         hint = " (four are of qrels: QRELS go before RUN)" if len(fields) == 4 else ""
         raise ValueError(f"{place}: {len(fields)} columns; wanted 6: {RUN_COLUMNS}{hint}")
     if not _WHOLE.fullmatch(fields[3]):
-        raise ValueError(f"{place}: rank {shown(fields[3])}; wanted a whole number")
+        raise ValueError(f"{place}: rank {shown_json(fields[3])}; wanted a whole number")
     if not _NUMBER.fullmatch(fields[4]):
-        raise ValueError(f"{place}: score {shown(fields[4])}; wanted a finite number")
+        raise ValueError(f"{place}: score {shown_json(fields[4])}; wanted a finite number")
     return _Line(fields[2], int(fields[3]), float(fields[4]))
 
 

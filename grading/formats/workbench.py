@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.lines import kind, read_text, shown
+from examcore import json_kind, read_text, shown_json
 from grading.records import Grade
 
 DIRECT = "direct"
@@ -87,7 +87,7 @@ def _of_line(line: str, place: str) -> tuple[list[_Entry], int]:
     except (json.JSONDecodeError, RecursionError):
         raise ValueError(f"{place}: malformed JSON; wanted a list of a query and its passages") from None
     if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], list)):
-        raise ValueError(f"{place}: found JSON {kind(value)}; wanted a list of a query and its passages")
+        raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted a list of a query and its passages")
     entries: list[_Entry] = []
     without = 0
     for index, passage in enumerate(value[1], start=1):
@@ -100,12 +100,12 @@ def _of_line(line: str, place: str) -> tuple[list[_Entry], int]:
 
 def _of_passage(query: str, passage: object, place: str) -> list[_Entry]:
     if not isinstance(passage, dict) or not isinstance(passage.get("paragraph_id"), str):
-        raise ValueError(f"{place}: found {shown(passage)}; wanted an object with a paragraph_id")
+        raise ValueError(f"{place}: found {shown_json(passage)}; wanted an object with a paragraph_id")
     entries = []
     for name in ("exam_grades", "grades"):
         grades = passage.get(name) or []
         if not isinstance(grades, list) or not all(isinstance(one, dict) for one in grades):
-            raise ValueError(f"{place}: {name} {shown(grades)}; wanted a list of objects")
+            raise ValueError(f"{place}: {name} {shown_json(grades)}; wanted a list of objects")
         asked = grades if name == "exam_grades" else [_direct(one) for one in grades]
         entries += [_Entry(place, query, passage["paragraph_id"], one) for one in asked]
     return entries
@@ -138,14 +138,14 @@ def _grades(entry: _Entry) -> Iterator[tuple[str, Grade]]:
 
 def _ratings(entry: _Entry, ratings: object) -> Iterator[tuple[str, float]]:
     if not isinstance(ratings, list):
-        raise ValueError(f"{entry.place}: self_ratings {shown(ratings)}; wanted a list")
+        raise ValueError(f"{entry.place}: self_ratings {shown_json(ratings)}; wanted a list")
     for one in ratings:
         question = (one.get("question_id") or one.get("nugget_id")) if isinstance(one, dict) else None
         if not isinstance(question, str):
-            raise ValueError(f"{entry.place}: self-rating {shown(one)}; wanted a question_id or nugget_id")
+            raise ValueError(f"{entry.place}: self-rating {shown_json(one)}; wanted a question_id or nugget_id")
         rating = one.get("self_rating")
         if rating is not None and (isinstance(rating, bool) or not isinstance(rating, int | float) or rating < 0):
-            raise ValueError(f"{entry.place}: self_rating {shown(rating)} of {question}; wanted a number from 0")
+            raise ValueError(f"{entry.place}: self_rating {shown_json(rating)} of {question}; wanted a number from 0")
         yield question, math.nan if rating is None else float(rating)
 
 
@@ -154,7 +154,7 @@ def _answered(entry: _Entry) -> Iterator[tuple[str, float]]:
         questions = entry.fields.get(name) or []
         # A text here would be read letter by letter.
         if not isinstance(questions, list) or not all(isinstance(one, str) for one in questions):
-            raise ValueError(f"{entry.place}: {name} {shown(questions)}; wanted a list of question ids")
+            raise ValueError(f"{entry.place}: {name} {shown_json(questions)}; wanted a list of question ids")
         for question in questions:
             yield question, grade
 

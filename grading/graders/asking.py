@@ -13,10 +13,19 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
-from exam_gen.model import FailedError, LanguageModel, Likelihoods, NoReply, Prompt, Remote
-from exam_gen.records import Chunk, Question
-from exam_gen.replies import Reply as Kept
-from exam_gen.replies import ReplyStore, Usage
+from examcore import (
+    Chunk,
+    FailedError,
+    LanguageModel,
+    Likelihoods,
+    ModelUsage,
+    NoReply,
+    Prompt,
+    Question,
+    RemoteLanguageModel,
+    ReplyStore,
+)
+from examcore import StoredReply as Kept
 from rag.examinees import NO_CHOICE, Examinee, Lost, Said, Scorer
 from rag.prompts import exam_prompt
 from rag.tasks import Task
@@ -45,7 +54,7 @@ class Reply(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The log-likelihoods of a question's choices, or why there are none; `cut` as in `Reply`."""
+    """The log-likelihoods of a question's choices, or why there are none; `cut` as in `StoredReply`."""
 
     likelihoods: Likelihoods | NoReply
     cut: int = 0
@@ -76,14 +85,14 @@ class Assessor:
         if tasks and tasks[0].question.choices:
             yield from self._scorer.answer(tasks)
             return
-        size = TOGETHER if isinstance(self._model, Remote) else self._batch
+        size = TOGETHER if isinstance(self._model, RemoteLanguageModel) else self._batch
         for start in range(0, len(tasks), size):
             yield from self._written(start, tasks[start : start + size])
 
     def _written(self, start: int, tasks: Sequence[Task]) -> Iterator[Said | Lost]:
         fitted = [fit(one, self._model, _shortened(one), (), _room(one)) for one in tasks]
         prompts, room = [one.prompt for one in fitted], max(map(_room, tasks))
-        if isinstance(self._model, Remote):
+        if isinstance(self._model, RemoteLanguageModel):
             for arrival in self._model.replies(prompts, max_tokens=room):
                 if isinstance(arrival.value, NoReply):
                     yield Lost(start + arrival.place, arrival.value.reason)
@@ -112,7 +121,7 @@ class Asking:
     store: ReplyStore
     batch: int = 1
     together: int = TOGETHER
-    usage: Usage = field(default_factory=Usage)
+    usage: ModelUsage = field(default_factory=ModelUsage)
 
     def replies(self, asked: Iterable[Asked]) -> Iterator[Reply]:
         """The reply to each prompt, in order; prompts are taken up a group at a time, as they may be many."""
@@ -137,7 +146,7 @@ class Asking:
     def _ask(self, tasks: Sequence[Task], keys: Sequence[str], value: Callable[[Said], object]) -> dict[str, NoReply]:
         """Ask what is not in the store, each once, and keep it; returns why there is no answer, by key."""
         missing = self._missing(keys)
-        self.usage += Usage(calls=len(keys), cached=len(keys) - len(missing))
+        self.usage += ModelUsage(calls=len(keys), cached=len(keys) - len(missing))
         lost: dict[str, NoReply] = {}
         wanted = [tasks[place] for place in missing]
         if not wanted:
@@ -150,7 +159,7 @@ class Asking:
                 continue
             read, written = said.likelihoods.prompt_tokens, sum(said.likelihoods.tokens)
             self.store.add([Kept(key, json.dumps(value(said)), read, written, said.seconds)])
-            self.usage += Usage(prompt_tokens=read, written_tokens=written, seconds=said.seconds)
+            self.usage += ModelUsage(prompt_tokens=read, written_tokens=written, seconds=said.seconds)
         return lost
 
     def _missing(self, keys: Sequence[str]) -> list[int]:

@@ -17,12 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_gen.model import Likelihoods, NoReply
-from exam_gen.records import Exam, Question
-from exam_gen.statistics import wilson
+from examcore import INTERVAL_LEVEL, Exam, IntervalEstimate, Likelihoods, NoReply, Question, wilson
 from grading.graders.asking import Asking, choice_task
 from grading.graders.choices import TOGETHER, supported
-from grading.intervals import LEVEL, Estimate
 
 SHARE = 0.05
 FOLDS = 5
@@ -68,9 +65,9 @@ class Calibration(NamedTuple):
     """
 
     margin: float
-    unsupported: Estimate
-    answered: Estimate
-    right: Estimate
+    unsupported: IntervalEstimate
+    answered: IntervalEstimate
+    right: IntervalEstimate
     n: int
     margins: tuple[float, ...]
 
@@ -120,7 +117,7 @@ def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> Read | NoRepl
 
 
 def calibrate(
-    reads: Sequence[Read], *, share: float = SHARE, folds: int = FOLDS, level: float = LEVEL, seed: int = 0
+    reads: Sequence[Read], *, share: float = SHARE, folds: int = FOLDS, level: float = INTERVAL_LEVEL, seed: int = 0
 ) -> Calibration:
     """The margin, and what it does on questions that it was not chosen on.
 
@@ -165,6 +162,6 @@ def _margin(supports: NDArray[np.float64], share: float) -> float:
     return max(0.0, float(np.sort(supports)[place - 1]))
 
 
-def _rate(hits: Sequence[float], level: float) -> Estimate:
+def _rate(hits: Sequence[float], level: float) -> IntervalEstimate:
     mean = float(np.mean(hits))
-    return Estimate(mean, *wilson(mean, len(hits), level))
+    return IntervalEstimate(mean, *wilson(mean, len(hits), level))

@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exam_gen.model import Likelihoods, NoReply
-from exam_gen.records import Exam, Question
+from examcore import Exam, Likelihoods, NoReply, Question
 from grading.formats.articles import Articles
 from grading.formats.passages import Pair
 from grading.graders.asking import Asking, Scored, choice_task

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_gen.replies import Reply as Kept
-from exam_gen.replies import ReplyStore
+from examcore import ReplyStore
+from examcore import StoredReply as Kept
 from grading.formats.passages import Pair, keyed
 from grading.graders.asking import Reply
 from grading.graders.graders import Graded, graded_answer

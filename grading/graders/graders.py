@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from exam_gen.model import NoReply, Prompt
+from examcore import NoReply, Prompt
 from grading.formats.passages import Pair, keyed
 from grading.graders.asking import TOGETHER, Asked, Asking, Reply
 from grading.graders.prompts import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from exam_gen.model import Prompt
+from examcore import Prompt
 from grading.records import BankQuestion
 
 QA_VERSION = "qa-1"

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exam_gen.files import write_lines
+from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, write_lines
 from grading.formats.passages import Pair
 from grading.graders.graders import NO_REPLY, Graded, Grader
-from grading.intervals import LEVEL, Estimate, bootstrap
 
 EXAMPLES = 5
 """Unparsed replies that are shown."""
@@ -56,7 +55,7 @@ def write_grades(path: str | Path, graded: Sequence[Graded], grader: str, *, art
     write_lines(path, ({**_fields(one, articles=articles), "grader": grader} for one in graded))
 
 
-def summary(run: Run, *, level: float = LEVEL, seed: int = 0) -> dict[str, object]:
+def summary(run: Run, *, level: float = INTERVAL_LEVEL, seed: int = 0) -> dict[str, object]:
     """How many grades, their distribution and rules, the unparsed share (interval over queries) and examples of it."""
     unparsed = [one for one in run.graded if math.isnan(one.grade.grade)]
     counts = Counter(one.grade.grade for one in run.graded if not math.isnan(one.grade.grade))
@@ -74,7 +73,7 @@ def summary(run: Run, *, level: float = LEVEL, seed: int = 0) -> dict[str, objec
     }
 
 
-def unparsed_share(graded: Sequence[Graded], *, level: float = LEVEL, seed: int = 0) -> Estimate:
+def unparsed_share(graded: Sequence[Graded], *, level: float = INTERVAL_LEVEL, seed: int = 0) -> IntervalEstimate:
     """The share of replies that fit no rule, with its interval over queries; NaN without grades.
 
     The ends are NaN where all replies or none fit a rule: resampling such queries cannot tell how rare the other is.
@@ -85,9 +84,9 @@ def unparsed_share(graded: Sequence[Graded], *, level: float = LEVEL, seed: int 
     bad = np.array([sum(found) for found in per.values()], dtype=np.float64)
     all_ = np.array([len(found) for found in per.values()], dtype=np.float64)
     if not per:
-        return Estimate(math.nan, math.nan, math.nan)
+        return IntervalEstimate(math.nan, math.nan, math.nan)
     if bad.sum() in (0, all_.sum()):
-        return Estimate(float(bad.sum() / all_.sum()), math.nan, math.nan)
+        return IntervalEstimate(float(bad.sum() / all_.sum()), math.nan, math.nan)
     return bootstrap(lambda rows: float(bad[rows].sum() / all_[rows].sum()), len(per), level=level, seed=seed)
 
 

@@ -9,12 +9,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from exam_gen.lines import read_text
+from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
 from grading.formats.score_tables import QUESTION, TOPIC
 from grading.formats.trec import read_qrels
-from grading.intervals import LEVEL, Estimate, bootstrap
 from grading.rows import Columns, Row, read_rows
-from taxonomy.agreement import Agreement, cohen_kappa, krippendorff_alpha
 
 Judgements = Mapping[str, Mapping[str, float]]
 """topic -> what was judged -> grade."""
@@ -43,12 +41,12 @@ class JudgeAgreement(NamedTuple):
 
     n: int
     topics: int
-    agreement: Estimate
-    kappa: Estimate
-    kappa_quadratic: Estimate
-    alpha: Estimate
-    alpha_ordinal: Estimate
-    alpha_interval: Estimate
+    agreement: IntervalEstimate
+    kappa: IntervalEstimate
+    kappa_quadratic: IntervalEstimate
+    alpha: IntervalEstimate
+    alpha_ordinal: IntervalEstimate
+    alpha_interval: IntervalEstimate
     confusion: dict[float, dict[float, int]]
     only_first: JudgedOnce
     only_second: JudgedOnce
@@ -83,7 +81,7 @@ def agree(
     second: Judgements,
     *,
     over: Over = "auto",
-    level: float = LEVEL,
+    level: float = INTERVAL_LEVEL,
     draws: int = 1000,
     seed: int = 0,
 ) -> JudgeAgreement:
@@ -97,10 +95,10 @@ def agree(
     groups = [topic for topic, _ in pairs] if by_topic else None
     a, b = grades
 
-    def kappa(weights: Literal["none", "quadratic"]) -> Estimate:
+    def kappa(weights: Literal["none", "quadratic"]) -> IntervalEstimate:
         return _plain(cohen_kappa(a, b, weights=weights, groups=groups, interval=level, draws=draws, seed=seed))
 
-    def alpha(metric: Literal["nominal", "ordinal", "interval"]) -> Estimate:
+    def alpha(metric: Literal["nominal", "ordinal", "interval"]) -> IntervalEstimate:
         return _plain(krippendorff_alpha(grades, metric=metric, groups=groups, interval=level, draws=draws, seed=seed))
 
     return JudgeAgreement(
@@ -132,11 +130,13 @@ def _judged(row: Row) -> str:
     return f"{passage} by {row.text('question')}" if "question" in row.fields else passage
 
 
-def _plain(found: Agreement) -> Estimate:
-    return Estimate(*found)
+def _plain(found: IntervalEstimate) -> IntervalEstimate:
+    return IntervalEstimate(*found)
 
 
-def _observed(grades: list[list[float]], groups: list[str] | None, level: float, draws: int, seed: int) -> Estimate:
+def _observed(
+    grades: list[list[float]], groups: list[str] | None, level: float, draws: int, seed: int
+) -> IntervalEstimate:
     """The share of pairs with equal grades."""
     names: list[str] | list[int] = list(range(len(grades[0]))) if groups is None else groups
     number = {one: at for at, one in enumerate(dict.fromkeys(names))}

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean
 from grading.formats.score_tables import SCORE, SYSTEM, TOPIC, cells_of
-from grading.intervals import DRAWS, LEVEL, Estimate, bootstrap_mean
 from grading.rows import Columns, read_rows
 
 PERMUTATIONS = 2000
@@ -53,9 +53,9 @@ class Favour(NamedTuple):
     are the distinct ways to deal the families to the systems.
     """
 
-    favour: Estimate
+    favour: IntervalEstimate
     p: float
-    over_topics: Estimate
+    over_topics: IntervalEstimate
     by_judge: dict[str, float]
     n_systems: int
     n_own: int
@@ -100,7 +100,12 @@ def read_judged(path: str | Path) -> Judged:
 
 
 def favour(
-    data: Judged, *, level: float = LEVEL, draws: int = DRAWS, permutations: int = PERMUTATIONS, seed: int = 0
+    data: Judged,
+    *,
+    level: float = INTERVAL_LEVEL,
+    draws: int = BOOTSTRAP_DRAWS,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
 ) -> Favour:
     """Estimate and test the favour.
 
@@ -118,7 +123,7 @@ def favour(
     estimate = float(_effects(own[None], mean[None])[0])
     low, high, p = _invert(patterns, mean, own, estimate, 1 - level)
     return Favour(
-        Estimate(estimate, low, high),
+        IntervalEstimate(estimate, low, high),
         p,
         _over_topics(own, data.scores, level, draws, seed),
         _by_judge(data, mean),
@@ -219,7 +224,7 @@ def _random_deals(labels: Sequence[str], number: int, seed: int) -> list[tuple[s
     return [tuple(labels), *(tuple(labels[at] for at in rng.permutation(len(labels))) for _ in range(number))]
 
 
-def _over_topics(own: Floats, scores: Floats, level: float, draws: int, seed: int) -> Estimate:
+def _over_topics(own: Floats, scores: Floats, level: float, draws: int, seed: int) -> IntervalEstimate:
     """The effect is linear in the scores, so it is the mean of the topics' effects."""
     by_topic = np.array([_effects(own, scores[:, :, at]) for at in range(scores.shape[2])])
     return bootstrap_mean(by_topic, level=level, draws=draws, seed=seed)

@@ -8,22 +8,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from examcore import (
+    BOOTSTRAP_DRAWS,
+    INTERVAL_LEVEL,
+    RANDOM_TIES,
+    RANK_CORRELATIONS,
+    IntervalEstimate,
+    RankCorrelation,
+    break_ties,
+    in_batches,
+)
 from grading.formats.score_tables import ScoreTable
-from grading.intervals import DRAWS, LEVEL, Estimate
 from grading.leaderboards.paired import counted_means
-from grading.leaderboards.rank_correlation import COEFFICIENTS, RANDOM_TIES, Coefficient, break_ties, in_batches
 
 FEW = 10
 """With fewer systems than this the interval over systems is too short and jumps: it is given with a warning."""
 
 Floats = NDArray[np.float64]
-Intervals = dict[str, Estimate]
+Intervals = dict[str, IntervalEstimate]
 
 
 class RandomTies(NamedTuple):
     """A coefficient when ties are broken at random: its expectation with interval, and its spread over breaks."""
 
-    mean: Estimate
+    mean: IntervalEstimate
     sd: float
 
     def as_dict(self) -> dict[str, float | None]:
@@ -54,8 +62,8 @@ class Correlations(NamedTuple):
 class Sampling(NamedTuple):
     """How intervals are drawn."""
 
-    level: float = LEVEL
-    draws: int = DRAWS
+    level: float = INTERVAL_LEVEL
+    draws: int = BOOTSTRAP_DRAWS
     tie_draws: int = 1000
     seed: int = 0
 
@@ -89,7 +97,7 @@ def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling | None =
 
 
 def over_systems(
-    x: Floats, y: Floats, sampling: Sampling, coefficients: Mapping[str, Coefficient] = COEFFICIENTS
+    x: Floats, y: Floats, sampling: Sampling, coefficients: Mapping[str, RankCorrelation] = RANK_CORRELATIONS
 ) -> Intervals:
     """Each coefficient of the scores `x`, `y` `[n]` with its interval over resampled systems; copies are no pairs."""
     size = len(x)
@@ -118,7 +126,7 @@ def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, sy
     observed = (_rounded(first.means), _rounded(second.means), np.ones(size))
     return {
         name: _centred(one(*observed), in_batches(one, x, y, weights), sampling.level)
-        for name, one in COEFFICIENTS.items()
+        for name, one in RANK_CORRELATIONS.items()
     }
 
 
@@ -155,18 +163,18 @@ def _random_ties(name: str, x: Floats, y: Floats, sampling: Sampling) -> RandomT
     mean = over_systems(x, y, sampling, {name: RANDOM_TIES[name]})[name]
     if not _tied(x) and not _tied(y):
         return RandomTies(mean, 0.0)
-    return RandomTies(mean, break_ties(COEFFICIENTS[name], x, y, draws=sampling.tie_draws, seed=sampling.seed).sd)
+    return RandomTies(mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=sampling.tie_draws, seed=sampling.seed).sd)
 
 
-def _between(estimate: Floats, values: Floats, level: float) -> Estimate:
+def _between(estimate: Floats, values: Floats, level: float) -> IntervalEstimate:
     values = values[np.isfinite(values)]
     if not np.isfinite(estimate) or values.size < 2:
-        return Estimate(float(estimate), np.nan, np.nan)
+        return IntervalEstimate(float(estimate), np.nan, np.nan)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(estimate), float(low), float(high))
+    return IntervalEstimate(float(estimate), float(low), float(high))
 
 
-def _centred(estimate: Floats, values: Floats, level: float) -> Estimate:
+def _centred(estimate: Floats, values: Floats, level: float) -> IntervalEstimate:
     """The interval of the values moved to the estimate, cut at -1 and 1."""
     values = values[np.isfinite(values)]
     moved = np.clip(values - values.mean() + estimate, -1, 1) if values.size else values

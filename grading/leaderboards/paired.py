@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate
 from grading.formats.score_tables import ScoreTable
-from grading.intervals import DRAWS, LEVEL, Estimate
 
 PERMUTATIONS = 10_000
 BLOCK = 1000
@@ -32,7 +32,7 @@ class Pair(NamedTuple):
     first: str
     second: str
     n: int
-    difference: Estimate
+    difference: IntervalEstimate
     p: float
     p_adjusted: float
     detectable: float
@@ -59,7 +59,12 @@ class Comparison(NamedTuple):
 
 
 def compare_systems(
-    table: ScoreTable, *, level: float = LEVEL, draws: int = DRAWS, permutations: int = PERMUTATIONS, seed: int = 0
+    table: ScoreTable,
+    *,
+    level: float = INTERVAL_LEVEL,
+    draws: int = BOOTSTRAP_DRAWS,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
 ) -> Comparison:
     """Every pair of systems over the topics that both have; a pair with fewer than two is left undefined (NaN)."""
     first, second = (np.array(one) for one in zip(*itertools.combinations(range(len(table.systems)), 2), strict=True))
@@ -115,7 +120,7 @@ def sign_flip(differences: Floats, permutations: int, rng: np.random.Generator) 
     return p, adjusted
 
 
-def probability_best(table: ScoreTable, *, draws: int = DRAWS, seed: int = 0) -> dict[str, float]:
+def probability_best(table: ScoreTable, *, draws: int = BOOTSTRAP_DRAWS, seed: int = 0) -> dict[str, float]:
     """How often each system has the highest mean over resampled topics; the tied share. NaN with fewer than two."""
     if table.values.shape[1] < 2:
         return dict.fromkeys(table.systems, np.nan)
@@ -188,17 +193,17 @@ def _all_signs(topics: int) -> Floats:
     return np.array(list(itertools.product((1.0, -1.0), repeat=topics)))
 
 
-def _intervals(differences: Floats, level: float, draws: int, rng: np.random.Generator) -> list[Estimate]:
+def _intervals(differences: Floats, level: float, draws: int, rng: np.random.Generator) -> list[IntervalEstimate]:
     """The mean `[P]` of each row of `differences` `[P, T]` with its interval over resampled topics."""
     means = resampled_means(differences, draws, rng)
     return [_estimate(row[np.isfinite(row)], drawn, level) for row, drawn in zip(differences, means.T, strict=True)]
 
 
-def _estimate(values: Floats, drawn: Floats, level: float) -> Estimate:
+def _estimate(values: Floats, drawn: Floats, level: float) -> IntervalEstimate:
     if len(values) < 2:
-        return Estimate(float(values[0]) if len(values) else np.nan, np.nan, np.nan)
+        return IntervalEstimate(float(values[0]) if len(values) else np.nan, np.nan, np.nan)
     low, high = np.quantile(drawn[np.isfinite(drawn)], [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(values.mean()), float(low), float(high))
+    return IntervalEstimate(float(values.mean()), float(low), float(high))
 
 
 def _detectable(differences: Floats) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from grading.intervals import LEVEL, Estimate, bootstrap
+from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap
 
 MOST = 10_000_000
 """More topics than this are no plan: infinity is said instead."""
@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     gap: float | None = None
     power: float = 0.8
     alpha: float = 0.05
-    level: float = LEVEL
+    level: float = INTERVAL_LEVEL
     draws: int = 1000
     seed: int = 0
 
@@ -64,11 +64,11 @@ class Need(NamedTuple):
     second: str
     n_topics: int
     questions_per_topic: float
-    observed: Estimate
+    observed: IntervalEstimate
     gap: float
     topic_sd: float
     question_sd: float
-    topics: Estimate
+    topics: IntervalEstimate
     by_questions: dict[int, float]
     detectable: float
 
@@ -179,7 +179,7 @@ def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:
         gap=gap,
         topic_sd=math.sqrt(between),
         question_sd=math.sqrt(within),
-        topics=Estimate(*[math.nan] * 3) if math.isnan(deviation) else _topics(found, observed, plan),
+        topics=IntervalEstimate(*[math.nan] * 3) if math.isnan(deviation) else _topics(found, observed, plan),
         by_questions={
             number: topics_needed(gap, _deviation(found, number), **tests)
             for number in (() if math.isnan(deviation) else _numbers(questions, within))
@@ -216,7 +216,7 @@ def _numbers(questions: float, within: float) -> list[int]:
     return [] if np.isnan(within) else sorted({1, 2, 5, 10, 20, 50, round(questions)})
 
 
-def _topics(found: Moments, observed: Estimate, plan: Plan) -> Estimate:
+def _topics(found: Moments, observed: IntervalEstimate, plan: Plan) -> IntervalEstimate:
     """The topics needed; the interval is that of the deviation for a given gap, of the gap for the pilot's own.
 
     An end is infinite where the interval of the pilot's gap holds 0: then no number of topics is sure to do.
@@ -230,9 +230,9 @@ def _topics(found: Moments, observed: Estimate, plan: Plan) -> Estimate:
     if plan.gap is None:
         ends = [0.0] if observed.low <= 0 <= observed.high else [abs(observed.low), abs(observed.high)]
         gaps = (abs(observed.estimate), max(abs(observed.low), abs(observed.high)), min(ends))
-        return Estimate(*(topics_needed(gap, whole, power=plan.power, alpha=plan.alpha) for gap in gaps))
+        return IntervalEstimate(*(topics_needed(gap, whole, power=plan.power, alpha=plan.alpha) for gap in gaps))
     drawn = bootstrap(deviation, len(found.mean), level=plan.level, draws=plan.draws, seed=plan.seed)
-    return Estimate(*(topics_needed(plan.gap, one, power=plan.power, alpha=plan.alpha) for one in drawn))
+    return IntervalEstimate(*(topics_needed(plan.gap, one, power=plan.power, alpha=plan.alpha) for one in drawn))
 
 
 def _require(plan: Plan) -> None:

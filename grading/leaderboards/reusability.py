@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, in_batches, kendall
 from grading.formats.score_tables import QUESTION, SYSTEM, TOPIC, cells_of
-from grading.intervals import DRAWS, LEVEL, Estimate
 from grading.leaderboards.paired import counted_means
-from grading.leaderboards.rank_correlation import in_batches, kendall
 from grading.rows import Columns, read_rows
 from grading.scores.nuggets import SUPPORT, Assignments
 
@@ -53,10 +52,10 @@ class LeftOut(NamedTuple):
     system: str
     unique: int
     score: float
-    change: Estimate
+    change: IntervalEstimate
     rank: float
     rank_without: float
-    tau: Estimate
+    tau: IntervalEstimate
 
 
 class Reusability(NamedTuple):
@@ -69,8 +68,8 @@ class Reusability(NamedTuple):
     n_units: int
     n_topics: int
     left_out: tuple[LeftOut, ...]
-    tau: Estimate
-    displacement: Estimate
+    tau: IntervalEstimate
+    displacement: IntervalEstimate
     not_graded: int
 
     @property
@@ -135,7 +134,9 @@ def at_least(data: Contributions, tau: float) -> Contributions:
     return data._replace(grades=graded)
 
 
-def leave_one_out(data: Contributions, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> Reusability:
+def leave_one_out(
+    data: Contributions, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+) -> Reusability:
     """Judge every system without its own part; intervals resample topics. `ValueError` for fewer than 3 systems."""
     if len(data.systems) < 3:
         raise ValueError(f"contributions: of {len(data.systems)} systems; wanted at least 3 to be ranked without one")
@@ -206,10 +207,10 @@ def _ranks(scores: Floats) -> Floats:
     return np.asarray(stats.rankdata(-scores, axis=1))
 
 
-def _estimate(values: Floats, level: float) -> Estimate:
+def _estimate(values: Floats, level: float) -> IntervalEstimate:
     """The first of the values with the interval of the others."""
     drawn = values[1:][np.isfinite(values[1:])]
     if np.isnan(values[0]) or not drawn.size:
-        return Estimate(float(values[0]), np.nan, np.nan)
+        return IntervalEstimate(float(values[0]), np.nan, np.nan)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(values[0]), float(low), float(high))
+    return IntervalEstimate(float(values[0]), float(low), float(high))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean
 from grading.formats.score_tables import table_of
-from grading.intervals import DRAWS, LEVEL, Estimate, bootstrap_mean
 from grading.leaderboards.paired import Pair, compare_systems
 
 Table = Mapping[str, Mapping[str, float]]
@@ -20,11 +20,13 @@ class Standing(NamedTuple):
     """A system's mean over the `topics` that have a score, with its interval."""
 
     system: str
-    score: Estimate
+    score: IntervalEstimate
     topics: int
 
 
-def standings(table: Table, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> list[Standing]:
+def standings(
+    table: Table, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+) -> list[Standing]:
     """The systems by their means, the best first; those without any score last."""
     found = []
     for system, scores in table.items():
@@ -35,7 +37,9 @@ def standings(table: Table, *, level: float = LEVEL, draws: int = DRAWS, seed: i
     return sorted(found, key=lambda one: -np.inf if np.isnan(one.score.estimate) else one.score.estimate, reverse=True)
 
 
-def differences(table: Table, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> list[Pair]:
+def differences(
+    table: Table, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+) -> list[Pair]:
     """Every pair of systems that have scores, the better one first, compared over the topics both have."""
     order = [one.system for one in standings(table, level=level, draws=0, seed=seed) if table[one.system]]
     if len(order) < 2:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from grading.reports.argue_scores import MEASURES, ReportScore, RunScore
 from grading.reports.sentence_flow import IGNORED, REWARDED, Judged
 
@@ -146,7 +146,7 @@ def _table(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _shown(found: Mapping[str, float | None]) -> str:
-    value, low, high = (found[name] for name in Estimate._fields)
+    value, low, high = (found[name] for name in IntervalEstimate._fields)
     if value is None:
         return "undefined"
     return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"

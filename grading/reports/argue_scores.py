@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from grading.intervals import LEVEL, Estimate, bootstrap_mean, bootstrap_of_sums
+from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, bootstrap_of_sums
 from grading.records import BankQuestion, Report
 from grading.reports.sentence_flow import IGNORED, PENALISED, REWARDED, Judged
 
@@ -67,8 +67,8 @@ class RunScore:
     sentences: int
     outcomes: Mapping[int, int]
     unjudged: int
-    macro: Mapping[str, Estimate]
-    micro: Mapping[str, Estimate]
+    macro: Mapping[str, IntervalEstimate]
+    micro: Mapping[str, IntervalEstimate]
     undefined: Mapping[str, tuple[str, ...]]
     missing: tuple[str, ...]
     filled: bool
@@ -101,7 +101,7 @@ def score_runs(
     nuggets: Sequence[BankQuestion],
     *,
     missing: Missing = "zero",
-    level: float = LEVEL,
+    level: float = INTERVAL_LEVEL,
     seed: int = 0,
 ) -> list[RunScore]:
     """Each run over all topics that any run has a report on, in the order of the reports."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from exam_gen.model import Prompt
+from examcore import Prompt
 from grading.reports.asks import Ask, Kind, Material
 
 VERSION = "argue-1"

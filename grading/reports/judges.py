@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from exam_gen.model import Likelihoods, NoReply, Prompt
-from exam_gen.replies import CachedModel
+from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
 from grading.reports.asks import Ask, Decision, Material
 from grading.reports.judge_prompts import SYSTEM, prompt_for
 
@@ -38,7 +37,7 @@ class LanguageModelJudge:
     """
 
     def __init__(
-        self, model: CachedModel, material: Material, *, by: Literal["likelihood", "reply"] = "likelihood"
+        self, model: CachedLanguageModel, material: Material, *, by: Literal["likelihood", "reply"] = "likelihood"
     ) -> None:
         self._model, self._material, self._by = model, material, by
         self.unparsed: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """Human judgements of sentences, from a file of JSON lines or a table.
 
 A line either holds all that is judged of a sentence (`supported`, `nuggets`, `needs_citation`, `repeats`,
-`claims_absence`), or one decision (`kind` with `value`, and the `document`, `nugget` or `answer` it is about), or the
+`claims_absence`), or one decision (`json_kind` with `value`, and the `document`, `nugget` or `answer` it is about), or the
 `outcome` itself with its `nuggets`. Lines on one sentence add up; where they contradict one another, both are named.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar, cast
 
-from exam_gen.lines import kind, shown
+from examcore import json_kind, shown_json
 from grading.formats.faults import Fault
 from grading.reports.asks import Ask, Decision, Material
 from grading.rows import Row, read_rows
@@ -22,7 +22,7 @@ NAMES = {
     "run": ("run_id",),
     "topic": ("topic_id", "query", "qid", "query_id", "request_id"),
     "sentence": ("sentence_index", "sentence_id", "index"),
-    "kind": ("type",),
+    "json_kind": ("type",),
     "value": ("label", "decision", "judgment", "judgement"),
     "document": ("document_id", "doc", "docid", "doc_id", "citation"),
     "nugget": ("nugget_id",),
@@ -159,7 +159,7 @@ def judgment_line(ask: Ask, decision: Decision) -> dict[str, object]:
     """A decision as a line that `read_judgments` reads; `ValueError` for one that was left open."""
     if decision.verdict is None:
         raise ValueError(f"{ask.kind}: left open; wanted a decision")
-    fields: dict[str, object] = {"topic": ask.topic, "run": ask.run, "sentence": ask.sentence, "kind": ask.kind}
+    fields: dict[str, object] = {"topic": ask.topic, "run": ask.run, "sentence": ask.sentence, "json_kind": ask.kind}
     if ask.document:
         fields["document"] = ask.document
     if ask.nugget:
@@ -186,19 +186,19 @@ def _index(row: Row, material: Material, run: str, topic: str) -> int:
     count = len(material.reports[run, topic].sentences)
     text = str(value).strip()
     if isinstance(value, bool) or not text.isdecimal() or int(text) >= count:
-        raise ValueError(f"{row.place}: sentence {shown(value)}; wanted a number from 0 to {count - 1}")
+        raise ValueError(f"{row.place}: sentence {shown_json(value)}; wanted a number from 0 to {count - 1}")
     return int(text)
 
 
 def _require_text(row: Row, text: str) -> None:
     said = row.fields.get("text")
     if isinstance(said, str) and said.split() != text.split():
-        raise ValueError(f"{row.place}: text {shown(said)} is not that of the sentence; wanted {shown(text)}")
+        raise ValueError(f"{row.place}: text {shown_json(said)} is not that of the sentence; wanted {shown_json(text)}")
 
 
 def _add(one: _Judgments, row: Row, key: Key, material: Material) -> None:
     fields = dict(_spread(row))
-    if "outcome" in fields and "kind" not in row.fields:
+    if "outcome" in fields and "json_kind" not in row.fields:
         one.outcome = (int(str(fields["outcome"]).strip().lstrip("#")), row.place)
     if "supported" in fields:
         for document, verdict in _support(fields["supported"], row, key, material):
@@ -227,14 +227,14 @@ def _yes(verdict: bool) -> str:
 def _spread(row: Row) -> Iterator[tuple[str, object]]:
     """The fields of a line in the form that judges a sentence as a whole."""
     fields = row.fields
-    if "kind" in fields:
+    if "json_kind" in fields:
         yield _one_decision(row)
         return
     said = dict(fields)
     if "outcome" in fields:
         outcome = str(fields["outcome"]).strip().lstrip("#")
         if outcome not in map(str, _OUTCOMES):
-            raise ValueError(f"{row.place}: outcome {shown(fields['outcome'])}; wanted a number from 1 to 8")
+            raise ValueError(f"{row.place}: outcome {shown_json(fields['outcome'])}; wanted a number from 1 to 8")
         said = {**_OUTCOMES[int(outcome)], **said}
         if outcome in {"3", "8"} and "nuggets" not in said and "nugget" not in said:
             raise ValueError(f"{row.place}: outcome {outcome} and no 'nuggets'; wanted those that the sentence answers")
@@ -248,7 +248,7 @@ def _spread(row: Row) -> Iterator[tuple[str, object]]:
 
 
 def _one_decision(row: Row) -> tuple[str, object]:
-    name, value = row.text("kind"), row.fields.get("value", True)
+    name, value = row.text("json_kind"), row.fields.get("value", True)
     if name == "supported":
         return name, {row.text("document"): value}
     if name == "answers":
@@ -291,7 +291,7 @@ def _nuggets(value: object, row: Row, key: Key, material: Material) -> Iterator[
     if isinstance(value, list):
         value = {str(one): True for one in value}
     if not isinstance(value, dict):
-        raise ValueError(f"{row.place}: nuggets are {shown(value)}; wanted a list of nugget ids, empty for none")
+        raise ValueError(f"{row.place}: nuggets are {shown_json(value)}; wanted a list of nugget ids, empty for none")
     for name, said in value.items():
         if (key[1], name) not in material.nuggets:
             raise ValueError(f"{row.place}: nugget {name!r}; wanted one of topic {key[1]!r}")
@@ -338,5 +338,5 @@ def _truth(value: object, name: str, row: Row) -> bool:
         return True
     if text in NO:
         return False
-    found = shown(value) if not isinstance(value, list | dict) else f"a {kind(value)}"
+    found = shown_json(value) if not isinstance(value, list | dict) else f"a {json_kind(value)}"
     raise ValueError(f"{row.place}: {name} is {found}; wanted true or false (or yes, no, supported, not supported)")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from exam_gen.lines import shown
+from examcore import shown_json
 from grading.formats.trec import Qrels, Run
 from grading.leaderboards.standings import Table
 
@@ -88,11 +88,11 @@ def parse_measure(name: str, rel: int = 1) -> Any:
             measure = _parsed(parse, ALIASES.get(name, name))
     if measure is None:
         some = f"{', '.join(DEFAULT[:4])}, ndcg_cut_10"
-        raise ValueError(f"measure {shown(name)}: unknown; wanted names such as {some}, as ir_measures has them")
+        raise ValueError(f"measure {shown_json(name)}: unknown; wanted names such as {some}, as ir_measures has them")
     for part in ("cutoff", "rel"):
         # trec_eval's code ends the whole process where such a number is 0.
         if not 1 <= measure.params.get(part, 1) <= MOST:
-            raise ValueError(f"measure {shown(name)}: {part} {measure.params[part]}; wanted from 1 to {MOST}")
+            raise ValueError(f"measure {shown_json(name)}: {part} {measure.params[part]}; wanted from 1 to {MOST}")
     levelled = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
     return measure(rel=rel) if levelled and rel != 1 else measure
 
@@ -119,7 +119,9 @@ def _calculated(known: Mapping[str, Any], qrels: Qrels, run: Run, depth: int | N
                 found[name][one.query_id] = float(one.value)
         except (ValueError, RuntimeError, AssertionError, KeyError) as error:
             reason = " ".join(str(error).split())
-            raise ValueError(f"measure {shown(name)}: not to be computed ({reason}); wanted such as P@10") from None
+            raise ValueError(
+                f"measure {shown_json(name)}: not to be computed ({reason}); wanted such as P@10"
+            ) from None
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grading.intervals import DRAWS, LEVEL, Estimate, bootstrap
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap
 from grading.scores.cover import Bank
 
 Right = Mapping[str, Mapping[str, bool | None]]
@@ -26,7 +26,7 @@ class ExamScore:
     scores: Mapping[str, float]
     skipped: tuple[str, ...]
     unanswered: int
-    n_exam: Estimate | None = None
+    n_exam: IntervalEstimate | None = None
 
 
 def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
@@ -43,8 +43,13 @@ def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
 
 
 def n_exam(
-    scores: Mapping[str, float], gold: Mapping[str, float], *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
-) -> Estimate:
+    scores: Mapping[str, float],
+    gold: Mapping[str, float],
+    *,
+    level: float = INTERVAL_LEVEL,
+    draws: int = BOOTSTRAP_DRAWS,
+    seed: int = 0,
+) -> IntervalEstimate:
     """`sum_q EXAM(d_q) / sum_q EXAM(gold_q)`, a ratio of sums that may exceed 1 (section 3.1.3).
 
     The interval resamples queries; NaN where the gold articles answer nothing.

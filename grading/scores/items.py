@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import irt
-from exam_gen.language.similarity import jaccard
+from examcore import jaccard
 from grading.formats.grades import Graded, parsed
 from grading.formats.trec import Run
 from grading.scores.cover import BUDGET, require_common

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from exam_gen.lines import shown
+from examcore import shown_json
 from grading.formats.grades import Graded
 from grading.records import Grade
 from grading.scores.nuggets import SUPPORT, Assignments
@@ -26,7 +26,7 @@ def graded_nuggets(runs: Sequence[Assignments]) -> Graded:
     common = tuple(one for one in grades if judged[one.query, one.question] == len(runs))
     notes = []
     if unknown:
-        named = ", ".join(f"{count} {shown(label)}" for label, count in unknown.most_common(5))
+        named = ", ".join(f"{count} {shown_json(label)}" for label, count in unknown.most_common(5))
         notes.append(f"{unknown.total()} labels are outside the vocabulary and count as no support: {named}.")
     if twice:
         notes.append(f"{twice} labels are of nuggets that stand twice in their topic and are left out.")

@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exam_gen.lines import kind, read_text, shown
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, json_kind, read_text, shown_json
 from grading.formats.score_tables import SYSTEM, ScoreTable, table_of
-from grading.intervals import DRAWS, LEVEL, Estimate, bootstrap_mean
 from grading.rows import Columns, Row, read_rows
 
 SUPPORT: Mapping[str, float] = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
@@ -67,7 +66,7 @@ class NuggetScores(NamedTuple):
 
     run: str
     topics: Mapping[str, Mapping[str, float]]
-    overall: Mapping[str, Estimate]
+    overall: Mapping[str, IntervalEstimate]
     undefined: Mapping[str, Sequence[str]]
 
 
@@ -121,7 +120,9 @@ def topic_scores(nuggets: Sequence[Nugget]) -> dict[str, float]:
     return scores
 
 
-def score_run(assignments: Assignments, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> NuggetScores:
+def score_run(
+    assignments: Assignments, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+) -> NuggetScores:
     """Scores per topic and their means with bootstrap intervals over topics."""
     topics = {topic: topic_scores(nuggets) for topic, nuggets in assignments.topics.items()}
     values = {metric: np.array([scores[metric] for scores in topics.values()]) for metric in METRICS}
@@ -170,17 +171,17 @@ def shared_nuggets(runs: Sequence[Assignments]) -> SharedNuggets:
 def _nuggets(row: Row) -> tuple[Nugget, ...]:
     found = row.fields["nuggets"]
     if not isinstance(found, list):
-        raise ValueError(f"{row.place}: nuggets are JSON {kind(found)}; wanted a list")
+        raise ValueError(f"{row.place}: nuggets are JSON {json_kind(found)}; wanted a list")
     return tuple(_nugget(one, f"{row.place}: nugget {number}") for number, one in enumerate(found, start=1))
 
 
 def _nugget(found: object, place: str) -> Nugget:
     if not isinstance(found, dict):
-        raise ValueError(f"{place}: is {shown(found)}; wanted an object with text, importance and assignment")
+        raise ValueError(f"{place}: is {shown_json(found)}; wanted an object with text, importance and assignment")
     fields = [found.get(name, found.get(other)) for name, other in _NUGGET_FIELDS]
     for (name, _), value in zip(_NUGGET_FIELDS, fields, strict=True):
         if not isinstance(value, str):
-            raise ValueError(f"{place}: {name} is {shown(value)}; wanted text")
+            raise ValueError(f"{place}: {name} is {shown_json(value)}; wanted text")
     return Nugget(*map(str, fields))
 
 

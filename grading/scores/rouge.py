@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from exam_gen.lines import shown
+from examcore import shown_json
 from grading.formats import fields
 from grading.rows import read_rows
 
@@ -51,7 +51,9 @@ def read_articles(path: str | Path) -> dict[str, dict[str, str]]:
         query = fields.text(row, fields.QUERY)
         articles = found.setdefault(system, {})
         if query in articles:
-            raise ValueError(f"{row.place}: {shown(system)} has a second article on {shown(query)}; wanted one")
+            raise ValueError(
+                f"{row.place}: {shown_json(system)} has a second article on {shown_json(query)}; wanted one"
+            )
         articles[query] = fields.text(row, TEXT, "")
     return found
 

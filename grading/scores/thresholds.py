@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, Indices, IntervalEstimate, bootstrap
 from grading.formats.grades import Graded
 from grading.formats.trec import Qrels
-from grading.intervals import DRAWS, LEVEL, Estimate, Indices, bootstrap
 from grading.leaderboards.standings import Table
 from grading.scores.labels import exam_labels
 
@@ -35,8 +35,8 @@ class Choice(NamedTuple):
     """
 
     tau: float
-    held_out: Estimate
-    curve: dict[float, Estimate]
+    held_out: IntervalEstimate
+    curve: dict[float, IntervalEstimate]
     chosen: dict[float, int]
     queries: int
     folds: int
@@ -51,7 +51,13 @@ def candidates(graded: Graded) -> tuple[float, ...]:
 
 
 def choose_by_passages(
-    graded: Graded, official: Qrels, *, rel: int = 1, folds: int | None = None, level: float = LEVEL, seed: int = 0
+    graded: Graded,
+    official: Qrels,
+    *,
+    rel: int = 1,
+    folds: int | None = None,
+    level: float = INTERVAL_LEVEL,
+    seed: int = 0,
 ) -> Choice:
     """The tau whose labels `EXAM-Label(p) >= tau` agree best with official judgements `>= rel`, by Cohen's kappa.
 
@@ -83,7 +89,7 @@ def choose_by_leaderboard(
     official: Mapping[str, float],
     *,
     folds: int | None = None,
-    level: float = LEVEL,
+    level: float = INTERVAL_LEVEL,
     seed: int = 0,
 ) -> Choice:
     """The tau whose leaderboard of systems (means over queries) agrees best with the official one, by Kendall's tau-b.
@@ -141,7 +147,9 @@ def _choose(
     chosen = np.zeros(queries, dtype=np.intp)
     for held_out in np.array_split(np.random.default_rng(seed).permutation(queries), parts):
         chosen[held_out] = _best(agreement, len(taus), np.setdiff1d(everything, held_out))
-    judged = bootstrap(lambda which: agreement(chosen[which], which), queries, level=level, draws=DRAWS, seed=seed)
+    judged = bootstrap(
+        lambda which: agreement(chosen[which], which), queries, level=level, draws=BOOTSTRAP_DRAWS, seed=seed
+    )
     counts = {tau: int(np.sum(chosen == row)) for row, tau in enumerate(taus) if np.any(chosen == row)}
     return Choice(
         taus[_best(agreement, len(taus), everything)],

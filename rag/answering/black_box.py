@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from exam_gen.model import FailedError, Likelihoods, NoReply
-from exam_gen.records import Question
+from examcore import FailedError, Likelihoods, NoReply, Question
 from rag.answering import reading
 from rag.answering.letters import require_letters
 from rag.answering.reading import LONGEST, read_choice

@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from exam_gen.model import Arrival, LanguageModel, Likelihoods, NoReply, Prompt, Remote
-from exam_gen.records import Chunk, Question
+from examcore import Arrival, Chunk, LanguageModel, Likelihoods, NoReply, Prompt, Question, RemoteLanguageModel
 from rag.answering import reading
 from rag.answering.reading import read_choice
 from rag.examinees import Lost, Said
@@ -71,7 +70,7 @@ class Lettered:
             before = time.perf_counter()
 
     def _replies(self, prompts: Sequence[Prompt]) -> Iterator[Arrival[str]]:
-        if isinstance(self._model, Remote):
+        if isinstance(self._model, RemoteLanguageModel):
             yield from self._model.replies(prompts, max_tokens=MAX_TOKENS)
             return
         # One at a time: in low precision a reply may depend on those beside it in a batch.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from exam_gen.model import FailedError
+from examcore import FailedError
 from rag.engines.crew import Event, Gone, Work
 from rag.engines.processes import processors
 from rag.engines.replica import Replica, module_paths, pack

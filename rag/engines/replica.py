@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from exam_gen.model import FailedError
+from examcore import FailedError
 from rag.engines.crew import Came, Done, Event, Failed, Ready, Work
 from rag.examinees import Build, Examinee, here
 from rag.tasks import Task

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from exam_gen.model import FailedError
+from examcore import FailedError
 from rag.engines.crew import Came, Crew, Done, Event, Failed, Gone, Ready, Work
 from rag.engines.replica import KINDS
 from rag.examinees import Lost, Said

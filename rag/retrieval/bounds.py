@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 
 
 class ClosedBook:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag.encoders import DEFAULT_ENCODER, embed, encode, encoder_place
 from rag.retrieval.seam import searched
 from rag.vectors import Vectors

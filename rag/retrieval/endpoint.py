@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from exam_gen.model import FailedError, NoReply
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, FailedError, NoReply, Question
 from rag.retrieval.foreign import Shelf
 from rag.servers.options import ServerOptions
 from rag.servers.service import connect, refused

@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from exam_gen.model import FailedError
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, FailedError, Question
 from rag.imported import apart, imported, is_whole, takes
 from rag.loading import first_line
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag.retrieval.seam import Retriever, searched, top
 
 RRF = 60

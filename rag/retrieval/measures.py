@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_gen.records import Question
+from examcore import Question
 from rag.retrieval.seam import Retriever
 
 CUTOFFS = (1, 3, 10)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 
 
 class Retriever(Protocol):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag.retrieval.seam import searched, top
 
 TOPICS = 256

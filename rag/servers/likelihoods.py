@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from exam_gen.model import Likelihoods
+from examcore import Likelihoods
 from rag.servers.transport import UnusableError, excerpt
 
 MISMATCHED = "log-probabilities of mismatched length"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from exam_gen.model import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema
+from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema
 from rag.servers.likelihoods import FORMS, Encoded, Form, compare
 from rag.servers.options import Address, Price, ServerOptions, address, key_of
 from rag.servers.traffic import Traffic

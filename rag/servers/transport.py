@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from exam_gen.model import FailedError, NoReply
+from examcore import FailedError, NoReply
 from rag.losses import number_of
 from rag.servers.options import Address, ServerOptions
 from rag.servers.traffic import Traffic

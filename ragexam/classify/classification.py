@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from exam_gen.model import NoReply, Prompt, Remote
-from exam_gen.records import Exam, Question
-from exam_gen.replies import CachedModel
-from ragexam.progress import Report
+from examcore import CachedLanguageModel, Exam, NoReply, Prompt, Question, RemoteLanguageModel, ReportProgress
 from taxonomy import Clustering, Taxonomy, cluster, label_by_model
 from taxonomy.asking import REPLY_TOKENS, VERSION, Asked
 from taxonomy.clusters import Encode
@@ -42,15 +39,15 @@ class Classification:
 class Asking:
     """A cached model that is asked for labels; `reasons` counts why replies are missing."""
 
-    model: CachedModel
+    model: CachedLanguageModel
     remote: bool
-    report: Report
+    report: ReportProgress
     reasons: Counter[str]
 
     @classmethod
-    def of(cls, model: CachedModel, behind: object, report: Report) -> Asking:
+    def of(cls, model: CachedLanguageModel, behind: object, report: ReportProgress) -> Asking:
         """Ask a model; one elsewhere is given all prompts at once."""
-        return cls(model, isinstance(behind, Remote), report, Counter())
+        return cls(model, isinstance(behind, RemoteLanguageModel), report, Counter())
 
     def __call__(self, prompts: Sequence[str]) -> list[str | None]:
         """A reply to each prompt, None where there is none; a prompt too long for the model is not put."""

@@ -8,14 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from exam_gen.files import write_text
-from exam_gen.records import Exam
-from exam_gen.statistics import wilson
+from examcore import Exam, IntervalEstimate, wilson, write_text
 from grading.rows import Row, read_rows
 from ragexam.assembling import open_exam
 from ragexam.classify.classification import Classification
-from taxonomy.agreement import Agreement
-from taxonomy.comparison import LabellerAgreement, compare_labels
+from ragexam.classify.label_agreement import LabellerAgreement, compare_labels
 
 Labels = Mapping[str, tuple[str, ...]]
 SEPARATOR = ";"
@@ -114,5 +111,5 @@ def _plain(found: LabellerAgreement, interval: float) -> dict[str, Any]:
     }
 
 
-def _estimate(found: Agreement) -> dict[str, float]:
+def _estimate(found: IntervalEstimate) -> dict[str, float]:
     return {"estimate": found.estimate, "low": found.low, "high": found.high}

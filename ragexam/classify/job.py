@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from exam_gen.files import write_exam
-from exam_gen.replies import CachedModel, ReplyStore
+from examcore import CachedLanguageModel, Progress, ReplyStore, RunFolder, write_exam
 from rag.encoders import embed
 from ragexam.assembling import open_exam
 from ragexam.classify import tables
@@ -17,8 +16,6 @@ from ragexam.classify.classification import Asking, Wanted, classify
 from ragexam.classify.comparison import compare, write_labels
 from ragexam.classify.definition import read_taxonomy
 from ragexam.config import ModelSettings
-from ragexam.folder import RunFolder
-from ragexam.progress import Progress
 from ragexam.run import loaded, prepare
 from taxonomy import TAXONOMIES, Taxonomy
 from taxonomy.clusters import Encode
@@ -115,7 +112,7 @@ def _asking(job: Job, progress: Progress) -> Iterator[Asking | None]:
     kept = job.replies or _replies_of(job.exam)
     with progress.step("labelling") as report, ReplyStore(kept) as store:
         model = loaded(settings)
-        yield Asking.of(CachedModel(model, store), model, report)
+        yield Asking.of(CachedLanguageModel(model, store), model, report)
 
 
 def _replies_of(exam: Path) -> Path:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from exam_gen.statistics import wilson
+from examcore import wilson
 from ragexam.classify.classification import Classification
 from ragexam.contents import printable
 from ragexam.grade.common import in_words

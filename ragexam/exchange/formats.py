@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import NamedTuple, Self
 
-from exam_gen.lines import shown
-from exam_gen.records import Exam
+from examcore import Exam, shown_json
 from rag.asked import Asked
 from rag.pipelines import FACTORS, Pipeline, short_name
 
@@ -31,11 +30,11 @@ class Origin(NamedTuple):
         if not isinstance(found, str) or not isinstance(retriever, str) or not retriever or not _is_count(icl, 0):
             raise ValueError(f"{place}: no exam, retriever and icl; wanted an answer to what ragexam exported")
         if found != exam.hash:
-            raise ValueError(f"{place}: answers exam {shown(found)}; wanted exam {exam.hash}")
+            raise ValueError(f"{place}: answers exam {shown_json(found)}; wanted exam {exam.hash}")
         factors = {name: fields[name] for name in FACTORS if fields.get(name) is not None}
         for name, level in factors.items():
             if not _is_count(level, 1):
-                raise ValueError(f"{place}: {name} is {shown(level)}; wanted a whole number from 1")
+                raise ValueError(f"{place}: {name} is {shown_json(level)}; wanted a whole number from 1")
         return cls(found, retriever, icl, **factors)  # type: ignore[arg-type]
 
     @classmethod

@@ -7,7 +7,7 @@ from collections import Counter
 
 import yaml
 
-from exam_gen.records import Exam, Question
+from examcore import Exam, Question
 from ragexam.exchange.formats import json_text
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

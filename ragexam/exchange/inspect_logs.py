@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import zstandard
 
-from exam_gen.lines import shown
+from examcore import shown_json
 
 ZSTANDARD = 93
 """The number of this compression in a zip; Python reads it from 3.14 on."""
@@ -36,7 +36,7 @@ def read_log_file(path: Path) -> Log:
         header, samples = _packed(path) if path.suffix == ".eval" else _plain(path)
         model = header["eval"]["model"]
         if not isinstance(model, str) or not model:
-            raise ValueError(f"its model is {shown(model)}")
+            raise ValueError(f"its model is {shown_json(model)}")
         if not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
             raise ValueError("its samples are no objects")
         return Log(model, samples)

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from exam_gen.lines import shown
-from exam_gen.records import Exam, Question
+from examcore import Exam, Question, shown_json
 from rag.asked import Asked
 from rag.prompts import passages_and_stem
 from ragexam.exchange.formats import Answered, Origin, json_text, slug, template
@@ -60,14 +59,14 @@ def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[Answered]:
     keys = {question.id: _letter(question.key) for question in exam.questions}
     found: dict[tuple[Any, str], Answered] = {}
     for sample in log.samples:
-        place = f"{path}: sample {shown(sample.get('id'))}"
+        place = f"{path}: sample {shown_json(sample.get('id'))}"
         origin = Origin.of(sample.get("metadata"), place, exam)
         question = str(sample.get("id"))
         if question not in keys:
             raise ValueError(f"{place}: not asked in exam {exam.hash}; wanted one of its questions")
         if sample.get("target") != keys[question]:
             raise ValueError(
-                f"{place}: target is {shown(sample.get('target'))}; wanted {keys[question]}, the exam's key"
+                f"{place}: target is {shown_json(sample.get('target'))}; wanted {keys[question]}, the exam's key"
             )
         if not sample.get("scores"):
             continue
@@ -82,7 +81,7 @@ def _right(scores: object, place: str) -> int:
     score = scores.get("choice") if isinstance(scores, Mapping) else None
     value = score.get("value") if isinstance(score, Mapping) else None
     if isinstance(value, list | dict) or value not in RIGHT:
-        raise ValueError(f"{place}: score of 'choice' is {shown(value)}; wanted C, I or N")
+        raise ValueError(f"{place}: score of 'choice' is {shown_json(value)}; wanted C, I or N")
     return RIGHT[value]
 
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import yaml
 
-from exam_gen.lines import Record, json_lines, shown
-from exam_gen.records import Exam, Question
+from examcore import Exam, JsonRecord, Question, read_json_lines, shown_json
 from rag.asked import Asked
 from rag.prompts import REPLY
 from rag.scoring import Evidence, choose
@@ -94,12 +93,12 @@ def read_samples(path: Path, llm: str, exam: Exam, normalization: str) -> Iterat
     ValueError (file:line, found, wanted) for samples of another exam, or of other choices.
     """
     questions = {question.id: question for question in exam.questions}
-    for record in json_lines(path):
+    for record in read_json_lines(path):
         doc = _doc_of(record)
         origin = Origin.of(doc.fields, record.place, exam)
         question = questions.get(str(doc.fields["id"]))
         if question is None:
-            raise ValueError(f"{record.place}: question {shown(doc.fields['id'])}; wanted one of exam {exam.hash}")
+            raise ValueError(f"{record.place}: question {shown_json(doc.fields['id'])}; wanted one of exam {exam.hash}")
         found = [doc.fields.get("choices"), doc.fields.get("answer")]
         if found != [[choice.strip() for choice in question.choices], question.key]:
             raise ValueError(f"{record.place}: other choices or key of question {question.id!r}; wanted the exam's")
@@ -120,14 +119,14 @@ def model_of(path: Path) -> str:
     return path.resolve().parent.name.replace("__", "/")
 
 
-def _doc_of(record: Record) -> Record:
+def _doc_of(record: JsonRecord) -> JsonRecord:
     doc = record.fields.get("doc")
     if not isinstance(doc, dict) or "id" not in doc:
         raise ValueError(f"{record.place}: no doc with an id; wanted a sample of a task that ragexam exported")
-    return Record(record.place, doc)
+    return JsonRecord(record.place, doc)
 
 
-def _sums(record: Record, count: int) -> tuple[float, ...]:
+def _sums(record: JsonRecord, count: int) -> tuple[float, ...]:
     """The log-likelihoods of the choices; behind them may stand those of the choices alone."""
     found = record.fields.get("filtered_resps")
     try:
@@ -136,5 +135,5 @@ def _sums(record: Record, count: int) -> tuple[float, ...]:
         sums = ()
     # Not even of a choice that cannot be is a likelihood above one.
     if len(sums) != count or not all(one <= 0 for one in sums):
-        raise ValueError(f"{record.place}: filtered_resps is {shown(found)}; wanted {count} log-likelihoods")
+        raise ValueError(f"{record.place}: filtered_resps is {shown_json(found)}; wanted {count} log-likelihoods")
     return sums

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from exam_gen.files import read_exam
-from exam_gen.records import Exam
+from examcore import Exam, RunFolder, read_exam
 from rag.answers import write_responses
 from rag.pipelines import Pipeline
 from ragexam.exchange import inspect_tasks, lm_eval
 from ragexam.exchange.formats import Answered
 from ragexam.exchange.inspect_logs import read_log_file
-from ragexam.folder import RunFolder
 
 PATTERNS = ("samples_*.jsonl", "*.eval", "*.json")
 """What is looked for in a folder; results files of lm-eval are passed over."""

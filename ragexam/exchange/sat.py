@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.records import Exam
+from examcore import Exam
 from rag.answers import AnswerStore, responses_text
 
 MOST_NAMED = 3

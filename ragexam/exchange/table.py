@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from exam_gen.records import Exam
+from examcore import Exam
 
 
 def table_files(exam: Exam) -> dict[str, str]:

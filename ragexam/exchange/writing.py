@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.files import read_chunks, read_exam, read_pool, write_text
-from exam_gen.records import Exam
+from examcore import Exam, RunFolder, read_chunks, read_exam, read_pool, write_text
 from rag.answers import AnswerStore
 from rag.asked import Asked, asked_before, floor_and_ceiling
 from ragexam.exchange import hub, inspect_tasks, lm_eval, sat, table
 from ragexam.exchange.formats import slug
-from ragexam.folder import RunFolder
 from ragexam.sources import contexts, with_sources
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from exam_gen.lines import Record, shown
+from examcore import JsonRecord, shown_json
 from grading.banks.bank_edits import Action, BankEdit, Name, State, edited, read_edits, record, states
 from grading.formats.bank_files import bank_fields, divided, question_of, read_bank, write_bank
 from grading.records import BankQuestion
@@ -131,11 +131,11 @@ def _changed(question: BankQuestion, values: Sequence[str]) -> BankQuestion:
     for one in values:
         name, found, value = one.partition("=")
         if not found or name not in FIELDS:
-            raise ValueError(f"{shown(one)}: found in --change; wanted FIELD=VALUE with {' or '.join(FIELDS)}")
+            raise ValueError(f"{shown_json(one)}: found in --change; wanted FIELD=VALUE with {' or '.join(FIELDS)}")
         fields[name] = divided(value, f"--change {question.id}") if name == "answers" else value
     if not str(fields["question"]).strip():
         raise ValueError(f"--change {question.id}: question is blank; wanted its words")
-    return question_of(Record(f"--change {question.id}", fields))
+    return question_of(JsonRecord(f"--change {question.id}", fields))
 
 
 def _last(log: Path) -> BankEdit:

@@ -11,9 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from exam_gen.files import write_text
-from exam_gen.model import FailedError
-from exam_gen.replies import CachedModel, ReplyStore
+from examcore import CachedLanguageModel, FailedError, Progress, ReplyStore, RunFolder, file_hash, write_text
 from grading.banks.bank_writing import VERSION, read_topics, write_questions
 from grading.formats.bank_files import write_bank
 from grading.graders.asking import ALONE, TOGETHER, Asking, Assessor
@@ -25,11 +23,9 @@ from grading.graders.running import grade_all, summary, write_grades
 from rag.engines import EngineOptions, opened
 from rag.servers.options import is_server
 from ragexam.config import ModelSettings
-from ragexam.folder import RunFolder, file_hash
 from ragexam.grade.bank_results import Result
 from ragexam.grade.common import in_words
 from ragexam.grade.jobs import Given, Job, ModelName
-from ragexam.progress import Progress
 from ragexam.run import loaded, prepare
 
 
@@ -78,7 +74,7 @@ def write_bank_run(
     prepare([settings.model], [settings], progress)
     out.parent.mkdir(parents=True, exist_ok=True)
     with ReplyStore(out.with_suffix(".replies.sqlite")) as store:
-        cached = CachedModel(loaded(settings), store)
+        cached = CachedLanguageModel(loaded(settings), store)
         with progress.step("writing") as report:
             found = write_questions(wanted, cached, wanted=questions, keys=keys, seed=seed, report=report)
     if not found.questions:

@@ -166,8 +166,8 @@ def margin(
     quiet: Quiet = False,
 ) -> None:
     """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
+    from examcore import Progress
     from ragexam.grade.margins import calibrated
-    from ragexam.progress import Progress
 
     progress = Progress(quiet=quiet)
     said = calibrated(exam, (model, dtype, device), out, share, passages, interval, seed, progress)

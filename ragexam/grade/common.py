@@ -35,7 +35,7 @@ def write_scores(path: Path | None, what: str, table: Mapping[str, Mapping[str, 
     """Write `system,topic,score` as CSV where a path is given, and say so; undefined scores get no line."""
     if path is None:
         return
-    from exam_gen.files import write_text
+    from examcore import write_text
 
     known = [
         (system, topic, score)

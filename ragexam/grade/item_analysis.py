@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 import irt
-from exam_gen.files import write_text
+from examcore import Progress, write_text
 from grading.formats.bank_questions import read_bank_questions
 from grading.formats.grades import Graded, read_grades, unique
 from grading.formats.trec import Run, read_runs
@@ -31,7 +31,6 @@ from grading.scores.nugget_grades import graded_nuggets
 from grading.scores.nuggets import is_assignments, read_all_assignments
 from ragexam.grade.common import plain
 from ragexam.grade.printing import Said, aligned, joined, named
-from ragexam.progress import Progress
 
 SHOWN = 10
 

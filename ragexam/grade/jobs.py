@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from exam_gen.files import read_exam
-from exam_gen.records import Exam
+from examcore import Exam, read_exam
 from grading.banks.bank_writing import read_topics
 from grading.formats.articles import Articles, articles_of
 from grading.formats.bank_files import read_bank

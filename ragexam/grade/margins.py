@@ -7,17 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exam_gen.files import read_exam, write_text
-from exam_gen.model import FailedError, NoReply
-from exam_gen.replies import ReplyStore
+from examcore import FailedError, NoReply, Progress, ReplyStore, RunFolder, read_exam, write_text
 from grading.graders.calibration import NORMALIZATION, Calibration, calibrate, read_trials, trials_of
 from rag.prompts import VERSION
-from ragexam.folder import RunFolder
 from ragexam.grade.bank_runs import asking_of
 from ragexam.grade.common import in_words, plain
 from ragexam.grade.jobs import ModelName
 from ragexam.grade.printing import Said, joined
-from ragexam.progress import Progress
 
 
 def calibrated(

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from examcore import IntervalEstimate
 from grading.formats.score_tables import QUESTION, SCORE, SYSTEM, TOPIC, ScoreTable, cells_of, read_scores
-from grading.intervals import Estimate
 from grading.leaderboards.agreement import JudgedOnce, agree, read_judgements
 from grading.leaderboards.judge_bias import favour, read_judged
 from grading.leaderboards.leaderboards import Correlations, Intervals, Sampling, correlate
@@ -58,7 +58,7 @@ def agreement(
     """`n, kappa, kappa_quadratic, alpha` and their like, the confusion table, and what one file alone judges."""
     (a, without_a), (b, without_b) = read_judgements(first), read_judgements(second)
     found = agree(a, b, over=over, level=level, seed=seed)
-    numbers = {name: value.as_dict() for name, value in found._asdict().items() if isinstance(value, Estimate)}
+    numbers = {name: value.as_dict() for name, value in found._asdict().items() if isinstance(value, IntervalEstimate)}
     return {
         "n": found.n,
         "n_topics": found.topics,
@@ -197,7 +197,7 @@ def _judged_once(found: JudgedOnce) -> dict[str, Any]:
     return {"n": len(found.pairs), "topics": list(found.topics), "first": shown}
 
 
-def _intervals(found: Intervals | Mapping[str, Estimate]) -> dict[str, dict[str, float | None]]:
+def _intervals(found: Intervals | Mapping[str, IntervalEstimate]) -> dict[str, dict[str, float | None]]:
     return {name: one.as_dict() for name, one in found.items()}
 
 

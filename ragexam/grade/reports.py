@@ -73,7 +73,7 @@ def argue(
     as_json: AsJson = False,
 ) -> None:
     """Judge every sentence of reports by ARGUE's eight outcomes; precision, recall and F1 per report and run."""
-    from exam_gen.files import write_lines
+    from examcore import write_lines
     from grading.formats import faults, nugget_files
     from grading.reports import argue_result, argue_scores
     from grading.reports.argue import argue as judge_sentences
@@ -215,7 +215,7 @@ class _Log:
         return found
 
     def write(self, path: Path) -> None:
-        from exam_gen.files import write_lines
+        from examcore import write_lines
         from grading.reports.judgments import judgment_line
 
         write_lines(path, (judgment_line(*one) for one in self._made.items() if one[1].verdict is not None))
@@ -264,7 +264,7 @@ def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judg
         return judges.EntailmentJudge(judges.cross_encoder(model), material)
     if kind != "model" or not model:
         raise ValueError(f"--judge: {name!r}; wanted model:NAME or entailment:NAME")
-    from exam_gen.replies import CachedModel, ReplyStore
+    from examcore import CachedLanguageModel, ReplyStore
     from rag.loading import load_model
     from ragexam.usage import need_likelihoods
 
@@ -273,7 +273,7 @@ def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judg
         need_likelihoods(loaded)
     store = ReplyStore(replies if replies is not None else ":memory:")
     return judges.LanguageModelJudge(
-        CachedModel(loaded, store), material, by="likelihood" if by == "likelihood" else "reply"
+        CachedLanguageModel(loaded, store), material, by="likelihood" if by == "likelihood" else "reply"
     )
 
 
@@ -336,7 +336,7 @@ def _file_similarity(
 ) -> dict[str, Any]:
     import numpy as np
 
-    from grading.intervals import bootstrap_mean
+    from examcore import bootstrap_mean
     from grading.similarity import similarity
 
     texts, golds = _lines(path), _lines(gold)
@@ -362,7 +362,7 @@ def _file_similarity(
 
 
 def _lines(path: Path) -> list[str]:
-    from exam_gen.lines import read_text
+    from examcore import read_text
 
     lines = read_text(path).split("\n")
     return [one.rstrip("\r") for one in (lines[:-1] if lines and not lines[-1].strip() else lines)]

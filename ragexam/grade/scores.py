@@ -180,8 +180,8 @@ def items(
     quiet: Quiet = False,
 ) -> None:
     """Questions as items: dead and redundant ones, difficulty, discrimination, and a pruned bank judged held out."""
+    from examcore import Progress
     from ragexam.grade.item_analysis import analysed
-    from ragexam.progress import Progress
 
     progress = Progress(quiet=quiet)
     said = analysed(grades, run or [], out, tau, k, bank, keep, prompt, interval, seed, progress)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.scores import CEILING, FLOOR, accuracy, bound_of, facets_of, levels_of
 from ragexam.report.words import facet_name, level_name
 
@@ -88,7 +88,7 @@ def _heat_tables(scores: pd.DataFrame) -> tuple[list[HeatTable], list[HeatTable]
     return tables, details
 
 
-def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, Estimate]:
+def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, IntervalEstimate]:
     """Accuracy of each pipeline with its 95 % interval, in the order of the response table."""
     return {str(name): accuracy(part) for name, part in scores.groupby("student", sort=False)}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from exam_gen.records import Question
+from examcore import Question
 from rag.answers import AnswerStore
 
 COLUMNS = ("student", "item", "chosen", "correct", "source", "prompt_tokens", "seconds")

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from exam_gen.records import Question
 from exam_gen.rules.filters import rule_of
 from exam_gen.statistics import ExamStatistics
+from examcore import Question
 from ragexam.report.gather import Evidence
 from ragexam.report.words import clipped, duration, joined, percent
 

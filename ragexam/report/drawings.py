@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from exam_gen.records import Question
+from examcore import Question
 from irt import plots
 from ragexam.report import costs, reading
 from ragexam.report.accuracy import accuracy_table, axes_of

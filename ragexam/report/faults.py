@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from exam_gen.records import Question
+from examcore import Question
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
 from ragexam.report.scores import FLOOR, bound_of, facets_of

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from grading.intervals import Estimate, bootstrap_mean
+from examcore import IntervalEstimate, bootstrap_mean
 from ragexam.report.scores import CEILING, NOTHING, bound_of, choices_of, facets_of, levels_of
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import INTERVAL, FacetDraws, FacetVerdict, choosable, interval_of
@@ -31,8 +31,8 @@ class Gain:
     facet: str
     start: str
     end: str
-    accuracy: Estimate
-    ability: Estimate
+    accuracy: IntervalEstimate
+    ability: IntervalEstimate
     probability: float
 
 
@@ -81,7 +81,7 @@ def _gain(scores: pd.DataFrame, draws: FacetDraws, facet: str, start: str, end: 
     return Gain(facet, start, end, accuracy, interval_of(gap), float((gap > 0).mean()))
 
 
-def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end: str) -> Estimate:
+def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end: str) -> IntervalEstimate:
     """Accuracy at `end` minus the mean of that at `starts`, paired over questions and all other facets."""
     others = [name for name in facets_of(scores) if name != facet]
     wide = scores.dropna(subset=["score"]).pivot_table(

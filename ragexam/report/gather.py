@@ -10,10 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from exam_gen.files import read_dropped, read_exam
-from exam_gen.records import Dropped, Question
-from grading.intervals import Estimate
-from ragexam.folder import RunFolder
+from examcore import Dropped, IntervalEstimate, Question, RunFolder, read_dropped, read_exam
 from ragexam.report.answers import read_answers
 from ragexam.report.measured import Measured, read_measured
 from ragexam.report.pruning import check_pruning
@@ -35,7 +32,7 @@ class Evidence:
     n_chunks: int | None
     missing: tuple[str, ...]
     answers: pd.DataFrame | None = None
-    retrieval: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    retrieval: Mapping[str, Mapping[str, IntervalEstimate]] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[str]:
@@ -132,7 +129,7 @@ def _measured(folder: RunFolder, missing: list[str], renamed: Mapping[str, str])
     return read_measured(folder.fit, renamed)
 
 
-def _retrieval(path: Path) -> dict[str, dict[str, Estimate]]:
+def _retrieval(path: Path) -> dict[str, dict[str, IntervalEstimate]]:
     """The measures of `retrieval.csv` by retriever (90 %); empty where the run has none."""
     from ragexam.retrieval import read_retrieval
 
@@ -141,7 +138,10 @@ def _retrieval(path: Path) -> dict[str, dict[str, Estimate]]:
     try:
         found = read_retrieval(path)["retrievers"]
         return {
-            name: {measure: Estimate(*(float(one[key]) for key in Estimate._fields)) for measure, one in table.items()}
+            name: {
+                measure: IntervalEstimate(*(float(one[key]) for key in IntervalEstimate._fields))
+                for measure, one in table.items()
+            }
             for name, table in found.items()
         }
     except (KeyError, TypeError, ValueError) as error:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from irt.fitting import fused
 from ragexam.report.measured import Measured
 from ragexam.report.scores import bound_of
@@ -181,5 +181,5 @@ def _is_bound(row: Mapping[Any, Any]) -> bool:
     return any(bound_of(str(row[name])) for name in ("level", "other_level"))
 
 
-def _interval(row: Mapping[Any, Any]) -> Estimate:
-    return Estimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))
+def _interval(row: Mapping[Any, Any]) -> IntervalEstimate:
+    return IntervalEstimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from exam_gen.records import Question
-from grading.intervals import Estimate
+from examcore import IntervalEstimate, Question
 from irt import kernels
 from ragexam.report.measured import Measured
 from ragexam.report.scores import accuracy
@@ -118,6 +117,6 @@ def _row(name: str, ids: Sequence[str], scores: pd.DataFrame, draws: tuple[tuple
     if draws is not None:
         known = set(ids)
         where = [place for place, item in enumerate(draws[0]) if item in known]
-        told = interval_of(draws[1][:, where].mean(axis=1)) if where else Estimate(*[math.nan] * 3)
+        told = interval_of(draws[1][:, where].mean(axis=1)) if where else IntervalEstimate(*[math.nan] * 3)
         cells.append(number(f"{plain(told.estimate)} ({plain(told.low)} to {plain(told.high)})", told.estimate))
     return Line(tuple(cells))

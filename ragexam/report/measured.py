@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.verdict import INTERVAL, FacetDraws
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Measured:
     fit: Fit
     draws: tuple[FacetDraws, ...]
     components: pd.DataFrame
-    residual: Estimate | None
+    residual: IntervalEstimate | None
 
     @property
     def converged(self) -> bool:
@@ -105,6 +105,6 @@ def _limits(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.quantile(draws, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], axis=0))
 
 
-def _interval(draws: NDArray[np.float64]) -> Estimate:
+def _interval(draws: NDArray[np.float64]) -> IntervalEstimate:
     low, high = _limits(draws)
-    return Estimate(float(draws.mean()), float(low), float(high))
+    return IntervalEstimate(float(draws.mean()), float(low), float(high))

@@ -13,7 +13,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from exam_gen.files import write_text
+from examcore import write_text
 from ragexam.report import background, costs, reading, sections
 from ragexam.report.accuracy import accuracy_view
 from ragexam.report.drawings import Drawings, draw

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.costs import measure_heads, measured_cells
 from ragexam.report.measured import Measured
 from ragexam.report.scores import NOTHING, accuracy, bound_of, facets_of
@@ -107,8 +107,8 @@ def _accuracy(row: Line, place: int) -> float:
     return float(value) if value else -1.0
 
 
-def _ability(abilities: pd.DataFrame, name: str) -> Estimate:
+def _ability(abilities: pd.DataFrame, name: str) -> IntervalEstimate:
     if name not in abilities.index:
         return NOTHING
     found: Any = abilities.loc[name]
-    return Estimate(*(float(found[column]) for column in ("theta", "theta_low", "theta_high")))
+    return IntervalEstimate(*(float(found[column]) for column in ("theta", "theta_low", "theta_high")))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.words import joined, percent, plain, signed
 
 _NEEDED = ("kept", "dropped", "trajectory", "theta", "heldout_gain")
@@ -59,7 +59,7 @@ def pruning_view(pruning: Mapping[str, Any] | None, figure: object | None) -> Ma
 
 
 def _gain(pruning: Mapping[str, Any]) -> Iterator[str]:
-    gain = Estimate(*(float(pruning["heldout_gain"][name]) for name in ("estimate", "low", "high")))
+    gain = IntervalEstimate(*(float(pruning["heldout_gain"][name]) for name in ("estimate", "low", "high")))
     level = round(100 * float(pruning.get("interval", 0.9)))
     limits = f"{level}\u00a0% interval {_percent(gain.low)} to {_percent(gain.high)}"
     judges = len(pruning.get("heldout", ()))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from exam_gen.records import Question
+from examcore import Question
 from ragexam.report.faults import FAULTS, Fault, Signs, faults_of, reason
 from ragexam.report.tables import Choice, Entry, Filters, Line, Table, choice, heads, number, tokens, words
 from ragexam.report.words import clipped, percent, plain

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from grading.intervals import Estimate, bootstrap_mean
+from examcore import IntervalEstimate, bootstrap_mean
 from irt.plots import COLOURS, shorten
 from ragexam.report.figures import Picture, picture
 from ragexam.report.scores import NOTHING, accuracy, bound_of, facets_of, levels_of
@@ -43,7 +43,7 @@ def reading_table(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.Data
     return pd.DataFrame(rows, columns=[*COLUMNS, "read_accuracy", "read_n", "unread_accuracy", "unread_n"])
 
 
-def worth_of_source(scores: pd.DataFrame, answers: pd.DataFrame | None) -> Estimate:
+def worth_of_source(scores: pd.DataFrame, answers: pd.DataFrame | None) -> IntervalEstimate:
     """Accuracy with the source passage read minus without, for one question and all else equal (90 %).
 
     Compared are pipelines with a retriever that searches, which differ in the retriever alone, on questions where some
@@ -69,7 +69,10 @@ def _joined(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame 
 
 
 def reading_view(
-    scores: pd.DataFrame, answers: pd.DataFrame | None, measures: Mapping[str, Mapping[str, Estimate]], figures: Path
+    scores: pd.DataFrame,
+    answers: pd.DataFrame | None,
+    measures: Mapping[str, Mapping[str, IntervalEstimate]],
+    figures: Path,
 ) -> Mapping[str, object]:
     """What the template shows of retrieval, with the figure that is drawn."""
     if _FACET not in scores.columns:
@@ -89,7 +92,7 @@ def reading_view(
     }
 
 
-def _sentences(found: pd.DataFrame, worth: Estimate) -> list[str]:
+def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:
     lines = []
     if not found.empty:
         lines.append(
@@ -122,7 +125,10 @@ def _order(table: pd.DataFrame, column: str) -> str:
 
 
 def _table(
-    scores: pd.DataFrame, found: pd.DataFrame, measures: Mapping[str, Mapping[str, Estimate]], shown: Sequence[str]
+    scores: pd.DataFrame,
+    found: pd.DataFrame,
+    measures: Mapping[str, Mapping[str, IntervalEstimate]],
+    shown: Sequence[str],
 ) -> Table:
     by_name = {str(row["retriever"]): row for row in found.to_dict("records")}
     names = ["retriever", *(f"#{name}" for name in shown)]
@@ -134,14 +140,14 @@ def _table(
         if by_name:
             row = by_name[level]
             cells += [number(percent(row["found"]), row["found"])]
-            cells += [_share(Estimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]))]
+            cells += [_share(IntervalEstimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]))]
             cells += [_half(row["read_accuracy"], row["read_n"]), _half(row["unread_accuracy"], row["unread_n"])]
         rows.append(Line(tuple(cells)))
     caption = "Retrieval beside answers; hit and MRR with 90 % intervals, accuracy with 95 % intervals over questions"
     return Table(caption, heads(*names), tuple(rows), sortable=True)
 
 
-def _share(interval: Estimate) -> Entry:
+def _share(interval: IntervalEstimate) -> Entry:
     if not math.isfinite(interval.estimate):
         return number("–")
     return number(f"{percent(interval.estimate)} ({percent_range(interval)})", interval.estimate)

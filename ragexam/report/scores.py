@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from grading.intervals import Estimate, bootstrap_mean, mean_interval
+from examcore import IntervalEstimate, bootstrap_mean, mean_interval
 from rag.pipelines import OWN
 
 FLOOR = "closed book"
@@ -21,7 +21,7 @@ _NOT_FACETS = frozenset({"student", "item", "score", "trials"})
 _SORT_LAST = 9
 _DRAWS = 10_000
 
-NOTHING = Estimate(math.nan, math.nan, math.nan)
+NOTHING = IntervalEstimate(math.nan, math.nan, math.nan)
 
 
 def read_scores(path: Path) -> pd.DataFrame:
@@ -84,14 +84,14 @@ def question_means(scores: pd.DataFrame) -> NDArray[np.float64]:
     return scores.dropna(subset=["score"]).groupby("item", sort=False)["score"].mean().to_numpy(float)
 
 
-def accuracy(scores: pd.DataFrame) -> Estimate:
+def accuracy(scores: pd.DataFrame) -> IntervalEstimate:
     """Accuracy of the rows given, over questions."""
     return mean_interval(question_means(scores), level=0.95)
 
 
 def paired_difference(
     scores: pd.DataFrame, facet: str, first: str, second: str, *, level: float = 0.95, seed: int = 0
-) -> Estimate:
+) -> IntervalEstimate:
     """Accuracy of `first` minus `second`, paired over questions and over the pipelines that differ in nothing else.
 
     Percentile bootstrap over questions, 10,000 draws; the limits are NaN where only one question was answered by both.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from exam_gen.statistics import Baseline, ExamStatistics
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.background import model_roles
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
@@ -175,7 +175,7 @@ def _grid(scores: pd.DataFrame) -> str:
     return " × ".join(parts) or "each with its own name"
 
 
-def _passages(gain: Estimate) -> View:
+def _passages(gain: IntervalEstimate) -> View:
     heading = "The right passage is worth"
     if not math.isfinite(gain.estimate):
         return _number(heading, "–", "Needs both oracle and closed book among the retrievers.")
@@ -229,7 +229,7 @@ def _effects(components: pd.DataFrame) -> Table:
                 Entry(facet_name(str(row["facet"]))),
                 Entry(level_name(str(row["facet"]), str(row["level"]))),
                 number(signed(row["effect"]), row["effect"]),
-                number(between(Estimate(row["effect"], row["low"], row["high"])), row["low"]),
+                number(between(IntervalEstimate(row["effect"], row["low"], row["high"])), row["low"]),
             )
         )
         for row in components.to_dict("records")

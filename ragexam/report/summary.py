@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from exam_gen.statistics import ExamStatistics, exam_statistics
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.accuracy import pipeline_accuracy
 from ragexam.report.gather import Evidence, gather
 from ragexam.report.interactions import level_departures
@@ -46,8 +46,8 @@ class Findings:
     `level_departures`, None without a fit. Components whose accuracy the fit misses are judged by accuracy.
     """
 
-    accuracy: Mapping[str, Estimate]
-    value_of_passages: Estimate
+    accuracy: Mapping[str, IntervalEstimate]
+    value_of_passages: IntervalEstimate
     exam: ExamStatistics
     verdicts: tuple[FacetVerdict, ...]
     from_accuracy: bool
@@ -115,7 +115,7 @@ def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
     }
 
 
-def value_of_passages(scores: pd.DataFrame) -> Estimate:
+def value_of_passages(scores: pd.DataFrame) -> IntervalEstimate:
     """Accuracy with the oracle passage minus closed book, 95 %, paired over questions; NaN when either is absent."""
     for facet in facets_of(scores):
         bounds = {bound_of(level): level for level in levels_of(scores, facet)}
@@ -136,7 +136,7 @@ def _best(verdict: FacetVerdict) -> dict[str, object]:
     }
 
 
-def _interval(interval: Estimate) -> dict[str, float | None]:
+def _interval(interval: IntervalEstimate) -> dict[str, float | None]:
     return {"estimate": _number(interval.estimate), "low": _number(interval.low), "high": _number(interval.high)}
 
 

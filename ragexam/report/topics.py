@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from exam_gen.records import Question
+from examcore import Question
 from ragexam.report.accuracy import HeatTable, heat_table
 from ragexam.report.scores import facets_of
 from ragexam.report.words import clipped, facet_name

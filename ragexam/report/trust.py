@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.background import flattened, shown_value
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
@@ -183,7 +183,7 @@ def missed_levels(levels: pd.DataFrame | None) -> list[dict[str, Any]]:
 
 
 def _missed_words(row: Mapping[Any, Any]) -> str:
-    departure = Estimate(*(float(row[name]) for name in ("estimate", "low", "high")))
+    departure = IntervalEstimate(*(float(row[name]) for name in ("estimate", "low", "high")))
     return f"{level_name(str(row['facet']), clipped(str(row['level']), 60))} ({points(departure)} against the model)"
 
 

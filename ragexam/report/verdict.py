@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.scores import NOTHING, choices_of, facets_of, paired_difference
 from ragexam.report.words import (
     between,
@@ -51,8 +51,8 @@ class FacetVerdict:
     best: str
     runner_up: str | None
     probability: float
-    gap: Estimate
-    accuracy_gap: Estimate
+    gap: IntervalEstimate
+    accuracy_gap: IntervalEstimate
     chances: tuple[tuple[str, float], ...]
     ties: tuple[str, ...]
     unit: str = "ability"
@@ -182,7 +182,7 @@ def _as_part(verdict: FacetVerdict) -> str:
     return f"{name} as {kind}"
 
 
-def interval_of(values: NDArray[np.float64]) -> Estimate:
+def interval_of(values: NDArray[np.float64]) -> IntervalEstimate:
     """Mean and 90 % interval of draws."""
     low, high = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return Estimate(float(values.mean()), float(low), float(high))
+    return IntervalEstimate(float(values.mean()), float(low), float(high))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.scores import bound_of
 
 FACET_NAMES: Mapping[str, str] = {
@@ -76,19 +76,19 @@ def p_value(p: float) -> str:
     return "–" if not math.isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def between(interval: Estimate, digits: int = 2) -> str:
+def between(interval: IntervalEstimate, digits: int = 2) -> str:
     """`low to high` with signs."""
     return f"{signed(interval.low, digits)} to {signed(interval.high, digits)}"
 
 
-def percent_range(interval: Estimate) -> str:
+def percent_range(interval: IntervalEstimate) -> str:
     """`72 to 84 %`."""
     if not math.isfinite(interval.low):
         return "–"
     return f"{100 * interval.low:.0f} to {100 * interval.high:.0f}\u00a0%"
 
 
-def points(interval: Estimate) -> str:
+def points(interval: IntervalEstimate) -> str:
     """A difference of accuracies in percentage points, with its interval."""
     if math.isnan(interval.low) and math.isfinite(interval.estimate):
         return f"{signed(100 * interval.estimate, 0)} points (interval unknown)"

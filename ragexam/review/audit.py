@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from exam_gen.files import write_lines
-from exam_gen.records import Question
 from exam_gen.review.audit import (
     FAULTS,
     Judgment,
@@ -18,7 +16,7 @@ from exam_gen.review.audit import (
     result,
     sheet,
 )
-from exam_gen.review.logbook import held
+from examcore import Question, locked_log, write_lines
 from ragexam.review.application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review.passage import KEY, PLAIN, hidden_characters, pieces
 from ragexam.review.run_files import RunFiles, now
@@ -114,7 +112,7 @@ class AuditDesk:
         if not isinstance(faults, list) or not all(isinstance(one, str) and one in FAULTS for one in faults):
             raise ValueError(f"request: faults; wanted a list, empty or of {', '.join(FAULTS)}")
         self.files.check_unchanged()
-        with held(self.log) as pen:
+        with locked_log(self.log) as pen:
             self.judgments = read_judgments(self.log, self.draw)
             if self.is_over:
                 raise ConflictError("the audit is over and its labels are known; another --seed draws another one")

@@ -9,14 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from exam_gen.files import read_exam, write_dropped, write_exam
-from exam_gen.records import Exam, Question
 from exam_gen.review.audit import FAULTS
 from exam_gen.review.decisions import Review, Reviewed, apply_edits
 from exam_gen.review.edits import CONTENT, Edit, edit_of
-from exam_gen.review.logbook import held, read_logbook
 from exam_gen.rules.catalogue import objections
 from exam_gen.rules.filters import rule_of
+from examcore import Exam, Question, locked_log, read_exam, read_log, write_dropped, write_exam
 from ragexam.review.application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review.flags import flags, shares_right
 from ragexam.review.passage import hidden_characters, pieces
@@ -56,7 +54,7 @@ class Desk:
         size = path.stat().st_size if path.exists() else 0
         if size == self._size:
             return
-        found = read_logbook(path)
+        found = read_log(path)
         edits = [edit_of(record) for record in found.records]
         known = len(self.review.edits)
         if edits[:known] != self.review.edits:
@@ -76,7 +74,7 @@ class Desk:
         that nobody decides on what they do not see. An `undo` without a question is of the last edit in force.
         """
         self.files.check_unchanged()
-        with held(self.folder.edits) as pen:
+        with locked_log(self.folder.edits) as pen:
             self.refresh()
             if seen != len(self.review.edits):
                 raise ConflictError("another page has changed the review; this one shows the new state now, look again")

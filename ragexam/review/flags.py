@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ragexam.folder import RunFolder
+from examcore import RunFolder
 
 
 def flags(folder: RunFolder) -> dict[str, list[str]]:

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from exam_gen.files import read_chunks, read_dropped, read_exam
-from exam_gen.records import Dropped, Exam, Question
-from ragexam.folder import RunFolder
+from examcore import Dropped, Exam, Question, RunFolder, read_chunks, read_dropped, read_exam
 
 
 class RunFiles:

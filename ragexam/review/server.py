@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from ragexam.errors import one_line
+from examcore import error_line
 from ragexam.review.application import Application, ConflictError
 
 MAX_BODY = 4 << 20
@@ -98,11 +98,11 @@ class _Handler(BaseHTTPRequestHandler):
         except ConflictError as conflict:
             self._fail(HTTPStatus.CONFLICT, str(conflict))
         except ValueError as error:
-            self._fail(HTTPStatus.BAD_REQUEST, one_line(error))
+            self._fail(HTTPStatus.BAD_REQUEST, error_line(error))
         except OSError as error:
             if isinstance(error, ConnectionError | TimeoutError):
                 raise
-            self._fail(HTTPStatus.INTERNAL_SERVER_ERROR, one_line(error))
+            self._fail(HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error))
 
     def _check_origin(self) -> None:
         """Refuse a foreign name for this server (a rebound DNS entry) and a foreign page that asks."""

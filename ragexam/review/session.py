@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_gen.review.audit import in_words, shortfall
-from ragexam.progress import Progress
+from examcore import Progress
 from ragexam.review.application import Application
 from ragexam.review.audit import AuditDesk
 from ragexam.review.desk import Desk

@@ -20,7 +20,7 @@ from exam_gen.review.audit import (
     sheet,
     shortfall,
 )
-from exam_gen.statistics import wilson
+from examcore import wilson
 
 EXAM = Exam(tuple(Question(f"q{n}", f"Stem {n}?", ("a", "b", "c", "d"), n % 4, context="text") for n in range(50)))
 DROPPED = [

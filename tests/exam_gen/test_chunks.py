@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from exam_gen import Chunk, Document
 from exam_gen.corpora.chunks import ChunkBounds, chunk
 from exam_gen.corpora.corpus import read_corpus
-from exam_gen.corpora.sentences import sentence_starts, units
+from examcore import sentence_starts, text_units
 
 CORPORA = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora"
 
@@ -26,7 +26,7 @@ def document(text: str) -> Document:
 
 
 def sentences(text: str) -> list[str]:
-    return [text[unit.start : unit.end].strip() for unit in units(text)]
+    return [text[unit.start : unit.end].strip() for unit in text_units(text)]
 
 
 def check(text: str, chunks: list[Chunk]) -> None:
@@ -88,7 +88,7 @@ def test_chunks_cover_any_text_within_the_maxima(text: str, limits: ChunkBounds)
 @settings(max_examples=200, deadline=None)
 @given(texts)
 def test_units_follow_each_other_to_the_end(text: str) -> None:
-    found = units(text)
+    found = text_units(text)
     assert found[-1].end == len(text)
     assert not text[: found[0].start].strip()
     assert all(left.end == right.start for left, right in pairwise(found))

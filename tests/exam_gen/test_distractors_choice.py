@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from exam_gen.drafting.distractors import Item, Option, Pool, Source, candidates, choose, hides, marks, pool
 from exam_gen.drafting.facts import Fact, facts
 from exam_gen.language.spans import key_span
-from exam_gen.records import Chunk
+from examcore import Chunk
 
 ERRORS = ["KeyError", "ValueError", "OSError", "TypeError", "IndexError", "RuntimeError", "EOFError", "BufferError"]
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_gen import Chunk, Document, Dropped, Exam, Question
-from exam_gen import files as exam_files
-from exam_gen.files import (
+from examcore import _exam_files as exam_files
+from examcore import (
     read_chunks,
     read_documents,
     read_dropped,

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting.json_replies import json_object, parse_json
-from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, normal
+from exam_gen.drafting.json_replies import parse_json
+from exam_gen.drafting.parser import KINDS, Parsed, Unparsable
+from examcore import normalized, repaired_json_object
 
 WHOLE = {"question": "Which one?", "choices": ["a b", "c d", "e f", "g h"], "answer": 2}
 WANTED = Parsed("Which one?", ("a b", "c d", "e f", "g h"), 2)
@@ -67,7 +68,7 @@ def test_what_is_no_question_is_counted_by_kind(raw: str, kind: str) -> None:
 
 @pytest.mark.parametrize("end", range(2, len(TEXT)))
 def test_a_reply_cut_anywhere_is_repaired_to_what_it_said(end: int) -> None:
-    found = json_object(TEXT[:end])
+    found = repaired_json_object(TEXT[:end])
     assert found is not None
     for name, value in found.items():
         whole = WHOLE[name]
@@ -79,7 +80,7 @@ def test_a_reply_cut_anywhere_is_repaired_to_what_it_said(end: int) -> None:
 
 
 def test_line_breaks_inside_strings_are_accepted() -> None:
-    assert json_object('{"question": "two\nlines"}') == {"question": "two\nlines"}
+    assert repaired_json_object('{"question": "two\nlines"}') == {"question": "two\nlines"}
 
 
 PARTS = ['{"question": "Q?"', '"choices": ["a", "b", "c", "d"]', '"answer": 1', ",", "}", "]", "[", '"', "\\", "null"]
@@ -95,5 +96,5 @@ def test_no_text_breaks_the_parser(raw: str) -> None:
     if isinstance(found, Unparsable):
         assert found.kind in KINDS
     else:
-        assert len({normal(choice) for choice in found.choices}) == 4
+        assert len({normalized(choice) for choice in found.choices}) == 4
         assert 0 <= found.key < 4

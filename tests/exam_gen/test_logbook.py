@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from exam_gen.review import logbook
-from exam_gen.review.logbook import held, read_logbook
+from examcore import _append_log as logbook
+from examcore import locked_log, read_log
 
 
 def append(path: Path, **fields: object) -> None:
-    with held(path) as pen:
+    with locked_log(path) as pen:
         pen.append(fields)
 
 
@@ -19,14 +19,14 @@ def test_lines_come_back_in_their_order_with_any_text(tmp_path: Path) -> None:
     texts = ["a\u2028b\n", "\ud800", "אבג\u202e", "\0", "😀", '"'] * 2
     for text in texts:
         append(path, text=text)
-    found = read_logbook(path)
+    found = read_log(path)
     assert [record.fields["text"] for record in found.records] == texts
     assert [record.place for record in found.records][2] == f"{path}:3"
     assert found.torn == b""
 
 
 def test_no_file_is_an_empty_log(tmp_path: Path) -> None:
-    assert read_logbook(tmp_path / "log.jsonl") == ([], b"")
+    assert read_log(tmp_path / "log.jsonl") == ([], b"")
 
 
 def test_a_log_cut_off_anywhere_loses_the_cut_line_only(tmp_path: Path) -> None:
@@ -37,12 +37,12 @@ def test_a_log_cut_off_anywhere_loses_the_cut_line_only(tmp_path: Path) -> None:
     second = content.index(b"\n", content.index(b"\n") + 1)
     for length in range(second + 1, len(content)):
         path.write_bytes(content[:length])
-        found = read_logbook(path)
+        found = read_log(path)
         whole = 3 if length == len(content) - 1 else 2
         assert len(found.records) == whole
         assert bool(found.torn) == (whole == 2 and length > second + 1)
         append(path, number="next")
-        after = read_logbook(path)
+        after = read_log(path)
         assert [one.fields["number"] for one in after.records] == [*range(whole), "next"]
         assert after.torn == b""
 
@@ -51,10 +51,10 @@ def test_a_damaged_line_that_is_not_the_last_is_named(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b'{"a": 1}\n{"a": \n{"a": 3}\n')
     with pytest.raises(ValueError, match=r"log\.jsonl:2: malformed JSON"):
-        read_logbook(path)
+        read_log(path)
     path.write_bytes(b'{"format": 2}\n')
     with pytest.raises(ValueError, match=r"log\.jsonl:1: format is 2; wanted at most 1"):
-        read_logbook(path)
+        read_log(path)
 
 
 def test_a_full_disk_leaves_the_log_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,8 +83,8 @@ def test_every_line_is_synchronised_before_append_returns(tmp_path: Path, monkey
 
 def count_up(path: Path, times: int) -> None:
     for _ in range(times):
-        with held(path) as pen:
-            pen.append({"number": len(read_logbook(path).records)})
+        with locked_log(path) as pen:
+            pen.append({"number": len(read_log(path).records)})
 
 
 def test_processes_that_share_a_log_take_turns(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, normal, parse, parse_labelled
+from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, parse, parse_labelled
+from examcore import normalized
 
 STEM = "Which storage class keeps an object in a single zone only?"
 CHOICES = ("Standard", "One Zone-IA", "Glacier Deep Archive", "Intelligent-Tiering")
@@ -200,7 +201,7 @@ def test_no_text_breaks_the_parser(raw: str, choices: int) -> None:
         assert found.stem
         assert len(found.choices) == choices
         assert 0 <= found.key < choices
-        assert len({normal(choice) for choice in found.choices}) == choices
+        assert len({normalized(choice) for choice in found.choices}) == choices
 
 
 RUNAWAYS = ["A) x " * 20_000, "*" * 100_000, "Correct Answer: " * 10_000, "(" * 100_000, "A) " + "x" * 10_000_000]

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.drafting.json_replies import parse_json
-from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, normal, parse
+from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, parse
+from examcore import normalized
 
 OPENINGS = (
     "Question: {}",
@@ -99,7 +100,7 @@ WORDS = [
 words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 # A choice that says "correct answer is" cannot be told from an answer that follows it on its line.
 choice_texts = words.filter(
-    lambda text: len(normal(text)) > 2 and not re.search(r"(answer|choice|option)\b.*\bis\b", text)
+    lambda text: len(normalized(text)) > 2 and not re.search(r"(answer|choice|option)\b.*\bis\b", text)
 )
 
 
@@ -121,7 +122,7 @@ def written(opening: str, layout: str, between: str, answer: str, stem: str, tex
     st.sampled_from(BETWEEN),
     st.sampled_from(ANSWERS),
     words.map(lambda text: f"What holds for {text}?"),
-    st.lists(choice_texts, min_size=4, max_size=4, unique_by=normal),
+    st.lists(choice_texts, min_size=4, max_size=4, unique_by=normalized),
     st.integers(0, 3),
 )
 def test_a_well_formed_question_is_read_back_as_itself(
@@ -167,7 +168,7 @@ def check(found: Parsed | Unparsable) -> None:
     assert found.stem.strip()
     assert len(found.choices) == 4
     assert all(choice.strip() for choice in found.choices)
-    assert len({normal(choice) for choice in found.choices}) == 4
+    assert len({normalized(choice) for choice in found.choices}) == 4
     assert 0 <= found.key < 4
 
 

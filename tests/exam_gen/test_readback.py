@@ -2,8 +2,7 @@ import pytest
 
 from exam_gen.drafting.readback import Asking, agreement, read_back
 from exam_gen.drafting.wrong_answers import read_wrong_answers, wants_writing, written_answers
-from exam_gen.model import NoReply, Prompt
-from exam_gen.replies import CachedModel, ReplyStore
+from examcore import CachedLanguageModel, NoReply, Prompt, ReplyStore
 
 
 @pytest.mark.parametrize(
@@ -46,8 +45,8 @@ def test_the_passage_is_read_back_without_the_key():
     parrot = Parrot(" the Harbour Board")
     asked = [Asking("Oslo", "The Harbour Board ran it in 1911.", "Who ran the port?", "Harbour Board")] * 2
     with ReplyStore(":memory:") as store:
-        found = read_back(asked, CachedModel(parrot, store), seed=0)
-        assert read_back([], CachedModel(parrot, store), seed=0) == []
+        found = read_back(asked, CachedLanguageModel(parrot, store), seed=0)
+        assert read_back([], CachedLanguageModel(parrot, store), seed=0) == []
     assert [(one.answer, one.agreement) for one in found if not isinstance(one, NoReply)] == [
         ("the Harbour Board", 1.0)
     ] * 2
@@ -82,6 +81,8 @@ def test_wrong_answers_are_written_for_phrases_and_clauses_alone():
 def test_all_wrong_answers_are_written_as_one_batch():
     parrot = Parrot(" the city council; the port police; the army of Norway")
     with ReplyStore(":memory:") as store:
-        found = written_answers([(KEY["stem"], KEY["key"], KEY["sentence"])] * 3, CachedModel(parrot, store), seed=0)
+        found = written_answers(
+            [(KEY["stem"], KEY["key"], KEY["sentence"])] * 3, CachedLanguageModel(parrot, store), seed=0
+        )
     assert [len(one) for one in found] == [3, 3, 3]
     assert len(parrot.asked) == 1

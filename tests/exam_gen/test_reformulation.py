@@ -20,11 +20,10 @@ from exam_gen.drafting.reformulation import (
     reformulation_prompt,
 )
 from exam_gen.language.selfcontained import outside_reference
-from exam_gen.model import Prompt
-from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.rules.base import Tools, apply
 from exam_gen.rules.catalogue import rules_of
 from exam_gen.rules.standalone import standing_alone
+from examcore import CachedLanguageModel, Prompt, ReplyStore
 from grading.similarity import similarity
 
 NAMES = [one.name for one in GUIDELINES]
@@ -48,7 +47,7 @@ class Fixed:
 
 def asked(reply: str, question: Leaning) -> tuple[Any, Fixed]:
     model = Fixed(reply)
-    (found,) = reformulate([question], CachedModel(model, ReplyStore(":memory:")))  # type: ignore[arg-type]
+    (found,) = reformulate([question], CachedLanguageModel(model, ReplyStore(":memory:")))  # type: ignore[arg-type]
     return found, model
 
 

@@ -1,7 +1,6 @@
 import pytest
 
-from exam_gen.model import Likelihoods, Prompt
-from exam_gen.replies import CachedModel, Reply, ReplyStore, Usage
+from examcore import CachedLanguageModel, Likelihoods, ModelUsage, Prompt, ReplyStore, StoredReply
 
 
 class Echo:
@@ -27,7 +26,7 @@ class Echo:
 def test_a_reply_is_asked_for_once_per_setting():
     with ReplyStore(":memory:") as store:
         model = Echo()
-        cached = CachedModel(model, store)
+        cached = CachedLanguageModel(model, store)
         prompts = [Prompt("one two"), Prompt("three")]
         first = cached.generate(prompts, max_tokens=5)
         assert cached.generate(prompts, max_tokens=5) == first
@@ -41,7 +40,7 @@ def test_a_reply_is_asked_for_once_per_setting():
 def test_a_batch_that_is_not_whole_in_the_store_is_written_as_a_whole():
     with ReplyStore(":memory:") as store:
         model = Echo()
-        cached = CachedModel(model, store)
+        cached = CachedLanguageModel(model, store)
         cached.generate([Prompt("one")], max_tokens=5)
         texts = cached.generate([Prompt("one"), Prompt("two")], max_tokens=5)
         assert model.batches[-1] == ["one", "two"]
@@ -51,16 +50,16 @@ def test_a_batch_that_is_not_whole_in_the_store_is_written_as_a_whole():
 
 def test_the_dtype_of_a_model_is_part_of_the_key():
     with ReplyStore(":memory:") as store:
-        CachedModel(Echo({"dtype": "float32"}), store).generate([Prompt("one")], max_tokens=5)
+        CachedLanguageModel(Echo({"dtype": "float32"}), store).generate([Prompt("one")], max_tokens=5)
         other = Echo({"dtype": "bfloat16"})
-        CachedModel(other, store).generate([Prompt("one")], max_tokens=5)
+        CachedLanguageModel(other, store).generate([Prompt("one")], max_tokens=5)
         assert len(other.batches) == 1
 
 
 def test_likelihoods_come_back_as_they_were():
     with ReplyStore(":memory:") as store:
         model = Echo()
-        cached = CachedModel(model, store)
+        cached = CachedLanguageModel(model, store)
         asked = [(Prompt("a"), ("x", "yy")), (Prompt("b"), ("zzz",))]
         first = cached.all_log_likelihoods(asked)
         assert first == cached.all_log_likelihoods(asked)
@@ -70,21 +69,21 @@ def test_likelihoods_come_back_as_they_were():
 
 def test_usage_adds_up_and_tells_what_was_cached():
     with ReplyStore(":memory:") as store:
-        cached = CachedModel(Echo(), store)
+        cached = CachedLanguageModel(Echo(), store)
         cached.generate([Prompt("one two"), Prompt("three")], max_tokens=5)
         cached.generate([Prompt("one two"), Prompt("three")], max_tokens=5)
         assert (cached.usage.calls, cached.usage.cached) == (4, 2)
         assert cached.usage.prompt_tokens == 2 * 3
         assert cached.usage.written_tokens == 2 * 7
-    assert Usage(1, 0, 2, 3, 0.5) + Usage(1, 1, 1, 1, 0.5) == Usage(2, 1, 3, 4, 1.0)
+    assert ModelUsage(1, 0, 2, 3, 0.5) + ModelUsage(1, 1, 1, 1, 0.5) == ModelUsage(2, 1, 3, 4, 1.0)
 
 
 def test_rows_outlive_the_connection_and_the_first_value_stays(tmp_path):
     with ReplyStore(tmp_path / "r.sqlite") as store:
-        store.add([Reply("k", '"a"', 1, 1, 0.1)])
+        store.add([StoredReply("k", '"a"', 1, 1, 0.1)])
     with ReplyStore(tmp_path / "r.sqlite") as store:
-        store.add([Reply("k", '"b"', 1, 1, 0.1)])
-        assert store.get("k") == Reply("k", '"a"', 1, 1, 0.1)
+        store.add([StoredReply("k", '"b"', 1, 1, 0.1)])
+        assert store.get("k") == StoredReply("k", '"a"', 1, 1, 0.1)
         assert len(store) == 1
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from exam_gen import Dropped, Exam, Question
 from exam_gen.review.decisions import Review, apply_edits, entries
 from exam_gen.review.edits import Edit, read_edits
-from exam_gen.review.logbook import held
+from examcore import locked_log
 
 TIME = "2026-01-02T03:04:05+00:00"
 EXAM = Exam(tuple(Question(f"q{n}", f"Stem {n}?", ("a", "b", "c"), n % 3, chunk_id=f"c{n}") for n in range(4)))
@@ -198,7 +198,7 @@ def test_ids_that_stand_twice_are_told_apart() -> None:
 def test_the_log_file_says_what_the_edits_say(tmp_path: Path) -> None:
     path = tmp_path / "edits.jsonl"
     edits = done(("q1", "edit", {"question": "\ud800?"}), ("q1", "undo"), ("d1", "restore"))
-    with held(path) as pen:
+    with locked_log(path) as pen:
         for edit in edits:
             pen.append(edit.fields)
     assert read_edits(path) == edits

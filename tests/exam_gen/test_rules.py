@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Likelihoods, Prompt, Question, ReplyStore
-from exam_gen.replies import CachedModel
 from exam_gen.rules.base import Limit, Measured, Rule, Tools, apply, each, measured, value_of
 from exam_gen.rules.catalogue import KINDS, NAMES, arriving, needs_of, objections, rules_of
 from exam_gen.rules.evidence import Read, blind_lead, lift, margin, support
 from exam_gen.rules.filters import rule_of
+from examcore import CachedLanguageModel
 
 GOOD = Question("q", "Which zone of the store holds a copy of it?", ("North", "South", "East", "West"), 0, context="x")
 
@@ -252,7 +252,7 @@ def test_likelihood_rules_ask_the_model_once_and_keep_what_it_supports() -> None
     names = ["unsupported-key", "supported-distractor", "needless-passage", "solved-blind"]
     told = []
     with ReplyStore(":memory:") as store:
-        tools = Tools(model=CachedModel(model, store), progress=lambda done, total: told.append((done, total)))
+        tools = Tools(model=CachedLanguageModel(model, store), progress=lambda done, total: told.append((done, total)))
         found = {name: apply(questions, rules_of({}, only=[name]), tools) for name in names}
     assert model.asked == 6  # four with a passage; without one two different stems
     assert told[:5] == [(n, 5) for n in range(1, 6)]

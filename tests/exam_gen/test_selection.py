@@ -9,7 +9,7 @@ from exam_gen import Document
 from exam_gen.corpora.layouts import ARCHIVES, archive, arxiv_year, best_answer, site, threads
 from exam_gen.corpora.selection import Selection, select
 from exam_gen.corpora.tables import Placed
-from exam_gen.lines import Record
+from examcore import JsonRecord
 
 KINDS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 40), st.integers(1990, 2030)), max_size=60)
 
@@ -103,7 +103,7 @@ def test_an_identifier_tells_its_year(identifier: str, year: str) -> None:
 
 def test_the_best_answer_has_most_votes_then_acceptance_then_comes_first() -> None:
     def best(*answers: dict[str, object]) -> str | None:
-        return best_answer(Record("p", {"answers": list(answers)}))
+        return best_answer(JsonRecord("p", {"answers": list(answers)}))
 
     assert best({"text": "a", "score": 1}, {"text": "b", "score": 3}, {"text": "c", "score": 2}) == "b"
     assert best({"text": "a", "pm_score": 3}, {"text": "b", "pm_score": 3, "selected": True}) == "b"
@@ -114,9 +114,9 @@ def test_the_best_answer_has_most_votes_then_acceptance_then_comes_first() -> No
 
 def test_damaged_threads_are_named() -> None:
     with pytest.raises(ValueError, match="p: answers is of type string; wanted a list of objects"):
-        list(threads([Record("p", {"question": "q", "answers": "none"})]))
+        list(threads([JsonRecord("p", {"question": "q", "answers": "none"})]))
     with pytest.raises(ValueError, match=r"p: no question field \(found answers\); wanted 'question'"):
-        list(threads([Record("p", {"answers": []})]))
+        list(threads([JsonRecord("p", {"answers": []})]))
 
 
 def test_sites_are_read_from_addresses() -> None:

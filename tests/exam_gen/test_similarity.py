@@ -11,11 +11,11 @@ from exam_gen.language.similarity import (
     best_windows,
     distractors,
     embedding_similarities,
-    jaccard,
     mean_words,
     threshold_for,
     word_similarities,
 )
+from examcore import jaccard
 
 
 def reference_window(choice: str, document: str, n: int) -> float:

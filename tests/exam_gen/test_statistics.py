@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from exam_gen import Dropped, Question
 from exam_gen.assembly import shuffle_exam
-from exam_gen.statistics import exam_statistics, fixed_answer_baseline, length_baseline, wilson
+from exam_gen.statistics import exam_statistics, fixed_answer_baseline, length_baseline
 from exam_gen.writing import BEYOND
+from examcore import wilson
 
 
 def question(number: int, key: int, *choices: str, stem: str = "Which is it?") -> Question:

@@ -18,11 +18,9 @@ from exam_gen.drafting.verification import (
     Thresholds,
     read_letters,
 )
-from exam_gen.model import Arrival, Likelihoods, NoReply, Prompt
 from exam_gen.prompts import LETTERS_VERSION
-from exam_gen.records import Chunk
-from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.writing import WritingSettings, write_questions
+from examcore import Arrival, CachedLanguageModel, Chunk, Likelihoods, NoReply, Prompt, ReplyStore
 
 
 @pytest.mark.parametrize(
@@ -106,7 +104,7 @@ def test_the_key_is_picked_with_the_passage_and_not_without(
 ) -> None:
     with ReplyStore(":memory:") as store:
         marker = Marker(opened, closed)
-        (verdict,) = LetterVerifier(CachedModel(marker, store), seed=1).verdicts([CASE])
+        (verdict,) = LetterVerifier(CachedLanguageModel(marker, store), seed=1).verdicts([CASE])
     assert (verdict.reason, verdict.letters) == (reason, letters)
     assert "".join(option.text for option in verdict.options) == options
     assert verdict.support is verdict.closed is None
@@ -117,14 +115,14 @@ def test_candidates_stand_in_an_order_that_depends_on_the_question() -> None:
     with ReplyStore(":memory:") as store:
         marker = Marker(["Lisbon"], ["V"])
         cases = [CASE._replace(stem=f"Where was boiler {number} tested?") for number in range(12)]
-        LetterVerifier(CachedModel(marker, store), seed=1).verdicts(cases)
+        LetterVerifier(CachedLanguageModel(marker, store), seed=1).verdicts(cases)
     places = {re.search(r"^([A-Z])\) Lisbon$", p.user, re.MULTILINE).group(1) for p in marker.asked}  # type: ignore[union-attr]
     assert len(places) > 2
 
 
 def test_likelihoods_without_reply_are_a_reason_to_drop() -> None:
     with ReplyStore(":memory:") as store:
-        verifier = LikelihoodVerifier(CachedModel(Marker([], []), store), Thresholds())
+        verifier = LikelihoodVerifier(CachedLanguageModel(Marker([], []), store), Thresholds())
         assert [one.reason for one in verifier.verdicts([CASE])] == ["no reply: gone"]
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from exam_gen.drafting.verification import Thresholds, judge, supported
-from exam_gen.model import Likelihoods
+from examcore import Likelihoods
 
 WRONG = ("red", "green", "blue", "black")
 LIMITS = Thresholds(support=-1.0, margin=2.0, lift=1.0)

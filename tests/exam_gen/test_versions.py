@@ -3,8 +3,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen.records import Exam, Question
 from exam_gen.versions import diff_exams
+from examcore import Exam, Question
 
 
 def question(number: int) -> Question:

@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 
 from exam_gen.drafting.verification import Case, LikelihoodVerifier, Thresholds
-from exam_gen.model import Likelihoods, Prompt
 from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
-from exam_gen.records import Chunk, Exam
-from exam_gen.replies import CachedModel, ReplyStore
 from exam_gen.rules.filters import rule_of
 from exam_gen.screening import write_screened
 from exam_gen.statistics import exam_statistics
 from exam_gen.writing import BEYOND, WritingSettings, Written, write_questions
+from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
 PLACES = ["Lisbon", "Trieste", "Bergen", "Odessa", "Cardiff", "Rotterdam", "Marseille", "Gdansk"]
@@ -293,7 +291,7 @@ def test_a_wrong_answer_judged_nearly_as_right_as_a_loose_key_is_left_out(loose,
 
     asked = Case("Air", "The air was damp. ", "How was the air?", "damp", ("wet", "cold", "dry", "old"), loose=loose)
     with ReplyStore(":memory:") as store:
-        (verdict,) = LikelihoodVerifier(CachedModel(Judge(), store), Thresholds()).verdicts([asked])
+        (verdict,) = LikelihoodVerifier(CachedLanguageModel(Judge(), store), Thresholds()).verdicts([asked])
     assert verdict.reason is None
     assert [option.text for option in verdict.options] == kept
 
@@ -320,7 +318,7 @@ def test_a_wrong_answer_that_makes_a_completed_statement_unlikely_is_left_out(st
         "Air", passage, "How was the air?", "damp", ("wet", "cold", "dry", "ten lakes"), False, False, statement
     )
     with ReplyStore(":memory:") as store:
-        (verdict,) = LikelihoodVerifier(CachedModel(Reader(), store), Thresholds()).verdicts([asked])
+        (verdict,) = LikelihoodVerifier(CachedLanguageModel(Reader(), store), Thresholds()).verdicts([asked])
     assert verdict.reason == reason
     assert [option.text for option in verdict.options] == kept
 

@@ -15,7 +15,7 @@ from exam_gen.language.stems import (
     strays,
     with_topic,
 )
-from exam_gen.records import Chunk
+from examcore import Chunk
 
 
 def texts(sentence: str, kind: str) -> list[str]:

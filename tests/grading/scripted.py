@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from exam_gen.model import Likelihoods, Prompt
-from exam_gen.replies import ReplyStore
+from examcore import Likelihoods, Prompt, ReplyStore
 from grading.graders.asking import Asking, Assessor
 
 Say = Callable[[Prompt], str]

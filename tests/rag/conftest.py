@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import Likelihoods, Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Likelihoods, Prompt, Question
 
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_gen.model import FailedError
-from exam_gen.records import Exam
+from examcore import Exam, FailedError
 from rag.answers import VERSION, Answer, AnswerStore, Outcome
 from rag.pipelines import Pipeline
 
@@ -170,7 +169,7 @@ def test_store_that_may_not_be_written_says_so(exam: Exam, tmp_path: Path) -> No
 HOLDER = """
     import sys, time
     from pathlib import Path
-    from exam_gen.records import Exam, Question
+    from examcore._records import Exam, Question
     from rag.answers import AnswerStore
     store = AnswerStore(Path(sys.argv[1]))
     store.begin(Exam((Question("q", "s?", ("a", "b"), 0),)), {})
@@ -180,7 +179,7 @@ HOLDER = """
 
 
 def test_second_process_is_refused_until_the_first_is_gone_even_by_kill(tmp_path: Path) -> None:
-    from exam_gen.records import Question
+    from examcore import Question
 
     exam = Exam((Question("q", "s?", ("a", "b"), 0),))
     path = tmp_path / "a.sqlite"

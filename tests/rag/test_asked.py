@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import Likelihoods, Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Likelihoods, Prompt, Question
 from rag.answers import AnswerStore
 from rag.asked import asked_before, floor_and_ceiling
 from rag.pipelines import Pipeline

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from exam_gen.model import Likelihoods, Prompt, Streaming
+from examcore import Likelihoods, Prompt, StreamsLikelihoods
 from rag.loading import load_model
 from rag.local_model import LocalModel
 from rag.passes import Piece
@@ -100,7 +100,7 @@ def test_beginnings_and_prompts_asked_again_are_read_once(loaded: LocalModel) ->
         lambda _, args, kwargs: seen.append(int((kwargs["input_ids"] != 0).sum())), with_kwargs=True
     )
     model = tiny(loaded, block=16, size=64)
-    assert isinstance(model, Streaming)
+    assert isinstance(model, StreamsLikelihoods)
     assert model.streaming["pass"] == 64
     above = " ".join(WORDS[:60])
     asked: Asked = [(Prompt(f"{above}\n\nWhat is {one}?", reply="Answer:"), (" ships", " ow")) for one in WORDS[:6]]

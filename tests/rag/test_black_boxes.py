@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import FailedError
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, FailedError, Question
 from rag.answering.black_box import check, chosen
 from rag.answering.specs import BlackBoxSpec, black_box_of
 from rag.answers import Answer, AnswerStore

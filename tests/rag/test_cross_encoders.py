@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag.retrievers import CrossEncoder, build_retriever
 
 WORDS = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "question": 3, "low": 5, "high": 50}

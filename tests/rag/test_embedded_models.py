@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from exam_gen.model import Prompt
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Prompt, Question
 from rag.encoders import embed
 from rag.loading import load_model
 from rag.local_model import LocalModel

@@ -15,8 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from exam_gen.model import FailedError, Likelihoods, Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, FailedError, Likelihoods, Prompt, Question
 from rag.answers import Answer, AnswerStore
 from rag.engines import EngineOptions, opened
 from rag.engines.cluster import Need, joined, share
@@ -436,7 +435,7 @@ def test_a_machine_that_dies_takes_no_answer_with_it() -> None:
 def test_the_command_is_quiet_and_ends_with_its_workers(
     words: list[str], exam: Exam, chunks: list[Chunk], tmp_path: Path
 ) -> None:
-    from exam_gen.files import write_exam
+    from examcore import write_exam
 
     write_exam(tmp_path / "exam.jsonl", exam)
     (tmp_path / "grid.yaml").write_text(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Question
 from rag.answering.letters import Lettered
 from rag.answering.specs import black_box_of
 from rag.answers import Answer, AnswerStore

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import FailedError
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, FailedError, Question
 from rag.retrieval.foreign import Foreign, as_search
 from rag.retrievers import build_retriever
 from rag.servers.options import ServerOptions

@@ -9,9 +9,8 @@ import pytest
 
 from exam_gen.drafting.json_replies import parse_json
 from exam_gen.drafting.parser import Parsed
-from exam_gen.model import Prompt, Shaped
 from exam_gen.prompts import QUESTION_SCHEMA
-from exam_gen.replies import CachedModel, ReplyStore
+from examcore import CachedLanguageModel, Prompt, ReplyStore, WritesJson
 from rag.json_shape import JsonShape, Vocabulary
 from rag.loading import load_model
 from rag.local_model import LocalModel
@@ -25,7 +24,7 @@ def test_a_random_model_writes_the_wanted_shape_and_ends_in_time(
     tiny_folder: Callable[..., Path], family: str, temperature: float
 ) -> None:
     model = load_model(str(tiny_folder(family)), dtype="float32")
-    assert isinstance(model, Shaped)
+    assert isinstance(model, WritesJson)
     # Generation is cut off at this number of tokens: an object that is closed has ended in time.
     for raw in model.generate_json(PROMPTS, QUESTION_SCHEMA, max_tokens=260, temperature=temperature, seed=4):
         found = json.loads(raw)
@@ -38,7 +37,7 @@ def test_a_random_model_writes_the_wanted_shape_and_ends_in_time(
 def test_replies_with_a_schema_are_held_to_it_and_kept_apart_from_others(tiny_folder: Callable[..., Path]) -> None:
     model = load_model(str(tiny_folder("llama")), dtype="float32")
     with ReplyStore(":memory:") as store:
-        cached = CachedModel(model, store)
+        cached = CachedLanguageModel(model, store)
         free = cached.replies(PROMPTS, max_tokens=260, seed=1, temperature=1.0)
         held = cached.replies(PROMPTS, max_tokens=260, seed=1, temperature=1.0, schema=QUESTION_SCHEMA)
         assert free != held

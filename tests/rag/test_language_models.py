@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import LanguageModel, Likelihoods, Prompt
+from examcore import LanguageModel, Likelihoods, Prompt
 from rag.loading import load_model
 from tests.rag.faulty_server import Body, Say, Server, chat, echo, serving
 

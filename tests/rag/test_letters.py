@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Prompt, Question
 from rag.answering.letters import MAX_TOKENS, VERSION, Lettered, letters_prompt
 from rag.answers import AnswerStore
 from rag.examinees import NO_CHOICE, Lost

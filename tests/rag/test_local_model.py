@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from exam_gen.model import Likelihoods, Prompt
+from examcore import Likelihoods, Prompt
 from rag.loading import load_model
 from rag.local_model import LocalModel
 from rag.prefix_cache import common_prefix

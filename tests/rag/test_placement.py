@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from exam_gen.model import Prompt
+from examcore import Prompt
 from rag import placement as placements
 from rag.loading import load_model
 from rag.local_model import LocalModel

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Question
 from rag.prompts import NEUTRAL, Shot, continuation, draw_shots, exam_prompt
 
 SHOTS = (Shot("Who bakes?", "the baker"), Shot("Who counts?", "the keeper", "The keeper counts."))

@@ -15,8 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from exam_gen.model import Prompt
-from exam_gen.records import Chunk, Exam
+from examcore import Chunk, Exam, Prompt
 from rag.answering.letters import Lettered
 from rag.answers import Answer, AnswerStore
 from rag.loading import load_model

@@ -11,7 +11,7 @@ pytest.importorskip("ir_measures")
 
 from dataclasses import replace
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag.retrieval.measures import Found, find_sources
 from rag.retrievers import ClosedBook, Oracle
 

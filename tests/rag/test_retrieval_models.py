@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag.encoders import embed, encode
 from rag.retrievers import build_retriever
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag import encoders
 from rag.retrieval.foreign import Foreign, as_search
 from rag.retrievers import KINDS, CrossEncoder, Retriever, build_retriever

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exam_gen.records import Chunk, Question
+from examcore import Chunk, Question
 from rag import encoders
 from rag.retrieval.words import Stems, WordTable
 from rag.retrievers import (

@@ -14,8 +14,16 @@ from typing import Any
 import pytest
 import yaml
 
-from exam_gen.model import FailedError, LanguageModel, Likelihoods, NoReply, Prompt, Remote
-from exam_gen.replies import CachedModel, ReplyStore
+from examcore import (
+    CachedLanguageModel,
+    FailedError,
+    LanguageModel,
+    Likelihoods,
+    NoReply,
+    Prompt,
+    RemoteLanguageModel,
+    ReplyStore,
+)
 from rag.loading import check, load_model
 from rag.servers.model import NoLikelihoodsError, ServerModel, after_opening
 from rag.servers.options import ServerOptions, address, options_of
@@ -199,7 +207,7 @@ def test_the_key_comes_from_the_environment_and_goes_to_the_server_only(monkeypa
     monkeypatch.setenv("MY_KEY", "sk-mine")
     with serving(lambda *_: GOOD) as server, ReplyStore(":memory:") as store:
         asked = model(server, api_key_env="MY_KEY")
-        CachedModel(asked, store).generate([Prompt("one")], max_tokens=3)
+        CachedLanguageModel(asked, store).generate([Prompt("one")], max_tokens=3)
         assert server.headers[0]["Authorization"] == "Bearer sk-mine"
         assert "sk-mine" not in repr(vars(asked)["settings"]) + repr(asked.traffic) + repr(asked._options)
         assert not [row for row in store._connection.iterdump() if "sk-mine" in row]
@@ -338,9 +346,9 @@ def test_each_reply_is_kept_as_it_comes_and_only_missing_ones_are_asked_for(tmp_
     with serving(script) as server, ReplyStore(tmp_path / "r.sqlite") as store:
         asked = model(server, concurrency=1)
         with pytest.raises(ValueError, match="status 404"):
-            CachedModel(asked, store).generate([Prompt(u) for u in ("a", "b", "stop", "c")], max_tokens=3)
+            CachedLanguageModel(asked, store).generate([Prompt(u) for u in ("a", "b", "stop", "c")], max_tokens=3)
         assert len(store) == 2
-        cached = CachedModel(asked, store)
+        cached = CachedLanguageModel(asked, store)
         assert cached.generate([Prompt(u) for u in ("a", "c", "b")], max_tokens=3) == ["fine"] * 3
         assert [body["messages"][0]["content"] for _, body in server.asked] == ["a", "b", "stop", "c"]
         assert (cached.usage.calls, cached.usage.cached) == (3, 2)
@@ -359,7 +367,7 @@ def test_no_more_is_asked_than_may_be_under_way_beyond_what_was_taken() -> None:
 
 def test_a_lost_prompt_is_asked_for_again_next_time(tmp_path: Path) -> None:
     with serving(Once(Say(b"", 500))) as server, ReplyStore(tmp_path / "r.sqlite") as store:
-        cached = CachedModel(model(server, retries=0), store)
+        cached = CachedLanguageModel(model(server, retries=0), store)
         assert cached.replies([Prompt("a")], max_tokens=3) == [NoReply("status 500, 1 attempt")]
         assert cached.replies([Prompt("a")], max_tokens=3) == ["fine"]
 
@@ -495,7 +503,7 @@ def test_plain_text_goes_through_the_chat_template_of_the_named_tokenizer(tiny_f
 
 def test_a_server_model_is_a_language_model_and_a_remote_one() -> None:
     asked: LanguageModel = ServerModel("openai:m@http://localhost:1/v1")
-    assert isinstance(asked, Remote)
+    assert isinstance(asked, RemoteLanguageModel)
 
 
 def test_the_manual_shows_every_option_with_its_default() -> None:

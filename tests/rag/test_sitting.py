@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import Arrival, FailedError, Likelihoods, NoReply, Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Arrival, Chunk, Exam, FailedError, Likelihoods, NoReply, Prompt, Question
 from rag.answers import Answer, AnswerStore
 from rag.loading import load_model
 from rag.pipelines import Pipeline, grid_of
@@ -246,7 +245,7 @@ SLOW_SITTING = """
 import sys, time, json
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from exam_gen.records import Chunk, Exam, Question
+from examcore._records import Chunk, Exam, Question
 from rag.answers import AnswerStore
 from rag.pipelines import grid_of
 from rag.retrievers import build_retriever

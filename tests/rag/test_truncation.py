@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import Likelihoods, Prompt
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Likelihoods, Prompt, Question
 from rag.answering.letters import letters_prompt
 from rag.answers import AnswerStore
 from rag.asked import asked_before

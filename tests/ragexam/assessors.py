@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from exam_gen.model import Likelihoods, Prompt
+from examcore import Likelihoods, Prompt
 
 PAUSE = float(os.environ.get("ASSESSOR_SECONDS", "0"))
 ASKED = os.environ.get("ASSESSOR_LOG", "")

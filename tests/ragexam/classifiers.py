@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from exam_gen.model import Likelihoods, Prompt
+from examcore import Likelihoods, Prompt
 
 ASKED = os.environ.get("CLASSIFIER_LOG", "")
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from exam_gen.model import Likelihoods, Prompt
+from examcore import Likelihoods, Prompt
 
 # The command line loads this file by its folder, so that the tests' own package has to be found first.
 sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from exam_gen.files import write_chunks, write_exam
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Question, write_chunks, write_exam
 from rag.pipelines import FACTORS, Pipeline
 
 FACTS = (

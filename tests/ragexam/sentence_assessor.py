@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from exam_gen.model import Likelihoods, Prompt
+from examcore import Likelihoods, Prompt
 
 
 class Assessor:

@@ -15,12 +15,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from exam_gen.files import read_exam, write_exam
-from exam_gen.records import Question
-from exam_gen.statistics import wilson
+from examcore import Question, cohen_kappa, read_exam, wilson, write_exam
 from ragexam.classify import read_taxonomy
 from ragexam.cli import app
-from taxonomy import TAXONOMIES, cohen_kappa, labels
+from taxonomy import TAXONOMIES, labels
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

@@ -6,12 +6,12 @@ import pytest
 
 from exam_gen.corpora.chunks import chunk
 from exam_gen.corpora.corpus import read_corpus
+from examcore import Progress
 from rag.pipelines import LlmSpec
 from ragexam import estimate
 from ragexam.config import Config
 from ragexam.contents import cut_corpus
 from ragexam.estimate import Machine, foresee, in_words, material, measure, parameters, sit_work, write_work
-from ragexam.progress import Progress
 from ragexam.settings import read
 
 ROOT = Path(__file__).parents[2]

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 import yaml
 
-from exam_gen.files import write_exam
-from exam_gen.records import Exam
+from examcore import Exam, write_exam
 from irt.reading import read_responses
 from rag.answers import Answer, AnswerStore
 from rag.pipelines import Pipeline

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from exam_gen.files import write_exam
-from exam_gen.records import Exam, Question
+from examcore import Exam, Question, write_exam
 from ragexam.exchange.inspect_logs import read_log_file
 from ragexam.exchange.reading import import_answers
 from ragexam.exchange.writing import export_exam

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from exam_gen.files import write_exam
-from exam_gen.records import Exam, Question
+from examcore import Exam, Question, write_exam
 from rag.answers import Answer, AnswerStore
 from rag.asked import floor_and_ceiling
 from rag.loading import load_model

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.files import write_exam
-from exam_gen.records import Question
+from examcore import Question, write_exam
 from rag.answers import AnswerStore
 from ragexam.cli import main
 from tests.rag.faulty_server import Body, Say, Server, listed_or_echoed, serving

@@ -14,11 +14,9 @@ from typing import NamedTuple, TypeAlias
 import pytest
 
 from exam_gen import Chunk, Dropped, Question, read_exam, write_exam
-from exam_gen.files import question_fields, read_dropped, write_chunks, write_dropped, write_lines
+from examcore import Progress, RunFolder, question_fields, read_dropped, write_chunks, write_dropped, write_lines
 from ragexam.cli import main
 from ragexam.config import Config, ExamConfig
-from ragexam.folder import RunFolder
-from ragexam.progress import Progress
 from ragexam.settings import check
 from ragexam.steps import Steps
 

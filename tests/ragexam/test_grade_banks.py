@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from exam_gen.files import write_exam
-from exam_gen.records import Question
+from examcore import Question, write_exam
 from grading.formats.answers import read_answers
 from grading.formats.bank_files import read_bank
 from ragexam.cli import app

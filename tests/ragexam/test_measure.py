@@ -7,12 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 import irt
-from exam_gen.files import write_exam
-from exam_gen.records import Question
+from examcore import Question, RunFolder, write_exam
 from rag.answers import write_responses
 from rag.pipelines import grid_of
 from ragexam.config import FitSettings, GridSettings, PruneSettings
-from ragexam.folder import RunFolder
 from ragexam.measure import fitted, n_choices, run_data, topics
 
 

@@ -3,18 +3,18 @@ import time
 
 import pytest
 
-from ragexam.progress import Progress, in_words, remaining
+from examcore import Progress, duration_in_words, remaining_time
 
 
 def test_the_remaining_time_follows_the_pace() -> None:
-    assert remaining(10, 30, 20.0) == ", about 60 s left"
-    assert remaining(0, 30, 20.0) == ""
-    assert remaining(10, 0, 20.0) == ""
+    assert remaining_time(10, 30, 20.0) == ", about 60 s left"
+    assert remaining_time(0, 30, 20.0) == ""
+    assert remaining_time(10, 0, 20.0) == ""
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(40, "40 s"), (200, "3 min"), (9000, "2.5 h")])
 def test_durations_read_well(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+    assert duration_in_words(seconds) == words
 
 
 def test_without_a_terminal_progress_is_plain_lines() -> None:

@@ -12,13 +12,11 @@ import pytest
 
 pytest.importorskip("ir_measures")
 
-from exam_gen.files import write_chunks, write_exam
-from exam_gen.records import Chunk, Exam, Question
+from examcore import Chunk, Exam, Progress, Question, write_chunks, write_exam
 from rag import encoders
 from rag.vectors import Vectors, VectorStore
 from ragexam.config import GridSettings
 from ragexam.exam_commands import retrieval
-from ragexam.progress import Progress
 from ragexam.run import HERE, run_sitting
 from tests.rag.letter_pairs import FakeEncoder
 

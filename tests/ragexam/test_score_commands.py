@@ -16,8 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import irt
-from exam_gen.files import write_exam
-from exam_gen.records import Question
+from examcore import Question, write_exam
 from ragexam.cli import app, main
 
 ROOT = Path(__file__).parents[2]

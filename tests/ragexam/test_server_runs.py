@@ -16,13 +16,11 @@ from typing import Any
 
 import pytest
 
-from exam_gen.files import read_chunks, read_dropped, read_exam, write_exam
 from exam_gen.prompts import ANSWER_VERSION, JSON_VERSION, LETTERS_VERSION, PAPER_VERSION
-from exam_gen.records import Question
+from examcore import Progress, Question, read_chunks, read_dropped, read_exam, write_exam
 from ragexam.config import Config, GridSettings, of_generate
 from ragexam.estimate import Machine, foresee, write_work
 from ragexam.estimate import in_words as estimate_in_words
-from ragexam.progress import Progress
 from ragexam.run import HERE, run_exam, run_sitting
 from ragexam.usage import in_words
 from tests.rag.faulty_server import Body, Say, Server, chat, scripted, serving

@@ -18,14 +18,11 @@ from typing import Any
 
 import pytest
 
-from exam_gen.files import write_exam
-from exam_gen.records import Question
+from examcore import Progress, Question, RunFolder, write_exam
 from rag.answers import Answer, AnswerStore
 from ragexam.config import Config, GridSettings
 from ragexam.estimate import FOUND_ANEW, foresee, in_words
-from ragexam.folder import RunFolder
 from ragexam.measure import run_data
-from ragexam.progress import Progress
 from ragexam.run import HERE as THIS_PROCESS
 from ragexam.run import run_sitting
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving

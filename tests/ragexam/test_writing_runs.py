@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from exam_gen.files import read_dropped, read_exam
+from examcore import Progress, read_dropped, read_exam
 from ragexam.config import Config, GridSettings, of_generate
 from ragexam.contents import inventory, inventory_in_words, statistics, statistics_in_words
 from ragexam.exchange.writing import asked_beside
-from ragexam.progress import Progress
 from ragexam.run import HERE, run_all, run_exam, run_sitting
 from tests.rag.faulty_server import Body, Say, Server, serving
 

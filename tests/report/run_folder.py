@@ -12,8 +12,7 @@ from pydoc_data.topics import topics
 
 import numpy as np
 
-from exam_gen.files import read_exam
-from exam_gen.records import Question
+from examcore import Question, read_exam
 from rag.answers import Answer, AnswerStore
 from rag.pipelines import Pipeline
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import irt
-from exam_gen.records import Question
+from examcore import Question
 from ragexam.report.faults import (
     DEPENDENT,
     GUESSABLE,

@@ -152,11 +152,11 @@ def test_components_that_do_not_add_up_are_pointed_out(copy: Path) -> None:
     assert evidence.measured is not None
     from dataclasses import replace
 
-    from grading.intervals import Estimate
+    from examcore import IntervalEstimate
     from ragexam.report.sections import components_view
 
-    apart = components_view(replace(evidence.measured, residual=Estimate(0.8, 0.6, 1.0)), None)
-    together = components_view(replace(evidence.measured, residual=Estimate(0.05, 0.0, 0.1)), None)
+    apart = components_view(replace(evidence.measured, residual=IntervalEstimate(0.8, 0.6, 1.0)), None)
+    together = components_view(replace(evidence.measured, residual=IntervalEstimate(0.05, 0.0, 0.1)), None)
     assert any("additive story fails" in str(line) for line in apart["warnings"])  # type: ignore[attr-defined]
     assert together["warnings"] == []
 

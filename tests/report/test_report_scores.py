@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from exam_gen.records import Question
-from grading.intervals import bootstrap_mean, mean_interval
+from examcore import Question, bootstrap_mean, mean_interval
 from ragexam.report.accuracy import HeatTable, accuracy_table
 from ragexam.report.pipelines import pipelines_view
 from ragexam.report.scores import (

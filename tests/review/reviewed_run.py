@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from exam_gen import Chunk, Dropped, Exam, Question, write_exam
-from exam_gen.files import write_chunks, write_dropped
+from examcore import write_chunks, write_dropped
 from ragexam.review import ReviewServer
 from ragexam.review.application import Application
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from exam_gen import read_exam
-from exam_gen.files import read_dropped
 from exam_gen.review.edits import read_edits
+from examcore import read_dropped
 from ragexam.review.application import ConflictError
 from ragexam.review.desk import Desk
 from tests.review.reviewed_run import plain_run

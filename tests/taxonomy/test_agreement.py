@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from taxonomy import cohen_kappa, krippendorff_alpha
-from taxonomy.agreement import Metric, Weights, _masi
+from examcore import AlphaMetric, KappaWeights, _masi, cohen_kappa, krippendorff_alpha
 
 
 def test_kappa_in_closed_form() -> None:
@@ -82,7 +81,7 @@ EXAMPLE = [
 
 
 @pytest.mark.parametrize(("metric", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_alpha_by_every_difference_of_krippendorffs_worked_example(metric: Metric, published: float) -> None:
+def test_alpha_by_every_difference_of_krippendorffs_worked_example(metric: AlphaMetric, published: float) -> None:
     # Krippendorff 2011, example D.
     found = krippendorff_alpha(EXAMPLE, metric=metric, draws=200)
     assert found.estimate == pytest.approx(published, abs=0.0005)
@@ -90,7 +89,7 @@ def test_alpha_by_every_difference_of_krippendorffs_worked_example(metric: Metri
 
 
 @pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
-def test_weighted_kappa_is_that_of_scikit_learn(weights: Weights) -> None:
+def test_weighted_kappa_is_that_of_scikit_learn(weights: KappaWeights) -> None:
     rng = np.random.default_rng(3)
     first = rng.integers(4, size=300)
     second = np.clip(first + rng.integers(-1, 2, size=300), 0, 3)

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from taxonomy import compare_labels
-from taxonomy.agreement import cohen_kappa, krippendorff_alpha
+from examcore import cohen_kappa, krippendorff_alpha
+from ragexam.classify.label_agreement import compare_labels
 
 LEVELS = ("a", "b", "c")
 

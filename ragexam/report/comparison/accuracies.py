@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from grading.intervals import Estimate, bootstrap_mean
+from examcore import IntervalEstimate, bootstrap_mean
 from ragexam.report.comparison.pairing import Pair
 from ragexam.report.scores import NOTHING
 from ragexam.report.simultaneous import MEASURES, simultaneous
@@ -23,7 +23,7 @@ class AccuracyChanges:
     answer changed; `left_out` counts common questions that somebody did not answer.
     """
 
-    overall: Estimate
+    overall: IntervalEstimate
     pipelines: pd.DataFrame
     levels: pd.DataFrame
     questions: pd.DataFrame

@@ -7,8 +7,7 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from exam_gen.records import Question
-from grading.intervals import Estimate
+from examcore import IntervalEstimate, Question
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
 from ragexam.report.comparison.pairing import Pair
@@ -72,9 +71,9 @@ def _drift_table(rows: list[dict[str, Any]], known: Mapping[str, Question]) -> T
     return Table(caption, heads(*names, words=("question",)), lines, sortable=True, headed=False)
 
 
-def _shift(row: Mapping[str, Any]) -> Estimate:
+def _shift(row: Mapping[str, Any]) -> IntervalEstimate:
     centre, error = float(row["share_shift"]), float(row["share_shift_sd"])
-    return Estimate(centre, centre - _REACH * error, centre + _REACH * error)
+    return IntervalEstimate(centre, centre - _REACH * error, centre + _REACH * error)
 
 
 def _change_table(rows: list[dict[str, Any]], known: Mapping[str, Question], pipelines: int) -> Table:

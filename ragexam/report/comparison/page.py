@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from exam_gen.files import write_text
+from examcore import write_text
 from ragexam.report.comparison.abilities import Linked, linked
 from ragexam.report.comparison.accuracies import AccuracyChanges, accuracy_changes
 from ragexam.report.comparison.drift import drift_view

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from exam_gen.records import Question
+from examcore import Question
 from ragexam.report.gather import Evidence, gather
 from ragexam.report.scores import facets_of, levels_of
 

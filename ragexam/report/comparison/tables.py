@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
 from ragexam.report.comparison.pairing import Pair
@@ -146,7 +146,7 @@ def ability_tables(ability: Linked | str) -> list[Table]:
 _ABILITY = ("#change", "|−\u00a0to\u00a0+", "verdict")
 
 
-def _ability_cells(change: Estimate, reach: float) -> tuple[Entry, Entry, Entry]:
+def _ability_cells(change: IntervalEstimate, reach: float) -> tuple[Entry, Entry, Entry]:
     told = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
     return (
         number(f"{signed(change.estimate)} ({between(change)})", change.estimate),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
 from ragexam.report.comparison.pairing import Pair
@@ -84,7 +84,7 @@ def _ability(ability: Linked | str) -> list[str]:
         f"Abilities of B were put on the scale of A by {len(line.anchors)} common questions: ability in A = "
         f"{plain(line.slope.estimate)} × ability in B {'−' if line.intercept.estimate < 0 else '+'} "
         f"{plain(abs(line.intercept.estimate))} (slope {plain(line.slope.low)} to {plain(line.slope.high)}, intercept "
-        f"{between(Estimate(line.intercept.estimate, line.intercept.low, line.intercept.high))})."
+        f"{between(IntervalEstimate(line.intercept.estimate, line.intercept.low, line.intercept.high))})."
     ]
     if line.dropped:
         lines.append(f"{len(line.dropped)} questions drifted and were left out of the line.")
@@ -147,6 +147,6 @@ def _some(names: list[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
-def interval(row: Mapping[Any, Any]) -> Estimate:
+def interval(row: Mapping[Any, Any]) -> IntervalEstimate:
     """The change of a row."""
-    return Estimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))
+    return IntervalEstimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from examcore import IntervalEstimate
 from grading.graders.running import EXAMPLES, SHOWN
-from grading.intervals import Estimate
 from ragexam.grade.printing import named
 from ragexam.report.background import flattened, shown_value
 from ragexam.report.grading.evidence import Evidence
@@ -65,7 +65,7 @@ def _share(evidence: Evidence) -> str:
     numbers = [math.nan if one is None else float(one) for one in values if one is None or isinstance(one, float | int)]
     level = evidence.record.get("interval")
     if len(numbers) == 3 and isinstance(level, float):
-        return f"{bad} replies fit no rule, a share of {with_interval(Estimate(*numbers), level)}"
+        return f"{bad} replies fit no rule, a share of {with_interval(IntervalEstimate(*numbers), level)}"
     return f"{bad} replies fit no rule, a share of {percent(bad / len(evidence.graded.grades), 1)}"
 
 

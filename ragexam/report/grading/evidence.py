@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from examcore import INTERVAL_LEVEL, file_hash
 from grading.formats.bank_questions import ALL, read_bank_questions
 from grading.formats.fields import PASSAGE, QUERY, present
 from grading.formats.grades import Graded, read_grades
 from grading.formats.passages import Passage, read_passages
 from grading.formats.trec import Qrels, Run, read_qrels, read_runs
-from grading.intervals import LEVEL
 from grading.rows import Row, read_rows
 from grading.scores.cover import BUDGET, outside
-from ragexam.folder import file_hash
 
 RATING = 4.0
 """The tau of ratings from 0 to 5 where none is given, one that the paper reports; for other grades it is 1."""
@@ -35,7 +34,7 @@ class Sources:
     tau: float | None = None
     k: int = BUDGET
     rel: int = 1
-    level: float = LEVEL
+    level: float = INTERVAL_LEVEL
     seed: int = 0
 
 

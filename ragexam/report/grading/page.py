@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.files import write_text
+from examcore import write_text
 from grading.scores.thresholds import Choice, candidates, choose_by_passages
 from ragexam.report.grading import background
 from ragexam.report.grading.evidence import Evidence, Sources, default_tau, gather

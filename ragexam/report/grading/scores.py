@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from examcore import IntervalEstimate
 from grading.formats.score_tables import table_of
-from grading.intervals import Estimate
 from grading.leaderboards.paired import Comparison, Pair, compare_systems
 from grading.leaderboards.standings import Standing, standings
 from grading.scores.cover import Cover, cover
@@ -22,7 +22,7 @@ class Board:
     covers: Mapping[str, Cover]
     comparison: Comparison | None
     everything: Cover
-    reachable: Estimate
+    reachable: IntervalEstimate
 
     @property
     def best(self) -> Standing | None:

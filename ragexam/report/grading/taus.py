@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from grading.scores.thresholds import Choice
 from ragexam.report.accuracy import Cell, HeatTable, Row
 from ragexam.report.grading.evidence import Evidence
@@ -57,7 +57,7 @@ def _choice(choice: Choice | None, level: float) -> list[str]:
     return lines
 
 
-def _kappa(found: Estimate, level: float = 0.0) -> str:
+def _kappa(found: IntervalEstimate, level: float = 0.0) -> str:
     if math.isnan(found.low):
         return f"{plain(found.estimate)} (interval unknown)"
     told = f"{percent(level)} interval " if level else ""
@@ -79,7 +79,7 @@ def _heat(used: Board, boards: Sequence[Board]) -> HeatTable | None:
     )
 
 
-def _cell(score: Estimate) -> Cell:
+def _cell(score: IntervalEstimate) -> Cell:
     share = None if math.isnan(score.estimate) else round(100 * score.estimate)
     return Cell(share, percent(score.estimate), percent_range(score))
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from grading.intervals import Estimate
+from examcore import IntervalEstimate
 from grading.leaderboards.paired import ALPHA
 from grading.leaderboards.standings import Standing
 from ragexam.grade.printing import FEWEST, few
@@ -36,7 +36,7 @@ def names(found: Sequence[str], word: str = "and") -> str:
     return joined([*shown, f"{len(found) - NAMED} more"] if len(found) > NAMED else shown, word)
 
 
-def with_interval(found: Estimate, level: float) -> str:
+def with_interval(found: IntervalEstimate, level: float) -> str:
     """`62 % (90 % interval 50 to 74 %)`."""
     if math.isnan(found.estimate):
         return "unknown"
@@ -95,8 +95,8 @@ def _row(found: Board, place: int, one: Standing) -> View:
     }
 
 
-def _turned(found: Estimate) -> Estimate:
-    return Estimate(-found.estimate, -found.high, -found.low)
+def _turned(found: IntervalEstimate) -> IntervalEstimate:
+    return IntervalEstimate(-found.estimate, -found.high, -found.low)
 
 
 def _sentences(evidence: Evidence, found: Board, asked: Sequence[Asked]) -> list[str]:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_gen.model import Prompt
-from exam_gen.replies import CachedModel, ReplyStore
+from examcore import CachedLanguageModel, Prompt, ReplyStore
 from grading.banks.bank_writing import Topic, WrittenBank, bank_prompt, read_topics, schema_of, write_questions
 from rag.json_shape import JsonShape, Vocabulary
 from tests.grading.scripted import Scripted
@@ -19,7 +18,7 @@ TOPIC = Topic("t1", "the skin", "its layers")
 def written(
     reply: str, path: Path, topics: tuple[Topic, ...] = (TOPIC,), *, wanted: int = 2, keys: bool = False
 ) -> WrittenBank:
-    model = CachedModel(Scripted(lambda _: reply), ReplyStore(path / "r.sqlite"))
+    model = CachedLanguageModel(Scripted(lambda _: reply), ReplyStore(path / "r.sqlite"))
     return write_questions(topics, model, wanted=wanted, keys=keys)
 
 
@@ -77,7 +76,7 @@ def test_sub_topics_of_a_query_share_no_question_but_queries_may(tmp_path: Path)
 def test_a_reply_is_asked_for_once(tmp_path: Path) -> None:
     model = Scripted(lambda _: '{"questions": ["What is A?"]}')
     for _ in range(2):
-        write_questions([TOPIC], CachedModel(model, ReplyStore(tmp_path / "r.sqlite")), wanted=1)
+        write_questions([TOPIC], CachedLanguageModel(model, ReplyStore(tmp_path / "r.sqlite")), wanted=1)
     assert len(model.asked) == 1
 
 

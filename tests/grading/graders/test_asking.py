@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_gen.model import Likelihoods, NoReply, Prompt
-from exam_gen.records import Question
-from exam_gen.replies import ReplyStore
+from examcore import Likelihoods, NoReply, Prompt, Question, ReplyStore
 from grading.graders.asking import Asked, Asking, choice_task
 from rag.examinees import NO_CHOICE, Lost, Said
 from rag.tasks import Task

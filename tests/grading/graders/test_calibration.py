@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exam_gen.model import Likelihoods, NoReply, Prompt
-from exam_gen.records import Exam, Question
+from examcore import Exam, Likelihoods, NoReply, Prompt, Question
 from grading.formats.margin_files import read_margin
 from grading.graders.asking import Scored
 from grading.graders.calibration import Calibration, Read, Trial, calibrate, read_trials, trials_of

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exam_gen.model import Likelihoods
-from exam_gen.records import Exam, Question
+from examcore import Exam, Likelihoods, Question
 from grading.formats.articles import articles_of
 from grading.formats.passages import Passage
 from grading.graders.choices import ABSTAINED, RIGHT, WRONG, ChoiceReader, supported

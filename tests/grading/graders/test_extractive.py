@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from exam_gen.replies import ReplyStore
+from examcore import ReplyStore
 from grading.formats.passages import Pair, Passage
 from grading.graders.extractive import ExtractiveGrader, Span, TransformersReader, best_span, load_reader
 from grading.records import BankQuestion, KeyAnswer

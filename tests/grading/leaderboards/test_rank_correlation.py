@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from grading.leaderboards.rank_correlation import (
-    COEFFICIENTS,
+from examcore import (
     RANDOM_TIES,
-    Coefficient,
+    RANK_CORRELATIONS,
     Floats,
+    RankCorrelation,
     break_ties,
     in_batches,
     kendall,
@@ -83,9 +83,9 @@ def test_tau_ap_is_its_definition_where_nothing_is_tied(order: list[int]) -> Non
 )
 def test_the_expectation_over_random_ties_is_the_mean_of_every_break(name: str, x: list[int], y: list[int]) -> None:
     first, second = np.array(x, dtype=float), np.array(y, dtype=float)
-    broken = [COEFFICIENTS[name](a, b, ones(a)) for a in every_break(first) for b in every_break(second)]
+    broken = [RANK_CORRELATIONS[name](a, b, ones(a)) for a in every_break(first) for b in every_break(second)]
     assert RANDOM_TIES[name](first, second, ones(first)) == pytest.approx(np.mean(broken))
-    found = break_ties(COEFFICIENTS[name], first, second, draws=4000)
+    found = break_ties(RANK_CORRELATIONS[name], first, second, draws=4000)
     assert found.mean == pytest.approx(np.mean(broken), abs=0.04)
     assert found.sd == pytest.approx(np.std(broken), abs=0.03)
 
@@ -130,8 +130,8 @@ def test_a_mistake_at_the_top_costs_tau_ap_more_than_one_at_the_bottom() -> None
     assert tau_ap(truth, top, ones(truth)) < tau_ap(truth, bottom, ones(truth))
 
 
-@pytest.mark.parametrize("coefficient", [*COEFFICIENTS.values(), *RANDOM_TIES.values()])
-def test_copies_of_a_system_are_no_pairs(coefficient: Coefficient) -> None:
+@pytest.mark.parametrize("coefficient", [*RANK_CORRELATIONS.values(), *RANDOM_TIES.values()])
+def test_copies_of_a_system_are_no_pairs(coefficient: RankCorrelation) -> None:
     # A resample of one ordered leaderboard agrees with itself as fully as the leaderboard does.
     x = np.arange(5.0)
     weights = np.array([3.0, 0.0, 1.0, 2.0, 2.0])
@@ -141,7 +141,7 @@ def test_copies_of_a_system_are_no_pairs(coefficient: Coefficient) -> None:
 
 
 @pytest.mark.parametrize("coefficient", [spearman, kendall])
-def test_weights_are_copies_for_tie_aware_coefficients(coefficient: Coefficient) -> None:
+def test_weights_are_copies_for_tie_aware_coefficients(coefficient: RankCorrelation) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.integers(4, size=(2, 8)).astype(float)
     drawn = rng.integers(8, size=8)
@@ -149,8 +149,8 @@ def test_weights_are_copies_for_tie_aware_coefficients(coefficient: Coefficient)
     assert coefficient(x, y, weights) == pytest.approx(coefficient(x[drawn], y[drawn], ones(x)))
 
 
-@pytest.mark.parametrize("coefficient", COEFFICIENTS.values())
-def test_batches_are_the_single_values(coefficient: Coefficient) -> None:
+@pytest.mark.parametrize("coefficient", RANK_CORRELATIONS.values())
+def test_batches_are_the_single_values(coefficient: RankCorrelation) -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(2, 5, 300))
     weights = rng.integers(3, size=(5, 300)).astype(float)

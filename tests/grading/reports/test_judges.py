@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen.model import Likelihoods, Prompt
-from exam_gen.replies import CachedModel, ReplyStore
+from examcore import CachedLanguageModel, Likelihoods, Prompt, ReplyStore
 from grading.records import BankQuestion, KeyAnswer, Report, Sentence
 from grading.reports.argue import argue
 from grading.reports.argue_scores import score_reports
@@ -83,7 +82,7 @@ class Reader:
 
 
 def judge(model: Any, store: str | Path = ":memory:", **options: Any) -> LanguageModelJudge:
-    return LanguageModelJudge(CachedModel(model, ReplyStore(store)), MATERIAL, **options)
+    return LanguageModelJudge(CachedLanguageModel(model, ReplyStore(store)), MATERIAL, **options)
 
 
 @pytest.mark.parametrize("by", ["likelihood", "reply"])
@@ -133,7 +132,7 @@ def test_replies_that_are_neither_are_counted_and_stop_the_scoring() -> None:
 
 def test_a_document_without_text_is_named() -> None:
     material = Material.of([REPORT], NUGGETS, {"D1": DOCUMENTS["D1"]})
-    blind = LanguageModelJudge(CachedModel(Reader(), ReplyStore(":memory:")), material)
+    blind = LanguageModelJudge(CachedLanguageModel(Reader(), ReplyStore(":memory:")), material)
     with pytest.raises(
         ValueError, match=r"not judged \(no text of document 'D2'\); wanted 'supported' of document 'D2'"
     ):
@@ -144,7 +143,7 @@ def test_a_document_that_is_too_long_is_cut_and_counted() -> None:
     model = Reader()
     model.context_tokens = 200
     long = Material.of([REPORT], NUGGETS, {**DOCUMENTS, "D1": "word " * 5000})
-    cutting = LanguageModelJudge(CachedModel(model, ReplyStore(":memory:")), long)
+    cutting = LanguageModelJudge(CachedLanguageModel(model, ReplyStore(":memory:")), long)
     cutting.decide([Ask("supported", "r", "t", 1, document="D1"), Ask("supported", "r", "t", 2, document="D2")])
     assert cutting.cut == {"D1"}
     assert all(model.count_tokens(one.user) < 200 for one in model.asked)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.records import Exam, Question
+from examcore import Exam, Question
 from grading.formats.answers import read_answers
 from grading.scores.exam import exam_score, n_exam
 from grading.scores.rouge import read_articles, rouge_1_f1, rouge_scores, words

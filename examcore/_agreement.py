@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from examcore._intervals import IntervalEstimate
+
 Label = Hashable
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Weights = Literal["none", "linear", "quadratic"]
-Metric = Literal["nominal", "ordinal", "interval", "masi"]
-
-
-class Agreement(NamedTuple):
-    """An agreement coefficient with its central bootstrap interval; NaN where it is undefined."""
-
-    estimate: float
-    low: float
-    high: float
+KappaWeights = Literal["none", "linear", "quadratic"]
+AlphaMetric = Literal["nominal", "ordinal", "interval", "masi"]
 
 
 def cohen_kappa(
     first: Sequence[Label],
     second: Sequence[Label],
     *,
-    weights: Weights = "none",
+    weights: KappaWeights = "none",
     groups: Sequence[Hashable] | None = None,
     interval: float = 0.9,
     draws: int = 1000,
     seed: int = 0,
-) -> Agreement:
+) -> IntervalEstimate:
     """Cohen's kappa of two labellers over the same items: `1 - D_o / D_e`, `(p_o - p_e) / (1 - p_e)` (Cohen 1960).
 
     With `weights` labels are numbers and a disagreement counts by their distance, or its square (Cohen 1968). NaN when
@@ -51,12 +45,12 @@ def cohen_kappa(
 def krippendorff_alpha(
     labels: Sequence[Sequence[Label | None]],
     *,
-    metric: Metric = "nominal",
+    metric: AlphaMetric = "nominal",
     groups: Sequence[Hashable] | None = None,
     interval: float = 0.9,
     draws: int = 1000,
     seed: int = 0,
-) -> Agreement:
+) -> IntervalEstimate:
     """Krippendorff's alpha, `1 - D_o / D_e`, one row per labeller, None where not labelled.
 
     `ordinal` and `interval` differences take labels as numbers (Krippendorff 2011); `masi` takes them as sets, for
@@ -170,7 +164,7 @@ def _units(items: Floats, groups: Sequence[Hashable] | None) -> tuple[Floats, Fl
 
 def _with_interval(
     units: tuple[Floats, Floats], statistic: Callable[[Floats], float], interval: float, draws: int, seed: int
-) -> Agreement:
+) -> IntervalEstimate:
     """The statistic of the sum of all units and the interval of resampled units (undefined resamples left out)."""
     if not 0 < interval < 1:
         raise ValueError(f"interval: found {interval}; wanted a share between 0 and 1")
@@ -181,6 +175,6 @@ def _with_interval(
     values = np.array([statistic(one) for one in counts @ rows])
     values = values[np.isfinite(values)]
     if not np.isfinite(estimate) or not values.size or size < 2:
-        return Agreement(estimate, np.nan, np.nan)
+        return IntervalEstimate(estimate, np.nan, np.nan)
     low, high = np.quantile(values, [(1 - interval) / 2, (1 + interval) / 2])
-    return Agreement(estimate, float(low), float(high))
+    return IntervalEstimate(estimate, float(low), float(high))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exam_gen.files import write_text
-from exam_gen.model import FailedError
+from examcore._file_writing import write_text
+from examcore._language_model import FailedError
 
 FORMAT = 1
 """Version of `run.json`; a reader refuses a newer one."""
@@ -137,14 +137,14 @@ class RunFolder:
 
 
 @dataclass
-class Record:
+class RunRecord:
     """`run.json` while the run goes on: what was asked, what is done, how long it took."""
 
     folder: RunFolder
     content: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, folder: RunFolder) -> Record:
+    def open(cls, folder: RunFolder) -> RunRecord:
         """Read the record of a folder, or begin one."""
         if not folder.record.exists():
             return cls(folder, {"format": FORMAT, "steps": {}})
@@ -162,18 +162,18 @@ class Record:
     def fingerprint(self, step: str) -> str | None:
         """What a step was done with, None when it has not been finished."""
         done = self.content["steps"].get(step, {})
-        return done.get("fingerprint") if done.get("done") else None
+        return done.get("fingerprint_of") if done.get("done") else None
 
     def begun_with(self, step: str) -> str | None:
         """What a step was begun with, finished or not."""
-        found = self.content["steps"].get(step, {}).get("fingerprint")
+        found = self.content["steps"].get(step, {}).get("fingerprint_of")
         return None if found is None else str(found)
 
     def begin(self, step: str, fingerprint: str) -> None:
         """Note that a step is under way."""
         steps = self.content["steps"]
-        if steps.get(step, {}).get("fingerprint") != fingerprint:
-            steps[step] = {"fingerprint": fingerprint, "seconds": 0.0}
+        if steps.get(step, {}).get("fingerprint_of") != fingerprint:
+            steps[step] = {"fingerprint_of": fingerprint, "seconds": 0.0}
         steps[step]["done"] = False
         self.save()
 
@@ -194,7 +194,7 @@ class Record:
         write_text(self.folder.record, [json.dumps(self.content, indent=2, ensure_ascii=False), "\n"])
 
 
-def fingerprint(parts: Mapping[str, object]) -> str:
+def fingerprint_of(parts: Mapping[str, object]) -> str:
     """Sixteen hex digits that change when any of the parts does."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

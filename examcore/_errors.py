@@ -6,29 +6,29 @@ import errno
 import traceback
 from types import TracebackType
 
-ROOMS = frozenset({"exam_gen", "rag", "irt", "taxonomy", "grading", "ragexam"})
+ROOMS = frozenset({"examcore", "exam_gen", "rag", "irt", "taxonomy", "grading", "ragexam"})
 
 
 FAILED, BAD_INPUT = 1, 2
 KEPT = "what was done is kept, the same command goes on"
 
 
-def status_of(error: BaseException) -> int | None:
+def exit_status_of(error: BaseException) -> int | None:
     """The exit status of an error that is told in one line; None for a fault of ours, which keeps its trace.
 
     1 (failed): the same command may succeed later, as after a `FailedError` or when there is room on the disk again.
     2 (bad input): it meets the same error until the user mends something; our own `ValueError`, any other `OSError`. A
     `ValueError` raised inside a library is a fault of ours: we let it through with a wrong value.
     """
-    if may_pass(error):
+    if is_temporary(error):
         return FAILED
     bad = isinstance(error, OSError) or (isinstance(error, ValueError) and raised_in(error.__traceback__) in ROOMS)
     return BAD_INPUT if bad else None
 
 
-def may_pass(error: BaseException) -> bool:
+def is_temporary(error: BaseException) -> bool:
     """Whether an error is of the moment rather than of the input."""
-    from exam_gen.model import FailedError  # loads more than the command line needs to answer `--help`
+    from examcore._language_model import FailedError  # loads more than the command line needs to answer `--help`
 
     return isinstance(error, FailedError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
 
@@ -41,11 +41,11 @@ def raised_in(trace: TracebackType | None) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def one_line(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """The message of an error on a single line, with the file it is about, and whether to try again."""
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename else ""
         hint = f"; free some space: {KEPT}" if error.errno == errno.ENOSPC else ""
         return f"{name}{error.strerror}{hint}"
     said = " ".join(str(error).split()) or type(error).__name__
-    return f"{said}; {KEPT}" if may_pass(error) else said
+    return f"{said}; {KEPT}" if is_temporary(error) else said

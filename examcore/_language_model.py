@@ -86,7 +86,7 @@ class Arrival(NamedTuple, Generic[Value]):
 
 
 @runtime_checkable
-class Streaming(Protocol):
+class StreamsLikelihoods(Protocol):
     """A language model that is best asked for many likelihoods at once."""
 
     def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
@@ -95,7 +95,7 @@ class Streaming(Protocol):
 
 
 @runtime_checkable
-class Remote(Streaming, Protocol):
+class RemoteLanguageModel(StreamsLikelihoods, Protocol):
     """A language model elsewhere: its answers come one by one, and none depends on what was asked beside it."""
 
     def replies(
@@ -113,7 +113,7 @@ class Remote(Streaming, Protocol):
 
 
 @runtime_checkable
-class Judging(Protocol):
+class GivesLikelihoods(Protocol):
     """A language model that may turn out to give no likelihoods."""
 
     def need_likelihoods(self) -> None:
@@ -122,7 +122,7 @@ class Judging(Protocol):
 
 
 @runtime_checkable
-class Shaped(Protocol):
+class WritesJson(Protocol):
     """A language model that can be held to JSON of a given shape."""
 
     def generate_json(
@@ -136,7 +136,7 @@ def likelihoods_of(
     model: LanguageModel, asked: Sequence[tuple[Prompt, tuple[str, ...]]]
 ) -> Iterator[Arrival[Likelihoods]]:
     """The log-likelihoods of each prompt's continuations, as the model streams them, else one prompt at a time."""
-    yield from model.likelihoods(asked) if isinstance(model, Streaming) else one_by_one(model, asked)
+    yield from model.likelihoods(asked) if isinstance(model, StreamsLikelihoods) else one_by_one(model, asked)
 
 
 def one_by_one(model: LanguageModel, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:

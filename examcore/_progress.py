@@ -14,7 +14,7 @@ FIRST_SHARE = 0.03
 """No remaining time is told before this share is done at the pace that it is told by."""
 
 
-Report = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Told how much of a step is done: done units, all units."""
 
 
@@ -31,7 +31,7 @@ class Progress:
             print(line, file=self.stream, flush=True)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[Report]:
+    def step(self, name: str) -> Iterator[ReportProgress]:
         """Run a step; the callback it yields draws the bar."""
         if self.quiet:
             yield _silent
@@ -43,10 +43,10 @@ class Progress:
             yield _Lines(name, self.stream)
 
     @contextmanager
-    def step_if_told(self, name: str) -> Iterator[Report]:
+    def step_if_told(self, name: str) -> Iterator[ReportProgress]:
         """A step that begins when its callback is first called; one that has nothing to do stays unsaid."""
         with ExitStack() as opened:
-            begun: list[Report] = []
+            begun: list[ReportProgress] = []
 
             def report(done: int, total: int) -> None:
                 if not begun:
@@ -61,7 +61,7 @@ def _silent(_done: int, _total: int) -> None:
 
 
 @contextmanager
-def _bar(name: str, stream: TextIO) -> Iterator[Report]:
+def _bar(name: str, stream: TextIO) -> Iterator[ReportProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -98,18 +98,18 @@ class _Lines:
         if now - self.last < PLAIN_SECONDS and done < total:
             return
         self.last = now
-        rest = remaining(done - self.first, total - done, now - self.started)
+        rest = remaining_time(done - self.first, total - done, now - self.started)
         print(f"{self.name} {done}/{total}{rest}", file=self.stream, flush=True)
 
 
-def remaining(done: int, left: int, seconds: float) -> str:
+def remaining_time(done: int, left: int, seconds: float) -> str:
     """`, about 3 min left` from the pace so far; empty at the beginning and after the last unit."""
     if left <= 0 or done < FIRST_SHARE * (done + left):
         return ""
-    return f", about {in_words(seconds / done * left)} left"
+    return f", about {duration_in_words(seconds / done * left)} left"
 
 
-def in_words(seconds: float) -> str:
+def duration_in_words(seconds: float) -> str:
     """A duration for a reader: `40 s`, `3 min`, `2.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Coefficient = Callable[[Floats, Floats, Floats], Floats]
+RankCorrelation = Callable[[Floats, Floats, Floats], Floats]
 
 
 def spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -71,13 +71,13 @@ def tau_ap_b(x: Floats, y: Floats, weights: Floats) -> Floats:
     return (_tau_ap_ties(x, y, weights) + _tau_ap_ties(y, x, weights)) / 2
 
 
-COEFFICIENTS: dict[str, Coefficient] = {
+RANK_CORRELATIONS: dict[str, RankCorrelation] = {
     "spearman": spearman,
     "kendall": kendall,
     "tau_ap": tau_ap,
     "tau_ap_b": tau_ap_b,
 }
-RANDOM_TIES: dict[str, Coefficient] = {
+RANDOM_TIES: dict[str, RankCorrelation] = {
     "spearman": spearman_random_ties,
     "kendall": kendall_random_ties,
     "tau_ap": tau_ap,
@@ -91,7 +91,7 @@ class TieBreaks(NamedTuple):
     sd: float
 
 
-def break_ties(coefficient: Coefficient, x: Floats, y: Floats, *, draws: int = 1000, seed: int = 0) -> TieBreaks:
+def break_ties(coefficient: RankCorrelation, x: Floats, y: Floats, *, draws: int = 1000, seed: int = 0) -> TieBreaks:
     """Mean and spread of a coefficient of `x` and `y` `[n]` over `draws` random breaks of their ties.
 
     The mean converges to `RANDOM_TIES`; the standard deviation says how much the order of the tied matters.
@@ -102,7 +102,7 @@ def break_ties(coefficient: Coefficient, x: Floats, y: Floats, *, draws: int = 1
     return TieBreaks(float(values.mean()), float(values.std()))
 
 
-def in_batches(coefficient: Coefficient, x: Floats, y: Floats, weights: Floats) -> Floats:
+def in_batches(coefficient: RankCorrelation, x: Floats, y: Floats, weights: Floats) -> Floats:
     """The coefficient of `x`, `y` and `weights` `[draws, n]` (or `[n]` for all draws), some draws at a time."""
     draws = max(len(one) if one.ndim == 2 else 1 for one in (x, y, weights))
     size = x.shape[-1]

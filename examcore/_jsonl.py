@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Record(NamedTuple):
+class JsonRecord(NamedTuple):
     """One record of a file: `place` is `file:line` (or `file: record n`), for error messages."""
 
     place: str
@@ -85,7 +85,7 @@ def read_text(path: Path) -> str:
     return decode(read_bytes(path), path)
 
 
-def json_lines(path: Path) -> Iterator[Record]:
+def read_json_lines(path: Path) -> Iterator[JsonRecord]:
     """The JSON objects of a JSON-lines file, blank lines skipped.
 
     Only the newline ends a line: JSON strings may hold other line separators unescaped.
@@ -93,10 +93,10 @@ def json_lines(path: Path) -> Iterator[Record]:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             place = f"{path}:{number}"
-            yield Record(place, json_object(line, place))
+            yield JsonRecord(place, parse_json_object(line, place))
 
 
-def json_object(line: str, place: str) -> dict[str, object]:
+def parse_json_object(line: str, place: str) -> dict[str, object]:
     """The object of one JSON line; `ValueError` names the place and what stood there."""
     try:
         value = json.loads(line)
@@ -104,11 +104,11 @@ def json_object(line: str, place: str) -> dict[str, object]:
         problem = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else "too deep"
         raise ValueError(f"{place}: malformed JSON ({problem}); wanted one JSON object per line") from None
     if not isinstance(value, dict):
-        raise ValueError(f"{place}: found JSON {kind(value)}; wanted an object")
+        raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted an object")
     return value
 
 
-def kind(value: object) -> str:
+def json_kind(value: object) -> str:
     """The JSON name of a value's type."""
     if value is None:
         return "null"
@@ -116,9 +116,9 @@ def kind(value: object) -> str:
     return names.get(type(value), type(value).__name__)
 
 
-def shown(value: object) -> str:
+def shown_json(value: object) -> str:
     """A JSON value short enough for an error line."""
     if isinstance(value, list | dict):
-        return f"a {kind(value)}"
+        return f"a {json_kind(value)}"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."

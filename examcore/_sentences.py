@@ -27,7 +27,7 @@ _LONGEST_FOR_RULES = 600
 """Characters of an ambiguous stretch that the slow rules still see; they take quadratic time."""
 
 
-class Unit(NamedTuple):
+class TextUnit(NamedTuple):
     """A span `start:end` that is not to be broken, `end` after its trailing white space.
 
     `level` says what begins here: 2 a heading, 1 another block (paragraph, list item, code), 0 a further sentence.
@@ -38,19 +38,19 @@ class Unit(NamedTuple):
     level: int
 
 
-def units(text: str) -> list[Unit]:
+def text_units(text: str) -> list[TextUnit]:
     """The sentences, headings, list items, tables and code blocks of a text.
 
     They follow each other without gaps from the first line that is not blank to the end of the text.
     Code blocks (fenced, or indented and not starting like a sentence) and tables are one unit each.
     """
-    found: list[Unit] = []
+    found: list[TextUnit] = []
     for block in _blocks(text):
         if block.kind in {"code", "heading"}:
-            found.append(Unit(block.start, block.end, 2 if block.kind == "heading" else 1))
+            found.append(TextUnit(block.start, block.end, 2 if block.kind == "heading" else 1))
             continue
         cuts = [block.start, *sentence_starts(text[block.start : block.end], block.start), block.end]
-        found += [Unit(start, end, int(start == block.start)) for start, end in pairwise(cuts)]
+        found += [TextUnit(start, end, int(start == block.start)) for start, end in pairwise(cuts)]
     return found
 
 

@@ -6,19 +6,13 @@ current one. Files are written whole or not at all: beside the target first, the
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from exam_gen.lines import Record, json_lines, shown
-from exam_gen.records import Chunk, Document, Dropped, Exam, Question
-
-FORMAT = 1
-"""The version these writers write and the newest these readers understand."""
+from examcore._file_writing import read_records, write_lines
+from examcore._jsonl import JsonRecord, shown_json
+from examcore._records import Chunk, Document, Dropped, Exam, Question
 
 _Object = dict[str, object]
 _Identified = TypeVar("_Identified", Document, Chunk, Question)
@@ -121,12 +115,12 @@ def question_fields(question: Question) -> _Object:
     }
 
 
-def question_of(record: Record) -> Question:
+def question_of(record: JsonRecord) -> Question:
     """The question of an `exam.jsonl` line; checks types and the answer's range, not the choices' content."""
     choices = _strings(record.fields.get("choices"), record, "choices")
     key = record.fields.get("answer")
     if isinstance(key, bool) or not isinstance(key, int):
-        raise ValueError(f"{record.place}: answer is {shown(key)}; wanted the index of a choice")
+        raise ValueError(f"{record.place}: answer is {shown_json(key)}; wanted the index of a choice")
     if not 0 <= key < len(choices):
         raise ValueError(f"{record.place}: answer is {key}; wanted an index from 0 to {len(choices) - 1}")
     labels = _mapping(record, "labels")
@@ -152,86 +146,11 @@ def check_choices(choices: Sequence[str], place: str) -> None:
         if not choice.strip():
             raise ValueError(f"{place}: choice {number} is blank; wanted some text")
         if choice in choices[:number]:
-            raise ValueError(f"{place}: choice {shown(choice)} stands twice; wanted distinct choices")
-
-
-def write_lines(path: str | Path, objects: Iterable[Mapping[str, object]]) -> None:
-    """Write one JSON object per line, whole or not at all; on failure the earlier file stays.
-
-    NaN and infinite numbers become null, numpy values plain ones.
-    """
-    write_text(path, map(line_of, objects))
-
-
-def write_text(path: str | Path, parts: Iterable[str]) -> None:
-    """Write a UTF-8 file whole or not at all; `OSError` names the path (a full disk, a read-only folder)."""
-    target = Path(path)
-    temporary: Path | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            # A lone surrogate has no UTF-8 form; as a JSON escape it comes back as it was.
-            file.writelines(part.encode("utf-8", "backslashreplace") for part in parts)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        failure = OSError(f"{target}: cannot be written ({error.strerror}); wanted room and the right to write")
-        failure.errno = error.errno
-        raise failure from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-
-
-def read_records(path: str | Path) -> Iterator[Record]:
-    """The objects of a JSON-lines file of a version these readers understand."""
-    for record in json_lines(Path(path)):
-        check_format(record)
-        yield record
-
-
-def check_format(record: Record) -> None:
-    """Refuse a record of a newer version than these readers understand."""
-    version = record.fields.get("format", FORMAT)
-    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FORMAT:
-        raise ValueError(
-            f"{record.place}: format is {shown(version)}; wanted at most {FORMAT}, written by this release"
-        )
-
-
-def line_of(fields: Mapping[str, object]) -> str:
-    """The line of an object: its version, then its fields; NaN becomes null, numpy values plain ones."""
-    return json.dumps(_plain({"format": FORMAT, **fields}), ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+            raise ValueError(f"{place}: choice {shown_json(choice)} stands twice; wanted distinct choices")
 
 
 def _fields(record: object, names: str) -> _Object:
     return {name: getattr(record, name) for name in names.split()}
-
-
-def _plain(value: object) -> object:
-    """The value in JSON's types; numpy arrays and numbers know their plain form (`tolist`)."""
-    if isinstance(value, str | bool | int) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, Sequence | set | frozenset):
-        return [_plain(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
-    convert: Callable[[], object] | None = getattr(value, "tolist", None)
-    if convert is None:
-        raise ValueError(f"metadata: found a {type(value).__name__}; wanted strings, numbers, lists and mappings")
-    return _plain(convert())
 
 
 def _dropped_fields(dropped: Dropped) -> _Object:
@@ -252,7 +171,7 @@ def _unique(placed: Iterable[tuple[str, _Identified]]) -> list[_Identified]:
     return found
 
 
-def _chunk(record: Record) -> Chunk:
+def _chunk(record: JsonRecord) -> Chunk:
     start, end = (_integer(record, name) for name in ("start", "end"))
     text = _string(record, "text")
     if start < 0 or end - start != len(text):
@@ -270,40 +189,40 @@ def _chunk(record: Record) -> Chunk:
     )
 
 
-def _checked(record: Record) -> Question:
+def _checked(record: JsonRecord) -> Question:
     question = question_of(record)
     check_choices(question.choices, record.place)
     return question
 
 
-def _string(record: Record, name: str, default: str | None = None) -> str:
+def _string(record: JsonRecord, name: str, default: str | None = None) -> str:
     value = record.fields.get(name)
     if value is None and default is not None:
         return default
     if name not in record.fields:
         raise ValueError(f"{record.place}: no field {name!r}; wanted {name!r}")
     if not isinstance(value, str) or (default is None and not value):
-        raise ValueError(f"{record.place}: {name} is {shown(value)}; wanted a string that is not empty")
+        raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted a string that is not empty")
     return value
 
 
-def _integer(record: Record, name: str) -> int:
+def _integer(record: JsonRecord, name: str) -> int:
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{record.place}: {name} is {shown(value)}; wanted a whole number")
+        raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted a whole number")
     return value
 
 
-def _strings(value: object, record: Record, name: str) -> tuple[str, ...]:
+def _strings(value: object, record: JsonRecord, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError(f"{record.place}: {name} is {shown(value)}; wanted a list of strings")
+        raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted a list of strings")
     return tuple(value)
 
 
-def _mapping(record: Record, name: str) -> dict[str, object]:
+def _mapping(record: JsonRecord, name: str) -> dict[str, object]:
     value = record.fields.get(name)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ValueError(f"{record.place}: {name} is {shown(value)}; wanted an object")
+        raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted an object")
     return value

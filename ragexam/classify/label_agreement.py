@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from typing import NamedTuple
 
-from taxonomy.agreement import Agreement, cohen_kappa, krippendorff_alpha
+from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha
 
 Labelling = Mapping[str, Sequence[str]]
 """The levels that a labeller gave each question, by its id; perhaps none."""
@@ -21,7 +21,7 @@ class LevelAgreement(NamedTuple):
     first: int
     second: int
     both: int
-    kappa: Agreement
+    kappa: IntervalEstimate
 
 
 class LabellerAgreement(NamedTuple):
@@ -33,8 +33,8 @@ class LabellerAgreement(NamedTuple):
 
     n: int
     equal: int
-    kappa: Agreement
-    alpha: Agreement
+    kappa: IntervalEstimate
+    alpha: IntervalEstimate
     levels: dict[str, LevelAgreement]
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
@@ -59,7 +59,7 @@ def compare_labels(
     pair = [[frozenset(labelling[name]) for name in common] for labelling in (first, second)]
     several = any(len(one) > 1 for row in pair for one in row)
 
-    def kappa(rows: Sequence[Sequence[object]]) -> Agreement:
+    def kappa(rows: Sequence[Sequence[object]]) -> IntervalEstimate:
         return cohen_kappa(rows[0], rows[1], interval=interval, draws=draws, seed=seed)
 
     def of_level(level: str) -> LevelAgreement:

@@ -12,17 +12,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from exam_gen.model import (
+from examcore._language_model import (
     Arrival,
     FailedError,
     LanguageModel,
     Likelihoods,
     NoReply,
     Prompt,
-    Remote,
+    RemoteLanguageModel,
     Schema,
-    Shaped,
     Value,
+    WritesJson,
     one_by_one,
 )
 
@@ -32,7 +32,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS replies (
 
 
 @dataclass(frozen=True)
-class Usage:
+class ModelUsage:
     """What the replies of one exam cost when they were made; `cached` of the `calls` came from the file."""
 
     calls: int = 0
@@ -41,8 +41,8 @@ class Usage:
     written_tokens: int = 0
     seconds: float = 0.0
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: ModelUsage) -> ModelUsage:
+        return ModelUsage(
             self.calls + other.calls,
             self.cached + other.cached,
             self.prompt_tokens + other.prompt_tokens,
@@ -52,7 +52,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Reply:
+class StoredReply:
     """One stored row: a text or likelihoods as JSON, and its cost."""
 
     key: str
@@ -88,25 +88,25 @@ class ReplyStore:
         """Close the file."""
         self._connection.close()
 
-    def get(self, key: str) -> Reply | None:
+    def get(self, key: str) -> StoredReply | None:
         """The row of a key, if there is one."""
         row = self._connection.execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
-        return Reply(*row) if row else None
+        return StoredReply(*row) if row else None
 
-    def add(self, replies: Sequence[Reply]) -> None:
+    def add(self, replies: Sequence[StoredReply]) -> None:
         """Keep rows, all or none; a key that is already there keeps its first value."""
         rows = [tuple(asdict(reply).values()) for reply in replies]
         with self._connection:
             self._connection.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", rows)
 
 
-class CachedModel:
+class CachedLanguageModel:
     """A language model that looks into a store first and counts what its answers cost."""
 
     def __init__(self, model: LanguageModel, store: ReplyStore) -> None:
         self._model, self._store = model, store
         self._identity = f"{model.name} {json.dumps(_settings(model), sort_keys=True, default=str)}"
-        self.usage = Usage()
+        self.usage = ModelUsage()
 
     @property
     def name(self) -> str:
@@ -156,21 +156,21 @@ class CachedModel:
         keys = [_key("text", self._identity, prompt, named) for prompt in prompts]
         missing = self._missing(keys)
         model = self._model
-        if isinstance(model, Remote):
+        if isinstance(model, RemoteLanguageModel):
             arrivals = model.replies([prompts[place] for place in missing], stop=stop, schema=schema, **options)
             lost = self._keep_each(arrivals, [keys[place] for place in missing], json.dumps)
             return self._read(keys, missing, lost, _as_text)
         if not missing:
             return self._read(keys, (), {}, _as_text)
         start = time.perf_counter()
-        if schema is not None and isinstance(model, Shaped):
+        if schema is not None and isinstance(model, WritesJson):
             texts = model.generate_json(prompts, schema, **options)
         else:
             texts = model.generate(prompts, stop=stop, **options)
         seconds = (time.perf_counter() - start) / len(prompts)
         self._store.add(
             [
-                Reply(key, json.dumps(text), self._prompt_tokens(prompt), model.count_tokens(text), seconds)
+                StoredReply(key, json.dumps(text), self._prompt_tokens(prompt), model.count_tokens(text), seconds)
                 for key, prompt, text in zip(keys, prompts, texts, strict=True)
             ]
         )
@@ -188,7 +188,7 @@ class CachedModel:
         wanted = [asked[place] for place in missing]
         model = self._model
         # A model here reads a handful of prompts faster one by one than in passes made for hundreds.
-        arrivals = model.likelihoods(wanted) if isinstance(model, Remote) else one_by_one(model, wanted)
+        arrivals = model.likelihoods(wanted) if isinstance(model, RemoteLanguageModel) else one_by_one(model, wanted)
         lost = self._keep_each(arrivals, [keys[place] for place in missing], _likelihoods_text)
         return self._read(keys, missing, lost, _as_likelihoods)
 
@@ -212,7 +212,7 @@ class CachedModel:
                 lost[keys[one.place]] = one.value
                 continue
             value = text(one.value)
-            self._store.add([Reply(keys[one.place], value, one.prompt_tokens, one.written_tokens, now - before)])
+            self._store.add([StoredReply(keys[one.place], value, one.prompt_tokens, one.written_tokens, now - before)])
             before = now
         return lost
 
@@ -228,7 +228,7 @@ class CachedModel:
                 found.append(lost.get(key) or NoReply("the model gave no answer to this prompt"))
                 continue
             cost = (reply.prompt_tokens, reply.written_tokens, reply.seconds)
-            self.usage += Usage(1, int(place not in made), *cost)
+            self.usage += ModelUsage(1, int(place not in made), *cost)
             found.append(read(reply.value))
         return found
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-LEVEL = 0.9
-DRAWS = 2000
+INTERVAL_LEVEL = 0.9
+BOOTSTRAP_DRAWS = 2000
 
 Indices = NDArray[np.intp]
 
 
-class Estimate(NamedTuple):
+class IntervalEstimate(NamedTuple):
     """An estimate with its interval; NaN where the data cannot say it."""
 
     estimate: float
@@ -34,8 +34,13 @@ class Estimate(NamedTuple):
 
 
 def bootstrap(
-    statistic: Callable[[Indices], float], size: int, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
-) -> Estimate:
+    statistic: Callable[[Indices], float],
+    size: int,
+    *,
+    level: float = INTERVAL_LEVEL,
+    draws: int = BOOTSTRAP_DRAWS,
+    seed: int = 0,
+) -> IntervalEstimate:
     """A statistic of all `size` units, with the percentile interval of resampling them with replacement.
 
     `statistic` takes the indices of the units. Resamples where it is NaN are left out; the ends are NaN when fewer than
@@ -44,23 +49,25 @@ def bootstrap(
     _require_level(level)
     estimate = float(statistic(np.arange(size)))
     if size < 2 or np.isnan(estimate):
-        return Estimate(estimate, np.nan, np.nan)
+        return IntervalEstimate(estimate, np.nan, np.nan)
     rng = np.random.default_rng(seed)
     return _between(estimate, np.array([statistic(rng.integers(size, size=size)) for _ in range(draws)]), level)
 
 
-def bootstrap_mean(values: NDArray[np.float64], *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> Estimate:
+def bootstrap_mean(
+    values: NDArray[np.float64], *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+) -> IntervalEstimate:
     """The mean of `values` `[n]` with its percentile bootstrap interval; as `bootstrap`, in one matrix product."""
     _require_level(level)
     size = len(values)
     estimate = float(np.mean(values)) if size else np.nan
     if size < 2 or np.isnan(estimate):
-        return Estimate(estimate, np.nan, np.nan)
+        return IntervalEstimate(estimate, np.nan, np.nan)
     counts = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=draws)
     return _between(estimate, counts @ values / size, level)
 
 
-def mean_interval(values: NDArray[np.float64], *, level: float = LEVEL) -> Estimate:
+def mean_interval(values: NDArray[np.float64], *, level: float = INTERVAL_LEVEL) -> IntervalEstimate:
     """Mean of values in 0..1 over independent questions, with Wilson's interval at the effective sample size.
 
     A value may itself be a mean over pipelines that answered the same question: the variance between questions
@@ -70,24 +77,32 @@ def mean_interval(values: NDArray[np.float64], *, level: float = LEVEL) -> Estim
     _require_level(level)
     n = len(values)
     if n == 0:
-        return Estimate(np.nan, np.nan, np.nan)
+        return IntervalEstimate(np.nan, np.nan, np.nan)
     p = float(values.mean())
     spread = float(values.var())
     worth = n * p * (1 - p) / spread if spread > 0 else float(n)
     z = NormalDist().inv_cdf((1 + level) / 2)
     centre = (p + z**2 / (2 * worth)) / (1 + z**2 / worth)
     half = z / (1 + z**2 / worth) * math.sqrt(p * (1 - p) / worth + z**2 / (4 * worth**2))
-    return Estimate(p, max(0.0, centre - half), min(1.0, centre + half))
+    return IntervalEstimate(p, max(0.0, centre - half), min(1.0, centre + half))
+
+
+def wilson(share: float, total: int, level: float = 0.95) -> tuple[float, float]:
+    """The Wilson interval of a share of `total` trials (Wilson 1927)."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    half = z * math.sqrt(share * (1 - share) / total + z**2 / (4 * total**2)) / (1 + z**2 / total)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def bootstrap_of_sums(
     statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     parts: NDArray[np.float64],
     *,
-    level: float = LEVEL,
-    draws: int = DRAWS,
+    level: float = INTERVAL_LEVEL,
+    draws: int = BOOTSTRAP_DRAWS,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """A function of sums over units, such as a ratio of sums, with its interval; as `bootstrap`, in one matrix product.
 
     `parts` `[n, k]` are what each unit adds; `statistic` takes sums `[draws, k]` and returns `[draws]`, NaN where it is
@@ -97,17 +112,17 @@ def bootstrap_of_sums(
     size = len(parts)
     estimate = float(statistic(parts.sum(axis=0, keepdims=True))[0]) if size else np.nan
     if size < 2 or np.isnan(estimate):
-        return Estimate(estimate, np.nan, np.nan)
+        return IntervalEstimate(estimate, np.nan, np.nan)
     counts = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=draws)
     return _between(estimate, statistic(counts @ parts), level)
 
 
-def _between(estimate: float, values: NDArray[np.float64], level: float) -> Estimate:
+def _between(estimate: float, values: NDArray[np.float64], level: float) -> IntervalEstimate:
     values = values[np.isfinite(values)]
     if not values.size:
-        return Estimate(estimate, np.nan, np.nan)
+        return IntervalEstimate(estimate, np.nan, np.nan)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(estimate, float(low), float(high))
+    return IntervalEstimate(estimate, float(low), float(high))
 
 
 def _require_level(level: float) -> None:

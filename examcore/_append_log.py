@@ -14,25 +14,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_gen.files import check_format, line_of
-from exam_gen.lines import Record, decode, json_object
+from examcore._file_writing import check_format, line_of
+from examcore._jsonl import JsonRecord, decode, parse_json_object
 
 
-class Logbook(NamedTuple):
+class AppendLog(NamedTuple):
     """The records of a log; `torn` is what a crash left of its last line, else empty."""
 
-    records: list[Record]
+    records: list[JsonRecord]
     torn: bytes
 
 
-def read_logbook(path: str | Path) -> Logbook:
+def read_log(path: str | Path) -> AppendLog:
     """Read a log; one that does not exist is empty.
 
     Raises `ValueError` (file:line, found, wanted) for a damaged line other than an unfinished last one.
     """
     path = Path(path)
     if not path.exists():
-        return Logbook([], b"")
+        return AppendLog([], b"")
     *lines, rest = path.read_bytes().split(b"\n")
     if _is_whole(rest):
         lines, rest = [*lines, rest], b""
@@ -40,13 +40,13 @@ def read_logbook(path: str | Path) -> Logbook:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             place = f"{path}:{number}"
-            record = Record(place, json_object(decode(line, place), place))
+            record = JsonRecord(place, parse_json_object(decode(line, place), place))
             check_format(record)
             records.append(record)
-    return Logbook(records, rest)
+    return AppendLog(records, rest)
 
 
-class Pen(NamedTuple):
+class LogWriter(NamedTuple):
     """The right to append to a log; `path` names it in errors."""
 
     path: Path
@@ -80,7 +80,7 @@ class Pen(NamedTuple):
 
 
 @contextmanager
-def held(path: str | Path) -> Iterator[Pen]:
+def locked_log(path: str | Path) -> Iterator[LogWriter]:
     """Hold a log for reading and appending; other processes wait, and a dead one holds nothing."""
     path = Path(path)
     is_new = not path.exists()
@@ -89,7 +89,7 @@ def held(path: str | Path) -> Iterator[Pen]:
         fcntl.flock(file, fcntl.LOCK_EX)
         if is_new:
             _sync_folder(path.parent)
-        yield Pen(path, file)
+        yield LogWriter(path, file)
 
 
 def _is_whole(line: bytes) -> bool:
