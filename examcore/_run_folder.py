@@ -162,18 +162,18 @@ class RunRecord:
     def fingerprint(self, step: str) -> str | None:
         """What a step was done with, None when it has not been finished."""
         done = self.content["steps"].get(step, {})
-        return done.get("fingerprint_of") if done.get("done") else None
+        return done.get("fingerprint") if done.get("done") else None
 
     def begun_with(self, step: str) -> str | None:
         """What a step was begun with, finished or not."""
-        found = self.content["steps"].get(step, {}).get("fingerprint_of")
+        found = self.content["steps"].get(step, {}).get("fingerprint")
         return None if found is None else str(found)
 
     def begin(self, step: str, fingerprint: str) -> None:
         """Note that a step is under way."""
         steps = self.content["steps"]
-        if steps.get(step, {}).get("fingerprint_of") != fingerprint:
-            steps[step] = {"fingerprint_of": fingerprint, "seconds": 0.0}
+        if steps.get(step, {}).get("fingerprint") != fingerprint:
+            steps[step] = {"fingerprint": fingerprint, "seconds": 0.0}
         steps[step]["done"] = False
         self.save()
 

@@ -45,7 +45,7 @@ def tables() -> str:
     return "\n".join(lines)
 
 
-def _shown(found: Agreement) -> str:
+def _shown(found: IntervalEstimate) -> str:
     return f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 

@@ -54,7 +54,7 @@ class Reply(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The log-likelihoods of a question's choices, or why there are none; `cut` as in `StoredReply`."""
+    """The log-likelihoods of a question's choices, or why there are none; `cut` as in `Reply`."""
 
     likelihoods: Likelihoods | NoReply
     cut: int = 0

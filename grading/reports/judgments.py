@@ -1,7 +1,7 @@
 """Human judgements of sentences, from a file of JSON lines or a table.
 
 A line either holds all that is judged of a sentence (`supported`, `nuggets`, `needs_citation`, `repeats`,
-`claims_absence`), or one decision (`json_kind` with `value`, and the `document`, `nugget` or `answer` it is about), or the
+`claims_absence`), or one decision (`kind` with `value`, and the `document`, `nugget` or `answer` it is about), or the
 `outcome` itself with its `nuggets`. Lines on one sentence add up; where they contradict one another, both are named.
 """
 
@@ -22,7 +22,7 @@ NAMES = {
     "run": ("run_id",),
     "topic": ("topic_id", "query", "qid", "query_id", "request_id"),
     "sentence": ("sentence_index", "sentence_id", "index"),
-    "json_kind": ("type",),
+    "kind": ("type",),
     "value": ("label", "decision", "judgment", "judgement"),
     "document": ("document_id", "doc", "docid", "doc_id", "citation"),
     "nugget": ("nugget_id",),
@@ -159,7 +159,7 @@ def judgment_line(ask: Ask, decision: Decision) -> dict[str, object]:
     """A decision as a line that `read_judgments` reads; `ValueError` for one that was left open."""
     if decision.verdict is None:
         raise ValueError(f"{ask.kind}: left open; wanted a decision")
-    fields: dict[str, object] = {"topic": ask.topic, "run": ask.run, "sentence": ask.sentence, "json_kind": ask.kind}
+    fields: dict[str, object] = {"topic": ask.topic, "run": ask.run, "sentence": ask.sentence, "kind": ask.kind}
     if ask.document:
         fields["document"] = ask.document
     if ask.nugget:
@@ -198,7 +198,7 @@ def _require_text(row: Row, text: str) -> None:
 
 def _add(one: _Judgments, row: Row, key: Key, material: Material) -> None:
     fields = dict(_spread(row))
-    if "outcome" in fields and "json_kind" not in row.fields:
+    if "outcome" in fields and "kind" not in row.fields:
         one.outcome = (int(str(fields["outcome"]).strip().lstrip("#")), row.place)
     if "supported" in fields:
         for document, verdict in _support(fields["supported"], row, key, material):
@@ -227,7 +227,7 @@ def _yes(verdict: bool) -> str:
 def _spread(row: Row) -> Iterator[tuple[str, object]]:
     """The fields of a line in the form that judges a sentence as a whole."""
     fields = row.fields
-    if "json_kind" in fields:
+    if "kind" in fields:
         yield _one_decision(row)
         return
     said = dict(fields)
@@ -248,7 +248,7 @@ def _spread(row: Row) -> Iterator[tuple[str, object]]:
 
 
 def _one_decision(row: Row) -> tuple[str, object]:
-    name, value = row.text("json_kind"), row.fields.get("value", True)
+    name, value = row.text("kind"), row.fields.get("value", True)
     if name == "supported":
         return name, {row.text("document"): value}
     if name == "answers":
