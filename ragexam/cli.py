@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from examcore import BAD_INPUT, Progress, error_line, exit_status_of
-from ragexam import exam_commands, exchange_commands, grade
+from grading import commands as grade
+from ragexam import exam_commands, exchange_commands
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -132,10 +133,10 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
+    from rag.usage import usage_lines
     from ragexam.config import of_generate
     from ragexam.contents import inventory_in_words, statistics_in_words
     from ragexam.run import run_exam
-    from ragexam.usage import in_words
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
@@ -143,7 +144,7 @@ def generate(
     lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
     tables = f"{inventory_in_words(result['corpus'])}\n\n{statistics_in_words(result['statistics'])}\n"
     said = f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}"
-    show(result, as_json=as_json, lines="\n".join([tables, said, *in_words(result["usage"])]))
+    show(result, as_json=as_json, lines="\n".join([tables, said, *usage_lines(result["usage"])]))
 
 
 @app.command("filter", epilog="Example: ragexam filter runs/quickstart --dry-run --rule near-duplicate=0.7")

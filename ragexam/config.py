@@ -6,27 +6,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from exam_gen.corpora.chunks import ChunkBounds
 from exam_gen.corpora.selection import Selection
 from exam_gen.rules.catalogue import needs_of, rules_of
 from exam_gen.writing import WritingSettings
 from rag.encoders import DEFAULT_ENCODER
+from rag.model_settings import ModelSettings, SettingsGroup
 from rag.pipelines import FACTORS, Grid, grid_of
-from rag.servers.options import ServerOptions, address, is_server
 from rag.sitting import Settings as SittingSettings
 
 WRITER = "embedded:qwen2.5-coder-1.5b"
 
 
-class Group(BaseModel):
-    """A group of settings; unknown names are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class CorpusSettings(Group):
+class CorpusSettings(SettingsGroup):
     """Where documents come from, how records become documents, which are taken, and how they are cut."""
 
     source: str
@@ -36,26 +30,6 @@ class CorpusSettings(Group):
     chunks: ChunkBounds = ChunkBounds()
 
 
-class ModelSettings(Group):
-    """A language model, as `rag.loading.load_model` takes it."""
-
-    model: str
-    dtype: str = "auto"
-    device: str = "auto"
-    server: ServerOptions | None = None
-
-    @model_validator(mode="after")
-    def _has_an_address(self) -> ModelSettings:
-        if is_server(self.model):
-            address(self.model, self.server or ServerOptions())
-        return self
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What decides the replies: how a server is asked may change while a run is stopped."""
-        return self.model_dump(exclude={"server"})
-
-
 class WriterSettings(ModelSettings):
     """The model that writes questions, and the encoder that compares texts (none: by their letters)."""
 
@@ -63,13 +37,13 @@ class WriterSettings(ModelSettings):
     encoder: str | None = DEFAULT_ENCODER
 
 
-class GridSettings(Group):
+class GridSettings(SettingsGroup):
     """The pipelines that sit the exam, and how they sit it; several `passages` or budgets (characters) are crossed."""
 
-    llms: list[Any] = []
-    retrievers: list[Any] = []
-    black_boxes: list[Any] = []
-    shots: list[int] = [0]
+    llms: list[Any] = Field(default_factory=list)
+    retrievers: list[Any] = Field(default_factory=list)
+    black_boxes: list[Any] = Field(default_factory=list)
+    shots: list[int] = Field(default_factory=lambda: [0])
     passages: int | list[int] = 1
     budget: int | list[int] | None = None
     normalization: str = "character"
@@ -116,7 +90,7 @@ class GridSettings(Group):
         return [] if value is None else value if isinstance(value, list) else [value]
 
 
-class FitSettings(Group):
+class FitSettings(SettingsGroup):
     """The measurement model; `interval` is the share of the central intervals.
 
     `mml` is not among the methods: it knows no components, and a run is about them.
@@ -128,7 +102,7 @@ class FitSettings(Group):
     interval: float = Field(default=0.9, gt=0, lt=1)
 
 
-class PruneSettings(Group):
+class PruneSettings(SettingsGroup):
     """How the exam is shortened; with `balance: topic` every topic keeps its part, to within one question."""
 
     keep: float = Field(default=0.7, gt=0, lt=1)
@@ -139,7 +113,7 @@ class PruneSettings(Group):
     stop: Literal["auto"] | None = None
 
 
-class ExamConfig(Group):
+class ExamConfig(SettingsGroup):
     """What `ragexam generate` needs; `run` is the folder the results go to, `filters` changes the usual rules.
 
     Without `verifier` the writer verifies.
@@ -152,7 +126,7 @@ class ExamConfig(Group):
     verifier: ModelSettings | None = None
     exam: WritingSettings = WritingSettings()
     pool: int = Field(default=4, ge=0)
-    filters: dict[str, Any] = {}
+    filters: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("filters")
     @classmethod

@@ -19,10 +19,11 @@ from examcore import Chunk, Progress, Prompt, Question
 from examcore import duration_in_words as duration
 from rag import weights
 from rag.answering.specs import BlackBoxSpec
+from rag.model_settings import ModelSettings
 from rag.pipelines import LlmSpec
 from rag.prompts import Shot, exam_prompt
 from rag.servers.options import ServerOptions, is_server
-from ragexam.config import Config, ModelSettings
+from ragexam.config import Config
 from ragexam.contents import CHARACTERS_PER_TOKEN, cut_corpus
 
 FACTS_PER_SURVIVOR = 5.2

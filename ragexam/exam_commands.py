@@ -71,10 +71,10 @@ def classify(
 ) -> None:
     """Label questions by Bloom's revised taxonomy, by their form, by a taxonomy of yours; compare labellers."""
     from examcore import Progress
+    from examcore.console import show
     from rag.encoders import DEFAULT_ENCODER
     from ragexam.classify import Job, run
     from ragexam.classify.tables import lines_of
-    from ragexam.grade.common import show
 
     if encoder is not None and not clusters:
         raise ValueError(f"--encoder {encoder}: wanted --clusters with it")

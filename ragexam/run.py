@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -38,25 +38,20 @@ from examcore import (
     write_exam,
 )
 from irt.selecting.selection import FEWEST
-from rag.answering.black_box import check as check_black_box
-from rag.answering.specs import BlackBoxSpec
 from rag.answers import AnswerStore
 from rag.encoders import embed
 from rag.engines import EngineOptions, opened
 from rag.examinees import Engine
-from rag.loading import check, load_model
-from rag.pipelines import LlmSpec
-from rag.servers.options import is_server
+from rag.preparation import loaded, prepare
 from rag.sitting import sit
-from rag.weights import download_bytes, find, is_embedded, locate
-from ragexam.config import Config, ExamConfig, GridSettings, ModelSettings
+from rag.usage import failed_requests, need_likelihoods, usage_record
+from ragexam.config import Config, ExamConfig, GridSettings
 from ragexam.contents import inventory, statistics
 from ragexam.measure import fit_run, prune_run
 from ragexam.outcomes import Heard, builds, left_out, mixture, outcome
 from ragexam.retrieval import Library, retrieval_step
 from ragexam.sources import contexts, with_sources
 from ragexam.steps import Steps
-from ragexam.usage import failed_requests, need_likelihoods, used
 
 HERE = EngineOptions()
 """Exams are sat in this process where nothing else is said."""
@@ -125,34 +120,6 @@ def run_sitting(
             found = store.outcomes()
         accuracy = {one.id: found[one.id].right / len(exam) for one in grid.grid.pipelines}
         return {"accuracy": accuracy, **record.content.get("sitting", {})}
-
-
-def loaded(one: ModelSettings | LlmSpec) -> LanguageModel:
-    """The language model of a setting."""
-    if isinstance(one, LlmSpec):
-        return one.load()
-    return load_model(one.model, one.dtype, one.device, server=one.server)
-
-
-def prepare(names: Iterable[str], asked: Iterable[ModelSettings | LlmSpec | BlackBoxSpec], progress: Progress) -> None:
-    """Download the embedded weights that are not here, and refuse who cannot be asked, before work begins."""
-    for name in dict.fromkeys(names):
-        if is_embedded(name) and find(name) is None:
-            with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
-                locate(name, in_megabytes(report))
-    for one in asked:
-        if isinstance(one, BlackBoxSpec):
-            check_black_box(one)
-            continue
-        for remark in check(one.model, one.server, one.dtype, one.device):
-            progress.say(f"note: {remark}")
-        if isinstance(one, LlmSpec) and is_server(one.model) and one.answers == "likelihood":
-            need_likelihoods(loaded(one))
-
-
-def in_megabytes(report: ReportProgress) -> ReportProgress:
-    """Tell megabytes where bytes are counted."""
-    return lambda done, total: report(done // 10**6, total // 10**6)
 
 
 def write_steps(steps: Steps, config: ExamConfig) -> Exam:
@@ -283,7 +250,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
         )
     # What was paid is told even when nothing has come of it.
     works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
-    steps.record.content["usage"] = spent = used(works)
+    steps.record.content["usage"] = spent = usage_record(works)
     if written.stopped:
         spent["notes"].append(_short(len(written.questions), settings.questions, config.pool, written.stopped))
     for note in spent["notes"]:

@@ -165,7 +165,7 @@ def test_every_command_stands_in_the_readme_and_has_an_example(command: str) -> 
 def test_every_command_on_free_text_has_an_example() -> None:
     from typer.main import get_command
 
-    from ragexam.grade import app
+    from grading.commands import app
 
     group: Any = get_command(app)
     shown = {f"{name} {inner}" if inner else name: one for name, one, inner in _leaves(group)}

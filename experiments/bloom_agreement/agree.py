@@ -6,6 +6,7 @@ import csv
 from itertools import combinations
 from pathlib import Path
 
+from examcore import IntervalEstimate
 from ragexam.classify.label_agreement import compare_labels
 from taxonomy import KNOWLEDGE_DIMENSION, PROCESS_DIMENSION
 

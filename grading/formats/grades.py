@@ -81,8 +81,8 @@ def unique(placed: Iterable[tuple[str, Grade]]) -> tuple[Grade, ...]:
         if key in places:
             first = places[key].rpartition(":")[2].strip()
             raise ValueError(
-                f"{place}: question {shown_json(one.question)} is graded twice for passage {shown_json(one.passage)} of "
-                f"query {shown_json(one.query)} (first at {first}); wanted one grade"
+                f"{place}: question {shown_json(one.question)} is graded twice for passage {shown_json(one.passage)} "
+                f"of query {shown_json(one.query)} (first at {first}); wanted one grade"
             )
         places[key] = place
         grades.append(one)

@@ -10,13 +10,13 @@ from typing import Any
 
 from examcore import CachedLanguageModel, Progress, ReplyStore, RunFolder, write_exam
 from rag.encoders import embed
+from rag.model_settings import ModelSettings
+from rag.preparation import loaded, prepare
 from ragexam.assembling import open_exam
 from ragexam.classify import tables
 from ragexam.classify.classification import Asking, Wanted, classify
 from ragexam.classify.comparison import compare, write_labels
 from ragexam.classify.definition import read_taxonomy
-from ragexam.config import ModelSettings
-from ragexam.run import loaded, prepare
 from taxonomy import TAXONOMIES, Taxonomy
 from taxonomy.clusters import Encode
 

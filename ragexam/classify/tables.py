@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from examcore import wilson
+from examcore.console import interval_text
 from ragexam.classify.classification import Classification
 from ragexam.contents import printable
-from ragexam.grade.common import in_words
 from taxonomy import Clustering
 
 
@@ -107,13 +107,13 @@ def _agreement_lines(name: str, table: Mapping[str, Any], content: Mapping[str, 
     equal = table["equal"]
     lines = [
         f"{printable(name)}: agreement with {printable(content['compared_with'])} over {table['n']} questions",
-        f"  same levels   {in_words(equal)}",
-        f"  Cohen's kappa {in_words(_known(table['kappa']))}",
-        f"  Krippendorff's alpha {in_words(_known(table['alpha']))}",
+        f"  same levels   {interval_text(equal)}",
+        f"  Cohen's kappa {interval_text(_known(table['kappa']))}",
+        f"  Krippendorff's alpha {interval_text(_known(table['alpha']))}",
     ]
     for level, one in table["levels"].items():
         counts = f"{one['ours']:4} here {one['theirs']:4} there {one['both']:4} both"
-        lines.append(f"    {printable(level):14} {counts}  kappa {in_words(_known(one['kappa']))}")
+        lines.append(f"    {printable(level):14} {counts}  kappa {interval_text(_known(one['kappa']))}")
     only: Sequence[tuple[str, Sequence[str]]] = (("here", table["only_ours"]), ("there", table["only_theirs"]))
     lines += [f"  labelled only {where}: {len(names)} ({_some(names)})" for where, names in only if names]
     return "\n".join(lines)

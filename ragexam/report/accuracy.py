@@ -4,40 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 
 from examcore import IntervalEstimate
+from examcore.page import HeatCell, HeatRow, HeatTable
 from ragexam.report.scores import CEILING, FLOOR, accuracy, bound_of, facets_of, levels_of
 from ragexam.report.words import facet_name, level_name
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell of a heat map; `share` is the accuracy in percent, None where nobody answered."""
-
-    share: int | None
-    text: str
-    range: str
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of a heat map."""
-
-    name: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class HeatTable:
-    """Accuracy by two facets."""
-
-    caption: str
-    corner: str
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
 
 
 def accuracy_table(scores: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
@@ -98,18 +71,20 @@ def heat_table(scores: pd.DataFrame, row: str, column: str, caption: str) -> Hea
     table = accuracy_table(scores, row, column)
     columns = list(dict.fromkeys(table["column"]))
     rows = tuple(
-        Row(level_name(row, str(name)), tuple(map(_cell, part[["accuracy", "low", "high"]].itertuples(index=False))))
+        HeatRow(
+            level_name(row, str(name)), tuple(map(_cell, part[["accuracy", "low", "high"]].itertuples(index=False)))
+        )
         for name, part in table.groupby("row", sort=False)
     )
     heads = tuple(_bound_marked(column, level) for level in columns)
     return HeatTable(caption, facet_name(row), heads, rows)
 
 
-def _cell(found: tuple[float, float, float]) -> Cell:
+def _cell(found: tuple[float, float, float]) -> HeatCell:
     estimate, low, high = (100 * value for value in found)
     if not math.isfinite(estimate):
-        return Cell(None, "–", "")
-    return Cell(round(estimate), f"{estimate:.0f}", f"{low:.0f} to {high:.0f}")
+        return HeatCell(None, "–", "")
+    return HeatCell(round(estimate), f"{estimate:.0f}", f"{low:.0f} to {high:.0f}")
 
 
 def _bound_marked(facet: str, level: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from exam_gen.rules.filters import rule_of
 from exam_gen.statistics import ExamStatistics
 from examcore import Question
+from examcore.page import clipped, duration, flattened, joined, percent, shown_value
 from ragexam.report.gather import Evidence
-from ragexam.report.words import clipped, duration, joined, percent
 
 View = Mapping[str, object]
 _LONG = 20
@@ -99,30 +99,6 @@ def _seeds(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     configuration = record.get("configuration")
     parts = flattened(configuration) if isinstance(configuration, Mapping) else ()
     return found + [(name, shown_value(value)) for name, value in parts if name.endswith(".seed")]
-
-
-def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of nested mappings, named `a.b`."""
-    for name, one in value.items():
-        if isinstance(one, Mapping):
-            yield from flattened(one, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", one
-
-
-def shown_value(value: Any) -> str:
-    """A value of a record as it is shown: numbers with four digits, lists divided by commas, long texts clipped."""
-    if isinstance(value, float):
-        return f"{value:.4g}".replace("-", "−")
-    if isinstance(value, list | tuple):
-        return clipped(
-            ", ".join(shown_value(one) if not isinstance(one, Mapping) else _inline(one) for one in value), 600
-        )
-    return "–" if value is None else clipped(str(value), 600)
-
-
-def _inline(value: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={shown_value(one)}" for name, one in flattened(value))
 
 
 def model_roles(questions: Sequence[Question]) -> dict[str, list[str]]:

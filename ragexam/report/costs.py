@@ -13,12 +13,13 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from examcore.page import chance, percent, plain_number
 from irt.plots import COLOURS
 from rag.servers.options import Price
 from ragexam.report.figures import Picture, picture
 from ragexam.report.scores import bound_of, facets_of
 from ragexam.report.tables import Entry, Line, Table, heads, number, words
-from ragexam.report.words import chance, facet_name, level_name, percent, plain
+from ragexam.report.words import facet_name, level_name
 
 NAME = "quality_and_cost"
 DRAWS = 2000
@@ -142,7 +143,7 @@ def _words(found: pd.DataFrame, measure: str, names: Mapping[str, str]) -> str:
     return (
         f"{len(on)} of {len(found)} pipelines are worth their cost: no cheaper one is as accurate. From the cheapest, "
         f"{names[cheapest['student']]} ({percent(cheapest['accuracy'])}), to the most accurate, "
-        f"{names[best['student']]} ({percent(best['accuracy'])}), the {unit} grow {plain(ratio, 1)}-fold."
+        f"{names[best['student']]} ({percent(best['accuracy'])}), the {unit} grow {plain_number(ratio, 1)}-fold."
     )
 
 

@@ -11,10 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from examcore import IntervalEstimate, bootstrap_mean
+from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report.scores import CEILING, NOTHING, bound_of, choices_of, facets_of, levels_of
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import INTERVAL, FacetDraws, FacetVerdict, choosable, interval_of
-from ragexam.report.words import between, chance, facet_name, joined, level_name, points, signed
+from ragexam.report.words import facet_name, level_name
 
 OTHERS = ""
 """The start of a change from the average of the other levels."""
@@ -171,6 +172,6 @@ def _line(gain: Gain, from_accuracy: bool) -> Line:
     ]
     if not from_accuracy:
         ability = gain.ability
-        told = f"{signed(ability.estimate)} ({between(ability)})" if math.isfinite(ability.estimate) else "–"
+        told = f"{signed(ability.estimate)} ({signed_range(ability)})" if math.isfinite(ability.estimate) else "–"
         cells.append(number(told, ability.estimate))
     return Line((*cells, number(chance(gain.probability), gain.probability)))

@@ -16,12 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
+from examcore.page import joined, p_value, percent, points
 from irt.fitting import fused
 from ragexam.report.measured import Measured
 from ragexam.report.scores import bound_of
 from ragexam.report.simultaneous import LEVEL, MEASURES, simultaneous
 from ragexam.report.tables import Entry, Line, Table, heads, number
-from ragexam.report.words import facet_name, joined, level_name, p_value, percent, points
+from ragexam.report.words import facet_name, level_name
 
 SHOWN = 12
 _EXPECTED_DRAWS = 100
@@ -166,7 +167,12 @@ def _line(row: Mapping[Any, Any]) -> Line:
     departure = _interval(row)
     clear = p <= 1 - LEVEL
     told = ("better" if departure.estimate > 0 else "worse") + " than its parts" if clear else "as its parts say"
-    cells = (Entry(first), Entry(second), number(points(departure), departure.estimate), number(p_value(p), p))
+    cells = (
+        Entry(first),
+        Entry(second),
+        number(points(departure), departure.estimate),
+        number(p_value(p), p),
+    )
     return Line((*cells, Entry(told, kind="told")))
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate, Question
+from examcore.page import clipped, percent, percent_range, plain_number
 from irt import kernels
 from ragexam.report.measured import Measured
 from ragexam.report.scores import accuracy
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import interval_of
-from ragexam.report.words import clipped, percent, percent_range, plain
 from taxonomy import FORMS, LEVELS, bloom, form
 
 FEW = 5
@@ -118,5 +118,9 @@ def _row(name: str, ids: Sequence[str], scores: pd.DataFrame, draws: tuple[tuple
         known = set(ids)
         where = [place for place, item in enumerate(draws[0]) if item in known]
         told = interval_of(draws[1][:, where].mean(axis=1)) if where else IntervalEstimate(*[math.nan] * 3)
-        cells.append(number(f"{plain(told.estimate)} ({plain(told.low)} to {plain(told.high)})", told.estimate))
+        cells.append(
+            number(
+                f"{plain_number(told.estimate)} ({plain_number(told.low)} to {plain_number(told.high)})", told.estimate
+            )
+        )
     return Line(tuple(cells))

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
 
 from examcore import write_text
+from examcore.page import clipped, page_frame, page_template
 from ragexam.report import background, costs, reading, sections
 from ragexam.report.accuracy import accuracy_view
 from ragexam.report.drawings import Drawings, draw
@@ -29,7 +24,6 @@ from ragexam.report.scores import without_black_boxes
 from ragexam.report.summary import Findings, find
 from ragexam.report.topics import topics_view
 from ragexam.report.trust import misfit_sentences, trust_view
-from ragexam.report.words import clipped
 
 CONTENTS = (
     ("verdict", "Verdict"),
@@ -66,40 +60,14 @@ def write_report(run: Path) -> Path:
 
 def render(evidence: Evidence, found: Findings, drawings: Drawings) -> str:
     """The page as text; what comes from files is escaped by the template, only our own style and script are not."""
-    return template("page.html").render(context(evidence, found, drawings))
-
-
-def template(name: str) -> Template:
-    """One of the templates, which escape all they are given."""
-    environment = Environment(
-        loader=PackageLoader("ragexam.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name)
-
-
-def frame(title: str, subtitle: str, contents: Sequence[tuple[str, str]]) -> dict[str, object]:
-    """What the frame of every page names: its heads, contents, style and script."""
-    script, style = _own_file("page.js"), _own_file("style.css")
-    return {
-        "title": title,
-        "subtitle": subtitle,
-        "contents": contents,
-        "version": installed_version(),
-        "style": Markup(style),
-        "script": Markup(script),
-        "script_hash": "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-    }
+    return page_template("ragexam.report", "page.html").render(context(evidence, found, drawings))
 
 
 def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[str, object]:
     """Everything the template names."""
     levels = found.departures
     return {
-        **frame(_title(evidence), _subtitle(evidence, found), CONTENTS),
+        **page_frame(_title(evidence), _subtitle(evidence, found), CONTENTS),
         "verdict": sections.verdict_view(evidence, found, misfit_sentences(levels)),
         **_answers(evidence, found),
         **_measurement(evidence, drawings, levels),
@@ -161,15 +129,3 @@ def _title(evidence: Evidence) -> str:
     for suffix in (".gz", ".jsonl", ".json", ".csv", ".parquet"):
         name = name.removesuffix(suffix)
     return f"Which retrieval and prompting answers best on {clipped(name, 80)}?"
-
-
-def _own_file(name: str) -> str:
-    return files("ragexam.report").joinpath(name).read_text(encoding="utf-8").strip()
-
-
-def installed_version() -> str:
-    """The version of the package, for the foot of a page."""
-    try:
-        return version("ragexam")
-    except PackageNotFoundError:
-        return "(not installed)"

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
+from examcore.page import chance, percent, percent_range, plain_number, signed
 from ragexam.report.costs import measure_heads, measured_cells
 from ragexam.report.measured import Measured
 from ragexam.report.scores import NOTHING, accuracy, bound_of, facets_of
 from ragexam.report.tables import Entry, Filters, Line, Table, choice, heads, number, tokens
-from ragexam.report.words import chance, facet_name, level_name, percent, percent_range, plain, signed
+from ragexam.report.words import facet_name, level_name
 
 ID = "pipeline-list"
 FEW = 12
@@ -95,7 +96,10 @@ def _row(
         theta = _ability(abilities, name)
         cells += [
             number(signed(theta.estimate), theta.estimate),
-            number(f"{plain(theta.low)} to {plain(theta.high)}" if math.isfinite(theta.low) else "–", theta.low),
+            number(
+                f"{plain_number(theta.low)} to {plain_number(theta.high)}" if math.isfinite(theta.low) else "–",
+                theta.low,
+            ),
         ]
     if costs is not None:
         cells += measured_cells(costs.loc[name] if name in costs.index else None, costs)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from examcore import IntervalEstimate
-from ragexam.report.words import joined, percent, plain, signed
+from examcore.page import joined, percent, plain_number, signed
 
 _NEEDED = ("kept", "dropped", "trajectory", "theta", "heldout_gain")
 
@@ -91,7 +91,7 @@ def _error(trajectory: Sequence[Mapping[str, Any]], targets: Sequence[float]) ->
     if not targets or len(first) != len(targets) or len(last) != len(targets):
         return
     parts = [
-        f"{plain(before)} to {plain(after)} at ability {signed(target, 0)}"
+        f"{plain_number(before)} to {plain_number(after)} at ability {signed(target, 0)}"
         for target, before, after in zip(targets, first, last, strict=True)
     ]
     yield (

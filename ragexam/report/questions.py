@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from examcore import Question
+from examcore.page import clipped, percent, plain_number
 from ragexam.report.faults import FAULTS, Fault, Signs, faults_of, reason
 from ragexam.report.tables import Choice, Entry, Filters, Line, Table, choice, heads, number, tokens, words
-from ragexam.report.words import clipped, percent, plain
 
 SHOWN_BEST = 5
 LISTED = 1000
@@ -199,7 +199,7 @@ def _card(question: Question, known: _Known, readable: bool) -> Mapping[str, obj
         facts.append(f"{right} of {asked} without a passage")
     # Where all or none are right, discrimination and difficulty are the prior's.
     if signs.items is not None and question.id in signs.items.index and 0 < share < 1:
-        facts += [f"{name} {plain(signs.of(question, key))}" for name, key in _PARAMETERS.items()]
+        facts += [f"{name} {plain_number(signs.of(question, key))}" for name, key in _PARAMETERS.items()]
     if question.topic:
         facts.append(f"topic {clipped(question.topic, 60)}")
     facts += [f"same passage as question {other}" for other in known.neighbours[question.id][:3]]
@@ -246,5 +246,5 @@ def _row(question: Question, known: _Known, measured: bool) -> Line:
     ]
     if measured:
         values = [known.signs.of(question, key) for key in ("b", "a", "information")]
-        cells += [number(plain(value), value) for value in values]
+        cells += [number(plain_number(value), value) for value in values]
     return Line((*cells, words(", ".join(known.remarks(question)))))

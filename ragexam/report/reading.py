@@ -11,12 +11,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from examcore import IntervalEstimate, bootstrap_mean
+from examcore.page import joined, percent, percent_range, points
 from irt.plots import COLOURS, shorten
 from ragexam.report.figures import Picture, picture
 from ragexam.report.scores import NOTHING, accuracy, bound_of, facets_of, levels_of
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import INTERVAL
-from ragexam.report.words import joined, level_name, percent, percent_range, points
+from ragexam.report.words import level_name
 
 NAME = "retrieval_and_answers"
 _FACET = "retriever"

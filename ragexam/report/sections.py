@@ -10,6 +10,7 @@ import pandas as pd
 
 from exam_gen.statistics import Baseline, ExamStatistics
 from examcore import IntervalEstimate
+from examcore.page import chance, joined, percent, plain_number, points, signed, signed_range
 from ragexam.report.background import model_roles
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
@@ -17,17 +18,7 @@ from ragexam.report.scores import bound_of, facets_of, levels_of, without_black_
 from ragexam.report.summary import Findings
 from ragexam.report.tables import Entry, Line, Table, heads, number
 from ragexam.report.verdict import FacetVerdict, describe, sentences
-from ragexam.report.words import (
-    between,
-    chance,
-    facet_name,
-    joined,
-    level_name,
-    percent,
-    plain,
-    points,
-    signed,
-)
+from ragexam.report.words import facet_name, level_name
 
 View = Mapping[str, object]
 _LARGE_RESIDUAL = 0.25
@@ -211,8 +202,8 @@ def components_view(measured: Measured | None, figure: object | None) -> View:
     if measured.residual is not None:
         scale = measured.residual
         lines.append(
-            f"What the components do not explain has a scale of {plain(scale.estimate)} "
-            f"(90 % interval {plain(scale.low)} to {plain(scale.high)})."
+            f"What the components do not explain has a scale of {plain_number(scale.estimate)} "
+            f"(90 % interval {plain_number(scale.low)} to {plain_number(scale.high)})."
         )
         if scale.low > max(_LARGE_RESIDUAL * _typical(measured.components), _CLEAR_RESIDUAL):
             warnings.append(
@@ -229,7 +220,7 @@ def _effects(components: pd.DataFrame) -> Table:
                 Entry(facet_name(str(row["facet"]))),
                 Entry(level_name(str(row["facet"]), str(row["level"]))),
                 number(signed(row["effect"]), row["effect"]),
-                number(between(IntervalEstimate(row["effect"], row["low"], row["high"])), row["low"]),
+                number(signed_range(IntervalEstimate(row["effect"], row["low"], row["high"])), row["low"]),
             )
         )
         for row in components.to_dict("records")
@@ -254,7 +245,7 @@ def _spread(components: pd.DataFrame) -> Iterator[str]:
             spans[facet_name(str(facet))] = max(effects) - min(effects)
     if len(spans) > 1:
         ordered = sorted(spans.items(), key=lambda pair: -pair[1])
-        told = joined([f"{name} {plain(span)}" for name, span in ordered])
+        told = joined([f"{name} {plain_number(span)}" for name, span in ordered])
         yield f"In ability, the best choice is ahead of the worst by: {told}."
 
 
@@ -270,9 +261,9 @@ def information_view(measured: Measured | None, figure: object | None) -> View:
     lines = [
         "Ability is counted in standard deviations of these pipelines, 0 being their average. "
         f"The exam measures most sharply at ability {signed(float(theta[peak]), 1)}, with a standard error of "
-        f"{plain(1 / math.sqrt(max(float(information[peak]), 1e-9)))}. The pipelines lie between "
+        f"{plain_number(1 / math.sqrt(max(float(information[peak]), 1e-9)))}. The pipelines lie between "
         f"{signed(float(abilities.min()), 1)} and {signed(float(abilities.max()), 1)}, where the standard error is "
-        f"{plain(float(errors.min()))} to {plain(float(errors.max()))}.",
+        f"{plain_number(float(errors.min()))} to {plain_number(float(errors.max()))}.",
         _placement(float(theta[peak]), abilities),
     ]
     return {"sentences": lines, "figure": figure}

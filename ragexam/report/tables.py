@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragexam.report.words import clipped
+from examcore.page import clipped
 
 LONGEST_OPTION = 60
 

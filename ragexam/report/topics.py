@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from examcore import Question
-from ragexam.report.accuracy import HeatTable, heat_table
+from examcore.page import HeatTable, clipped
+from ragexam.report.accuracy import heat_table
 from ragexam.report.scores import facets_of
-from ragexam.report.words import clipped, facet_name
+from ragexam.report.words import facet_name
 
 SHOWN = 15
 _FEW = 10

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
-from ragexam.report.background import flattened, shown_value
+from examcore.page import clipped, flattened, joined, percent, plain_number, points, shown_value
 from ragexam.report.gather import Evidence
 from ragexam.report.measured import Measured
 from ragexam.report.tables import Entry, Line, Table, heads, words
-from ragexam.report.words import clipped, joined, level_name, percent, plain, points
+from ragexam.report.words import level_name
 
 View = Mapping[str, object]
 FINE, LOOK, BAD = "fine", "look", "do not rely on it"
@@ -150,7 +150,7 @@ def _prediction(measured: Measured) -> Iterator[Check]:
     yield Check(
         "Can pipelines be told apart?",
         FINE if good else LOOK,
-        f"reliability {plain(reliability, 2)} of 1",
+        f"reliability {plain_number(reliability, 2)} of 1",
         "Differences between pipelines are large next to their errors."
         if good
         else "Much of the difference between pipelines is noise: more questions are needed.",
@@ -220,7 +220,7 @@ def _steep(measured: Measured) -> Iterator[Check]:
         "Are questions believably sharp?",
         FINE if good else LOOK,
         f"{steep} of {len(slopes)} discriminations above {_STEEP:.0f}, the largest "
-        f"{plain(float(np.nanmax(slopes)), 1)}",
+        f"{plain_number(float(np.nanmax(slopes)), 1)}",
         "No question decides alone."
         if good
         else "Some questions split the pipelines like a step: whoever finds the passage is right, whoever does not is "

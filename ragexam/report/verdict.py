@@ -11,17 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
+from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report.scores import NOTHING, choices_of, facets_of, paired_difference
-from ragexam.report.words import (
-    between,
-    chance,
-    facet_name,
-    facet_plural,
-    joined,
-    level_name,
-    points,
-    signed,
-)
+from ragexam.report.words import facet_name, facet_plural, level_name
 
 CONFIDENT = 0.8
 """The probability of being best below which no level is recommended."""
@@ -159,7 +151,7 @@ def describe(verdict: FacetVerdict) -> str:
         return f"Not compared: {best} is the only {name} tried."
     second = level_name(verdict.facet, verdict.runner_up)
     by_accuracy = verdict.unit == "accuracy"
-    how_much = points(verdict.gap) if by_accuracy else f"{signed(verdict.gap.estimate)} ({between(verdict.gap)})"
+    how_much = points(verdict.gap) if by_accuracy else f"{signed(verdict.gap.estimate)} ({signed_range(verdict.gap)})"
     lead = f"Lead of {best} over {second}: {how_much} in {verdict.unit}"
     return f"{lead}." if verdict.told_apart else f"{lead}, not enough to tell them apart."
 

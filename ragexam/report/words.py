@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from examcore import IntervalEstimate
 from ragexam.report.scores import bound_of
 
 FACET_NAMES: Mapping[str, str] = {
@@ -41,80 +39,3 @@ def level_name(facet: str, level: str) -> str:
     if facet in ("passages", "budget"):
         return f"{level} {'characters' if facet == 'budget' else 'passage' if level == '1' else 'passages'}"
     return bound_of(level) or level
-
-
-def percent(value: float, digits: int = 0) -> str:
-    """`0.785` as `78 %` (the space does not break), a dash when there is none."""
-    return "–" if not math.isfinite(value) else f"{100 * value:.{digits}f}\u00a0%"
-
-
-def chance(probability: float, *, short: bool = False) -> str:
-    """A probability in percent that never claims certainty."""
-    if not math.isfinite(probability):
-        return "–"
-    over, under = (">", "<") if short else ("over", "under")
-    if probability > 0.995:
-        return f"{over}\u00a099\u00a0%"
-    return f"{under}\u00a01\u00a0%" if probability < 0.005 else percent(probability)
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """A number with its sign, the minus as a minus."""
-    if not math.isfinite(value):
-        return "–"
-    text = f"{value:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
-
-
-def plain(value: float, digits: int = 2) -> str:
-    """A number, the minus as a minus, a dash when there is none."""
-    return "–" if not math.isfinite(value) else f"{value:.{digits}f}".replace("-", "−")
-
-
-def p_value(p: float) -> str:
-    """A p-value with three digits, never 0."""
-    return "–" if not math.isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def between(interval: IntervalEstimate, digits: int = 2) -> str:
-    """`low to high` with signs."""
-    return f"{signed(interval.low, digits)} to {signed(interval.high, digits)}"
-
-
-def percent_range(interval: IntervalEstimate) -> str:
-    """`72 to 84 %`."""
-    if not math.isfinite(interval.low):
-        return "–"
-    return f"{100 * interval.low:.0f} to {100 * interval.high:.0f}\u00a0%"
-
-
-def points(interval: IntervalEstimate) -> str:
-    """A difference of accuracies in percentage points, with its interval."""
-    if math.isnan(interval.low) and math.isfinite(interval.estimate):
-        return f"{signed(100 * interval.estimate, 0)} points (interval unknown)"
-    low, high = signed(100 * interval.low, 0), signed(100 * interval.high, 0)
-    return f"{signed(100 * interval.estimate, 0)} points ({low} to {high})"
-
-
-def duration(seconds: float) -> str:
-    """`3.2 s`, `4 min 10 s`, `2 h 5 min`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def clipped(text: str, longest: int) -> str:
-    """The text, its end replaced by its length when it is very long."""
-    if len(text) <= longest:
-        return text
-    return f"{text[:longest].rstrip()} … ({len(text):,} characters in all)"
-
-
-def joined(names: Sequence[str], word: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    if len(names) <= 1:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {word} {names[-1]}"

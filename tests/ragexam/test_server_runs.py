@@ -18,11 +18,11 @@ import pytest
 
 from exam_gen.prompts import ANSWER_VERSION, JSON_VERSION, LETTERS_VERSION, PAPER_VERSION
 from examcore import Progress, Question, read_chunks, read_dropped, read_exam, write_exam
+from rag.usage import usage_lines
 from ragexam.config import Config, GridSettings, of_generate
 from ragexam.estimate import Machine, foresee, write_work
 from ragexam.estimate import in_words as estimate_in_words
 from ragexam.run import HERE, run_exam, run_sitting
-from ragexam.usage import in_words
 from tests.rag.faulty_server import Body, Say, Server, chat, scripted, serving
 
 ROOT = Path(__file__).parent.parent.parent
@@ -78,7 +78,7 @@ def test_an_exam_is_written_and_verified_by_a_servers_likelihoods(tmp_path: Path
     assert used["cost"] == pytest.approx((used["prompt_tokens"] * 2 + used["written_tokens"] * 10) / 1e6, abs=1e-6)
     assert used["cost"] > 0
     assert json.loads((tmp_path / "run" / "run.json").read_text())["usage"] == result["usage"]
-    assert f"cost {used['cost']:.4f}" in in_words(result["usage"])[0]
+    assert f"cost {used['cost']:.4f}" in usage_lines(result["usage"])[0]
 
 
 def test_an_exam_that_falls_short_says_why(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_an_exam_that_falls_short_says_why(tmp_path: Path) -> None:
     pattern = rf"the exam is shorter than wanted: {count} questions passed, 400 and 2 for the pool were asked for; all "
     assert re.fullmatch(pattern + r"\d+ facts of the corpus were used", note)
     assert f"note: {note}\n" in told
-    assert in_words(result["usage"])[-1] == f"note: {note}"
+    assert usage_lines(result["usage"])[-1] == f"note: {note}"
 
 
 @pytest.mark.parametrize(("mode", "version"), [("paper", PAPER_VERSION), ("json", JSON_VERSION)])

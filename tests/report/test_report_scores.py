@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from examcore import Question, bootstrap_mean, mean_interval
-from ragexam.report.accuracy import HeatTable, accuracy_table
+from examcore.page import HeatTable, points
+from ragexam.report.accuracy import accuracy_table
 from ragexam.report.pipelines import pipelines_view
 from ragexam.report.scores import (
     bound_of,
@@ -22,7 +23,6 @@ from ragexam.report.scores import (
 )
 from ragexam.report.tables import Table
 from ragexam.report.topics import topics_view
-from ragexam.report.words import points
 
 
 def table(rows: list[tuple[str, str, float, str, str]]) -> pd.DataFrame:

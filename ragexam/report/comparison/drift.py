@@ -8,12 +8,12 @@ from typing import Any
 from scipy.special import ndtri
 
 from examcore import IntervalEstimate, Question
+from examcore.page import clipped, percent, plain_number, points, signed
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
 from ragexam.report.comparison.pairing import Pair
 from ragexam.report.tables import Line, Table, heads, number, words
 from ragexam.report.verdict import INTERVAL
-from ragexam.report.words import clipped, percent, plain, points, signed
 
 SHOWN = 20
 _REACH = float(ndtri((1 + INTERVAL) / 2))
@@ -88,7 +88,8 @@ def _change_table(rows: list[dict[str, Any]], known: Mapping[str, Question], pip
         )
         for row in rows
     )
-    caption = f"Questions whose share right changed most, over the {plain(pipelines, 0)} pipelines that both runs tried"
+    shared = plain_number(pipelines, 0)
+    caption = f"Questions whose share right changed most, over the {shared} pipelines that both runs tried"
     return Table(caption, heads("question", "#in A", "#in B", "#change", words=("question",)), lines, True, False)
 
 

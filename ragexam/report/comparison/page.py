@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from examcore import write_text
+from examcore.page import page_frame, page_template
 from ragexam.report.comparison.abilities import Linked, linked
 from ragexam.report.comparison.accuracies import AccuracyChanges, accuracy_changes
 from ragexam.report.comparison.drift import drift_view
 from ragexam.report.comparison.pairing import Pair, pair
 from ragexam.report.comparison.tables import ability_tables, accuracy_tables, verdict_table
 from ragexam.report.comparison.wording import gaps, sentences
-from ragexam.report.page import frame, template
 
 CONTENTS = (
     ("verdict", "Verdict"),
@@ -44,7 +44,7 @@ def write_comparison(run_a: Path, run_b: Path, out: Path | None = None) -> Writt
     accuracy, ability = accuracy_changes(both), linked(both)
     path = Path(out) if out is not None else Path(run_b) / "comparison.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, [template("comparison.html").render(context(both, accuracy, ability))])
+    write_text(path, [page_template("ragexam.report", "comparison.html").render(context(both, accuracy, ability))])
     return Written(path, _result(path, both, accuracy, ability))
 
 
@@ -56,7 +56,7 @@ def context(both: Pair, accuracy: AccuracyChanges | None, ability: Linked | str)
     )
     said = sentences(both, accuracy, ability)
     return {
-        **frame("What changed from run A to run B?", subtitle, CONTENTS),
+        **page_frame("What changed from run A to run B?", subtitle, CONTENTS),
         "verdict": {"sentences": said.lead, "warnings": said.warnings, "table": verdict_table(both)},
         "accuracy": {"sentences": said.accuracy, "tables": accuracy_tables(both, accuracy)},
         "ability": {"sentences": said.ability, "tables": ability_tables(ability)},

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from examcore import IntervalEstimate
+from examcore.page import chance, clipped, p_value, percent, points, signed, signed_range
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
 from ragexam.report.comparison.pairing import Pair
@@ -16,7 +17,7 @@ from ragexam.report.simultaneous import LEVEL
 from ragexam.report.summary import find
 from ragexam.report.tables import Entry, Line, Table, bar, heads, number, words
 from ragexam.report.verdict import FacetVerdict
-from ragexam.report.words import between, chance, clipped, facet_name, level_name, p_value, percent, points, signed
+from ragexam.report.words import facet_name, level_name
 
 SHOWN = 200
 
@@ -149,7 +150,7 @@ _ABILITY = ("#change", "|−\u00a0to\u00a0+", "verdict")
 def _ability_cells(change: IntervalEstimate, reach: float) -> tuple[Entry, Entry, Entry]:
     told = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
     return (
-        number(f"{signed(change.estimate)} ({between(change)})", change.estimate),
+        number(f"{signed(change.estimate)} ({signed_range(change)})", change.estimate),
         bar(change.low, change.estimate, change.high, reach),
         Entry(told, kind="told"),
     )

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from examcore import IntervalEstimate
+from examcore.page import clipped, joined, plain_number, points, signed_range
 from ragexam.report.comparison.abilities import Linked
 from ragexam.report.comparison.accuracies import AccuracyChanges
 from ragexam.report.comparison.pairing import Pair
 from ragexam.report.scores import facets_of, levels_of
 from ragexam.report.simultaneous import LEVEL
-from ragexam.report.words import between, clipped, facet_name, facet_plural, joined, level_name, plain, points
+from ragexam.report.words import facet_name, facet_plural, level_name
 
 
 class Said(NamedTuple):
@@ -82,15 +83,17 @@ def _ability(ability: Linked | str) -> list[str]:
     line = ability.link
     lines = [
         f"Abilities of B were put on the scale of A by {len(line.anchors)} common questions: ability in A = "
-        f"{plain(line.slope.estimate)} × ability in B {'−' if line.intercept.estimate < 0 else '+'} "
-        f"{plain(abs(line.intercept.estimate))} (slope {plain(line.slope.low)} to {plain(line.slope.high)}, intercept "
-        f"{between(IntervalEstimate(line.intercept.estimate, line.intercept.low, line.intercept.high))})."
+        f"{plain_number(line.slope.estimate)} × ability in B {'−' if line.intercept.estimate < 0 else '+'} "
+        f"{plain_number(abs(line.intercept.estimate))} "
+        f"(slope {plain_number(line.slope.low)} to {plain_number(line.slope.high)}, intercept "
+        f"{signed_range(IntervalEstimate(line.intercept.estimate, line.intercept.low, line.intercept.high))})."
     ]
     if line.dropped:
         lines.append(f"{len(line.dropped)} questions drifted and were left out of the line.")
     if line.scatter > 1:
         lines.append(
-            f"Difficulties miss the line by {plain(line.scatter, 1)} times their error; its interval is wider by that."
+            f"Difficulties miss the line by {plain_number(line.scatter, 1)} times their error; "
+            "its interval is wider by that."
         )
     lines.append("Intervals (90\u00a0%) take the two fits as independent.")
     return lines

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from examcore import IntervalEstimate
+from examcore.page import HeatCell, HeatRow, HeatTable, joined, percent, percent_range, plain_number
+from grading.page.evidence import Evidence
+from grading.page.scores import Board
+from grading.page.verdict import name, names
 from grading.scores.thresholds import Choice
-from ragexam.report.accuracy import Cell, HeatTable, Row
-from ragexam.report.grading.evidence import Evidence
-from ragexam.report.grading.scores import Board
-from ragexam.report.grading.verdict import name, names
-from ragexam.report.words import joined, percent, percent_range, plain
 
 View = dict[str, Any]
 COLUMNS = 8
@@ -59,9 +58,9 @@ def _choice(choice: Choice | None, level: float) -> list[str]:
 
 def _kappa(found: IntervalEstimate, level: float = 0.0) -> str:
     if math.isnan(found.low):
-        return f"{plain(found.estimate)} (interval unknown)"
+        return f"{plain_number(found.estimate)} (interval unknown)"
     told = f"{percent(level)} interval " if level else ""
-    return f"{plain(found.estimate)} ({told}{plain(found.low)} to {plain(found.high)})"
+    return f"{plain_number(found.estimate)} ({told}{plain_number(found.low)} to {plain_number(found.high)})"
 
 
 def _heat(used: Board, boards: Sequence[Board]) -> HeatTable | None:
@@ -72,16 +71,16 @@ def _heat(used: Board, boards: Sequence[Board]) -> HeatTable | None:
     for one in boards:
         scores = {standing.system: standing.score for standing in one.ranked}
         mark = " (used)" if one.tau == used.tau else ""
-        rows.append(Row(f"tau {one.tau:g}{mark}", tuple(_cell(scores[system]) for system in systems)))
+        rows.append(HeatRow(f"tau {one.tau:g}{mark}", tuple(_cell(scores[system]) for system in systems)))
     some = f"; the best {COLUMNS} of {len(used.ranked)} systems" if len(used.ranked) > COLUMNS else ""
     return HeatTable(
         f"Share of questions answered, by tau and system{some}", "tau", tuple(map(name, systems)), tuple(rows)
     )
 
 
-def _cell(score: IntervalEstimate) -> Cell:
+def _cell(score: IntervalEstimate) -> HeatCell:
     share = None if math.isnan(score.estimate) else round(100 * score.estimate)
-    return Cell(share, percent(score.estimate), percent_range(score))
+    return HeatCell(share, percent(score.estimate), percent_range(score))
 
 
 def _row(one: Board, used: float, choice: Choice | None) -> View:

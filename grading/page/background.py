@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from examcore import IntervalEstimate
+from examcore.page import clipped, flattened, percent, shown_value
+from grading.commands.printing import named
 from grading.graders.running import EXAMPLES, SHOWN
-from ragexam.grade.printing import named
-from ragexam.report.background import flattened, shown_value
-from ragexam.report.grading.evidence import Evidence
-from ragexam.report.grading.scores import Board
-from ragexam.report.grading.verdict import name, with_interval
-from ragexam.report.words import clipped, percent
+from grading.page.evidence import Evidence
+from grading.page.scores import Board
+from grading.page.verdict import name, with_interval
 
 View = dict[str, Any]
 COLUMNS = 8

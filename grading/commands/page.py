@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ragexam.grade.common import AsJson, Interval, Seed, show
-from ragexam.grade.common import register as register_all
+from examcore.console import AsJson, Interval, Seed, show
+from grading.commands.common import register as register_all
 
 
 def report(
@@ -34,7 +34,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write report.html: which system answers most, how sure that is, each question, and what became of the replies."""
-    from ragexam.report.grading import Sources, write_grading_report
+    from grading.page import Sources, write_grading_report
 
     sources = Sources(tuple(run or ()), qrels, bank, passages, tau, k, rel, interval, seed)
     written = write_grading_report(out, sources, _command(out, sources))

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from examcore import CachedLanguageModel, FailedError, Progress, ReplyStore, RunFolder, file_hash, write_text
+from examcore.console import interval_text
 from grading.banks.bank_writing import VERSION, read_topics, write_questions
+from grading.commands.bank_results import Result
+from grading.commands.jobs import Given, Job, ModelName
 from grading.formats.bank_files import write_bank
 from grading.graders.asking import ALONE, TOGETHER, Asking, Assessor
 from grading.graders.choices import MARGIN, ChoiceReader
@@ -21,12 +24,9 @@ from grading.graders.graders import DirectRelevance, Grader, QaGrader, SelfRatin
 from grading.graders.prompts import Scale, Verify
 from grading.graders.running import grade_all, summary, write_grades
 from rag.engines import EngineOptions, opened
+from rag.model_settings import ModelSettings
+from rag.preparation import loaded, prepare
 from rag.servers.options import is_server
-from ragexam.config import ModelSettings
-from ragexam.grade.bank_results import Result
-from ragexam.grade.common import in_words
-from ragexam.grade.jobs import Given, Job, ModelName
-from ragexam.run import loaded, prepare
 
 
 def grade_run(job: Job, given: Given, *, quiet: bool) -> Result:
@@ -159,7 +159,7 @@ def _lines(result: Mapping[str, Any]) -> list[str]:
     """The summary for a reader."""
     lines = [f"{result['out']}: {result['n']} grades by {result['grader']} with {result['model']}"]
     lines += [f"  grade {grade}: {count}" for grade, count in result["grades"].items()]
-    lines.append(f"unparsed: {result['unparsed']}, a share of {in_words(result['unparsed_share'])}")
+    lines.append(f"unparsed: {result['unparsed']}, a share of {interval_text(result['unparsed_share'])}")
     lines += [
         f"  {one['query']} {one['passage']} {one['question']}: {one['reply']!r}" for one in result["unparsed_examples"]
     ]

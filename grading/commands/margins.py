@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from examcore import FailedError, NoReply, Progress, ReplyStore, RunFolder, read_exam, write_text
+from examcore.console import interval_text, jsonable
+from grading.commands.bank_runs import asking_of
+from grading.commands.jobs import ModelName
+from grading.commands.printing import Said, joined
 from grading.graders.calibration import NORMALIZATION, Calibration, calibrate, read_trials, trials_of
 from rag.prompts import VERSION
-from ragexam.grade.bank_runs import asking_of
-from ragexam.grade.common import in_words, plain
-from ragexam.grade.jobs import ModelName
-from ragexam.grade.printing import Said, joined
 
 
 def calibrated(
@@ -47,7 +47,7 @@ def calibrated(
             "seed": seed,
             "usage": asdict(asking.usage),
         }
-        write_text(out / "margin.json", [json.dumps(plain({"format": 1, **result}), indent=2) + "\n"])
+        write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **result}), indent=2) + "\n"])
     return Said(result, _lines(result, out / "margin.json"))
 
 
@@ -61,9 +61,9 @@ def _lines(result: dict[str, Any], path: Path) -> str:
     lines = [
         f"{path}: margin {result['margin']:.3f} nats for {result['model']}, from {result['n']} questions",
         f"on questions held out (margins {min(result['margins']):.3f} to {max(result['margins']):.3f}):",
-        f"  answered from passages of other documents: {in_words(rates['unsupported'])}, wanted at most {share:g}",
-        f"  answered from their own passage: {in_words(rates['answered'])}",
-        f"  answered rightly from it: {in_words(rates['right'])}",
+        f"  answered from passages of other documents: {interval_text(rates['unsupported'])}, wanted at most {share:g}",
+        f"  answered from their own passage: {interval_text(rates['answered'])}",
+        f"  answered rightly from it: {interval_text(rates['right'])}",
     ]
     notes = []
     if rates["unsupported"]["low"] > share:

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from examcore.console import interval_text
+from grading.commands.printing import Pairs, Said, aligned, compared, few, joined, named
+from grading.commands.scoring import bank_of
 from grading.formats.answers import Answered, read_answers
 from grading.formats.bank_questions import ALL
 from grading.leaderboards.standings import Table, differences, standings
 from grading.scores.cover import Bank
 from grading.scores.exam import ExamScore, exam_score, n_exam
 from grading.scores.rouge import read_articles, rouge_scores
-from ragexam.grade.common import in_words
-from ragexam.grade.printing import Pairs, Said, aligned, compared, few, joined, named
-from ragexam.grade.scoring import bank_of
 
 
 def examined(
@@ -55,11 +55,16 @@ def examined(
         "warnings": warnings,
     }
     lines = [
-        [name, in_words(row["exam"]), in_words(row["n_exam"]) if row["n_exam"] else "-"] for name, row in rows.items()
+        [name, interval_text(row["exam"]), interval_text(row["n_exam"]) if row["n_exam"] else "-"]
+        for name, row in rows.items()
     ]
     if gold_score is not None:
         lines.append(
-            ["(gold articles)", in_words(result["gold"]["exam"]), in_words({"estimate": 1.0, "low": 1.0, "high": 1.0})]
+            [
+                "(gold articles)",
+                interval_text(result["gold"]["exam"]),
+                interval_text({"estimate": 1.0, "low": 1.0, "high": 1.0}),
+            ]
         )
     return Said(result, joined(aligned([["system", "EXAM", "n-EXAM"], *lines]), warnings, *compared(pairs, shown)))
 
@@ -88,7 +93,7 @@ def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "n
         one.system: {"rouge_1_f1": one.score.as_dict(), "per_query": table[one.system]} for one in ranked
     }
     result: dict[str, Any] = {"queries": len(wanted), "systems": rows, "pairs": pairs, "warnings": warnings}
-    lines = [[name, in_words(row["rouge_1_f1"])] for name, row in rows.items()]
+    lines = [[name, interval_text(row["rouge_1_f1"])] for name, row in rows.items()]
     return Said(result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *compared(pairs, shown)))
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from examcore import IntervalEstimate
+from examcore.page import chance, clipped, joined, percent, percent_range, points
+from grading.commands.printing import FEWEST, few
 from grading.leaderboards.paired import ALPHA
 from grading.leaderboards.standings import Standing
-from ragexam.grade.printing import FEWEST, few
-from ragexam.report.grading.evidence import Evidence
-from ragexam.report.grading.questions import Asked
-from ragexam.report.grading.scores import Board
-from ragexam.report.words import chance, clipped, joined, percent, percent_range, points
+from grading.page.evidence import Evidence
+from grading.page.questions import Asked
+from grading.page.scores import Board
 
 View = dict[str, Any]
 FIRST = 10

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from examcore import write_text
+from examcore.page import installed_version, page_frame, page_template, percent, plain_number, points
+from grading.page import background
+from grading.page.evidence import Evidence, Sources, default_tau, gather
+from grading.page.questions import Asked, asked_questions, questions_view
+from grading.page.scores import Board, board
+from grading.page.taus import shown_taus, tau_view
+from grading.page.verdict import caption, name, rows, verdict_view
 from grading.scores.thresholds import Choice, candidates, choose_by_passages
-from ragexam.report.grading import background
-from ragexam.report.grading.evidence import Evidence, Sources, default_tau, gather
-from ragexam.report.grading.questions import Asked, asked_questions, questions_view
-from ragexam.report.grading.scores import Board, board
-from ragexam.report.grading.taus import shown_taus, tau_view
-from ragexam.report.grading.verdict import caption, name, rows, verdict_view
-from ragexam.report.page import frame, installed_version, template
-from ragexam.report.words import percent, plain, points
 
 CONTENTS = (
     ("verdict", "Verdict"),
@@ -53,7 +52,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> Writte
     asked = asked_questions(evidence, used)
     verdict = verdict_view(evidence, used, boards, asked)
     view = {
-        **frame(_title(evidence), _subtitle(evidence, asked), CONTENTS),
+        **page_frame(_title(evidence), _subtitle(evidence, asked), CONTENTS),
         "verdict": verdict,
         "systems": _systems_view(evidence, used),
         "tau": tau_view(evidence, used, boards, choice, origin),
@@ -65,7 +64,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> Writte
         "level": percent(sources.level),
     }
     path = evidence.folder / "report.html"
-    write_text(path, [template("grading.html").render(view)])
+    write_text(path, [page_template("grading.page", "grading.html").render(view)])
     return Written(path, _result(path, evidence, used, choice, asked, verdict["warnings"]))
 
 
@@ -115,7 +114,8 @@ def _systems_view(evidence: Evidence, used: Board) -> dict[str, Any]:
     gaps = sorted(pair.detectable for pair in pairs if not math.isnan(pair.detectable))
     if gaps:
         lines.append(
-            f"With so many queries two systems have to differ by about {plain(100 * gaps[len(gaps) // 2], 0)} points "
+            f"With so many queries two systems have to differ by about "
+            f"{plain_number(100 * gaps[len(gaps) // 2], 0)} points "
             "for one test to tell them apart 4 times in 5 (the median of the pairs)."
         )
     if evidence.systems.source:
@@ -130,7 +130,7 @@ def _systems_view(evidence: Evidence, used: Board) -> dict[str, Any]:
                 "second": name(pair.second),
                 "difference": points(pair.difference) if pair.n > 1 else "–",
                 "value": f"{pair.difference.estimate:.6f}",
-                "p": plain(pair.p_adjusted, 3),
+                "p": plain_number(pair.p_adjusted, 3),
                 "told": "told apart" if pair.told_apart else "not told apart",
             }
             for pair in pairs[:PAIRS]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragexam.grade.common import in_words
-from ragexam.grade.printing import Pairs, compared
+from examcore.console import interval_text
+from grading.commands.printing import Pairs, compared
 
 Found = Mapping[str, Any]
 _LABELS = {"importance": "weigh nothing", "support": "count as no support"}
@@ -35,7 +35,7 @@ def agreement(found: Found) -> str:
     lines = [
         f"{found['n']} pairs of {found['n_topics']} topics judged by both; "
         f"{found['interval']:.0%} intervals over {found['interval_over']}",
-        *(f"  {name:<16} {in_words(found[name])}" for name in names),
+        *(f"  {name:<16} {interval_text(found[name])}" for name in names),
         *_confusion(found["confusion"]),
     ]
     for which in ("a", "b"):
@@ -59,11 +59,13 @@ def leaderboard(found: Found, shown: Pairs = "neighbours") -> str:
     ):
         if part is not None:
             lines.append(title)
-            lines += [f"  {name:<9} {in_words(part[name])}" for name in ("spearman", "kendall", "tau_ap", "tau_ap_b")]
+            lines += [
+                f"  {name:<9} {interval_text(part[name])}" for name in ("spearman", "kendall", "tau_ap", "tau_ap_b")
+            ]
     if sum(found["tied"].values()):
         lines.append(f"ties broken at random ({found['tied']['a']} systems tied in A, {found['tied']['b']} in B)")
         ties = found["random_ties"].items()
-        lines += [f"  {name:<9} {in_words(one)}, standard deviation {one['sd']:.3f}" for name, one in ties]
+        lines += [f"  {name:<9} {interval_text(one)}, standard deviation {one['sd']:.3f}" for name, one in ties]
     for which in ("a", "b"):
         alone = found[f"only_in_{which}"]
         lines += [f"only in {which.upper()}: {len(alone)} systems: {_names(alone)}"] if alone else []
@@ -80,7 +82,7 @@ def power(found: Found) -> str:
     ]
     for one in found["pairs"]:
         gap = f"gap {one['gap']:.4g}" + ("" if found["gap"] is not None else ", the pilot's own")
-        lines.append(f"{one['first']} and {one['second']}: pilot's difference {in_words(one['observed'])}; {gap}")
+        lines.append(f"{one['first']} and {one['second']}: pilot's difference {interval_text(one['observed'])}; {gap}")
         if one["detectable"] != one["detectable"]:
             lines.append(f"  no number can be told: the {one['n_topics']} topics all have the same difference")
             continue
@@ -107,12 +109,16 @@ def reusability(found: Found) -> str:
     ]
     for one in found["systems"]:
         ranks = f"rank {one['rank']:g} -> {one['rank_without']:g}"
-        change = f"change {in_words(one['change'])}  {ranks}  tau {in_words(one['tau'])}"
+        change = f"change {interval_text(one['change'])}  {ranks}  tau {interval_text(one['tau'])}"
         lines.append(f"{one['system']:<{width}}  {one['unique']} {what} its own  {change}")
     if found["not_graded"]:
         lines.append(f"{found['not_graded']} questions of systems have no grade and count 0")
     return "\n".join(
-        [*lines, f"Kendall's tau, mean {in_words(found['tau'])}; ranks moved, mean {in_words(found['displacement'])}"]
+        [
+            *lines,
+            f"Kendall's tau, mean {interval_text(found['tau'])}; "
+            f"ranks moved, mean {interval_text(found['displacement'])}",
+        ]
     )
 
 
@@ -123,9 +129,9 @@ def bias(found: Found) -> str:
     says = f"judges {direction} their own family" if clear else "no favour for judges' own families can be told"
     how = "all" if found["exact"] else "a sample of"
     lines = [
-        f"favour {in_words(found['favour'])} (p = {found['p']:.3f}): {says}",
+        f"favour {interval_text(found['favour'])} (p = {found['p']:.3f}): {says}",
         f"  by permuting families over {found['n_systems']} systems ({how} {found['arrangements']} ways); "
-        f"over {found['n_topics']} topics {in_words(found['over_topics'])}",
+        f"over {found['n_topics']} topics {interval_text(found['over_topics'])}",
         *(
             f"  {judge}: {value:.3f}" if value == value else f"  {judge}: unknown"
             for judge, value in found["by_judge"].items()
@@ -148,7 +154,7 @@ def _nugget_system(one: Found, interval: float) -> list[str]:
     lines = [
         f"{one['run']}: {one['n_topics']} topics, {one['n_nuggets']} nuggets, {interval:.0%} intervals over topics"
     ]
-    lines += [f"  {metric:<22} {in_words(value)}" for metric, value in one["all"].items()]
+    lines += [f"  {metric:<22} {interval_text(value)}" for metric, value in one["all"].items()]
     for which, counts in one["unknown_labels"].items():
         if counts:
             shown = _names([f"{name!r} {number}" for name, number in counts.items()])

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ragexam.grade.common import AsJson, Interval, Quiet, Seed, show
-from ragexam.grade.common import register as add
+from examcore.console import AsJson, Interval, Quiet, Seed, show
+from grading.commands.common import register as add
 
 Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
 Model = Annotated[str, typer.Option(help="The model, as for pipelines: embedded:NAME, a folder, a hub name, openai:…")]
@@ -25,7 +25,7 @@ def lint(
     as_json: AsJson = False,
 ) -> None:
     """Find faults of a bank: duplicates, contradictions, AND keys that nothing meets, questions that are too broad."""
-    from ragexam.grade.bank_results import lint_bank
+    from grading.commands.bank_results import lint_bank
 
     result, lines = lint_bank(bank, grades, tau, fewest, near)
     show(result, as_json=as_json, lines=lines)
@@ -39,7 +39,7 @@ def changes(
     as_json: AsJson = False,
 ) -> None:
     """List the passages whose EXAM-Label changes from one bank to another."""
-    from ragexam.grade.bank_results import changed_labels
+    from grading.commands.bank_results import changed_labels
 
     result, lines = changed_labels(before, after, grades, tau)
     show(result, as_json=as_json, lines=lines)
@@ -65,7 +65,7 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Edit a bank with history: the bank stays, edits go to a log beside it, and the edited bank is written anew."""
-    from ragexam.grade.bank_editing import Wanted, edit_bank
+    from grading.commands.bank_editing import Wanted, edit_bank
 
     wanted = Wanted(add_, change, tuple(values or ()), retire, restore, undo, query, reason, who)
     result, lines = edit_bank(bank, wanted, out, history=history)
@@ -85,7 +85,7 @@ def write(
     quiet: Quiet = False,
 ) -> None:
     """Write a bank of open questions for each query and sub-topic with a model."""
-    from ragexam.grade.bank_runs import write_bank_run
+    from grading.commands.bank_runs import write_bank_run
 
     result, lines = write_bank_run(topics, (model, dtype, device), out, questions, seed, keys=keys, quiet=quiet)
     show(result, as_json=as_json, lines=lines)
@@ -119,8 +119,8 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Grade passages by a bank's questions with a model; stops and resumes anywhere."""
+    from grading.commands.jobs import Job, read_job
     from rag.engines.options import EngineOptions
-    from ragexam.grade.jobs import Job, read_job
 
     job = Job(
         bank=bank,
@@ -142,7 +142,7 @@ def run(
     )
     given = read_job(job)
     # Only now, because it loads much: bad input is refused before.
-    from ragexam.grade.bank_runs import grade_run
+    from grading.commands.bank_runs import grade_run
 
     result, lines = grade_run(job, given, quiet=quiet)
     show(result, as_json=as_json, lines=lines)
@@ -167,7 +167,7 @@ def margin(
 ) -> None:
     """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
     from examcore import Progress
-    from ragexam.grade.margins import calibrated
+    from grading.commands.margins import calibrated
 
     progress = Progress(quiet=quiet)
     said = calibrated(exam, (model, dtype, device), out, share, passages, interval, seed, progress)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from examcore.console import interval_text
+from grading.commands.printing import Pairs, Said, aligned, compared, few, joined, named
 from grading.formats.bank_questions import read_bank_questions
 from grading.formats.grades import Graded, read_grades
 from grading.formats.trec import Qrels, Run, qrels_lines, read_qrels, read_runs, write_qrels
@@ -15,8 +17,6 @@ from grading.scores.cover import Bank, Cover, cover, outside
 from grading.scores.effectiveness import DEFAULT, Effectiveness, Over, measure_runs
 from grading.scores.labels import Labels, exam_labels, exam_qrels
 from grading.scores.thresholds import Choice, candidates, choose_by_leaderboard, choose_by_passages
-from ragexam.grade.common import in_words
-from ragexam.grade.printing import Pairs, Said, aligned, compared, few, joined, named
 
 
 def measured(
@@ -52,7 +52,7 @@ def measured(
     }
     first = next(iter(means))
     head = ["run", *means]
-    rows = [[name, *(in_words(means[one][name]) for one in means)] for name in means[first]]
+    rows = [[name, *(interval_text(means[one][name]) for one in means)] for name in means[first]]
     pairs = [f"{first}: {line}" for line in compared(result["pairs"][first], shown)]
     pairs += [f"Pairs by the other {len(means) - 1} measures: --json."] if pairs and len(means) > 1 else []
     return Said(result, joined(aligned([head, *rows]), warnings, *pairs))
@@ -83,7 +83,9 @@ def covered(
         "pairs": pairs,
         "warnings": warnings,
     }
-    rows = [[one.system, in_words(one.score.as_dict()), str(one.topics), _share(by_run[one.system])] for one in ranked]
+    rows = [
+        [one.system, interval_text(one.score.as_dict()), str(one.topics), _share(by_run[one.system])] for one in ranked
+    ]
     head = ["run", f"cover@{k},{tau:g}", "queries", "passages graded"]
     return Said(result, joined(aligned([head, *rows]), warnings, *compared(pairs, shown)))
 
@@ -139,11 +141,12 @@ def chosen_tau(
         "folds": choice.folds,
         "warnings": warnings,
     }
-    rows = [[f"{tau:g}", in_words(one.as_dict()), str(choice.chosen.get(tau, 0))] for tau, one in choice.curve.items()]
+    rows = [
+        [f"{tau:g}", interval_text(one.as_dict()), str(choice.chosen.get(tau, 0))] for tau, one in choice.curve.items()
+    ]
     table = aligned([["tau", f"{what}, all queries", "chosen for"], *rows])
-    said = (
-        f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {in_words(choice.held_out.as_dict())}"
-    )
+    held_out = interval_text(choice.held_out.as_dict())
+    said = f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {held_out}"
     return Said(result, joined(table, warnings, said))
 
 

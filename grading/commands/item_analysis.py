@@ -12,6 +12,8 @@ import pandas as pd
 
 import irt
 from examcore import Progress, write_text
+from examcore.console import jsonable
+from grading.commands.printing import Said, aligned, joined, named
 from grading.formats.bank_questions import read_bank_questions
 from grading.formats.grades import Graded, read_grades, unique
 from grading.formats.trec import Run, read_runs
@@ -29,8 +31,6 @@ from grading.scores.items import (
 )
 from grading.scores.nugget_grades import graded_nuggets
 from grading.scores.nuggets import is_assignments, read_all_assignments
-from ragexam.grade.common import plain
-from ragexam.grade.printing import Said, aligned, joined, named
 
 SHOWN = 10
 
@@ -58,7 +58,7 @@ def analysed(
     notes += [refused] if refused else []
     write_text(out / "items.csv", [frame.to_csv(index=False)])
     result = {**_counts(table, items, tau), "model": modelled, "refused": refused, "warnings": notes}
-    write_text(out / "items.json", [json.dumps(plain({**result, "format": 1}), indent=2, ensure_ascii=False) + "\n"])
+    write_text(out / "items.json", [json.dumps(jsonable({**result, "format": 1}), indent=2, ensure_ascii=False) + "\n"])
     result["items"] = json.loads(frame.to_json(orient="records"))
     return Said(result, _in_words(result, out, notes))
 

@@ -9,8 +9,8 @@ from examcore import IntervalEstimate
 from grading.formats.score_tables import table_of
 from grading.leaderboards.paired import Comparison, Pair, compare_systems
 from grading.leaderboards.standings import Standing, standings
+from grading.page.evidence import Evidence
 from grading.scores.cover import Cover, cover
-from ragexam.report.grading.evidence import Evidence
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ragexam.grade import banks, measures, page, reports, scores
+from grading.commands import banks, measures, page, reports, scores
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from examcore.page import clipped, plain_number
 from grading.formats.grades import Graded, parsed
+from grading.page.evidence import Evidence
+from grading.page.scores import Board
 from grading.records import Grade
 from grading.scores.items import redundant, table_of_passages
-from ragexam.report.grading.evidence import Evidence
-from ragexam.report.grading.scores import Board
-from ragexam.report.words import clipped, plain
 
 View = dict[str, Any]
 CARDS = 30
@@ -125,7 +125,7 @@ def _card(evidence: Evidence, one: Asked) -> View:
     return {
         "number": one.number,
         "stem": _stem(one),
-        "facts": [f"query {clipped(one.query, NAME)}", *_counts(one), f"mean grade {plain(one.mean)}"],
+        "facts": [f"query {clipped(one.query, NAME)}", *_counts(one), f"mean grade {plain_number(one.mean)}"],
         "faults": [one.redundant] if one.redundant else [],
         "passages": [
             _passage(evidence, one.query, which, told)
@@ -158,7 +158,7 @@ def _row(one: Asked) -> View:
         "passages_value": one.passages,
         "systems": f"{one.systems} of {one.of}",
         "systems_value": one.systems,
-        "mean": plain(one.mean),
+        "mean": plain_number(one.mean),
         "remarks": ", ".join([*remarks, *([one.redundant] if one.redundant else [])]),
     }
 

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from ragexam.grade import common
-from ragexam.grade.common import AsJson, Interval, Scores, Seed, ShownPairs, show, write_scores
+from examcore.console import AsJson, Interval, Seed, show
+from grading.commands import common
+from grading.commands.common import Scores, ShownPairs, write_scores
 
 Over = Literal["auto", "topics", "pairs"]
 Metric = Literal[
@@ -31,7 +32,7 @@ def nuggets(
     as_json: AsJson = False,
 ) -> None:
     """Score answers by the nuggets they support, per topic and all; several systems are compared in pairs."""
-    from ragexam.grade import measured, measures_in_words
+    from grading.commands import measured, measures_in_words
 
     found = measured.nuggets(files, metric, interval, seed)
     show(found, as_json=as_json, lines=measures_in_words.nuggets(found, pairs))
@@ -49,7 +50,7 @@ def agreement(
     as_json: AsJson = False,
 ) -> None:
     """Say how far two judges agree beyond chance: Cohen's kappa, plain and quadratic, and Krippendorff's alpha."""
-    from ragexam.grade import measured, measures_in_words
+    from grading.commands import measured, measures_in_words
 
     found = measured.agreement(first, second, over, interval, seed)
     show(found, as_json=as_json, lines=measures_in_words.agreement(found))
@@ -64,7 +65,7 @@ def leaderboard(
     as_json: AsJson = False,
 ) -> None:
     """Compare two leaderboards by rank correlation; with topics, also test which systems of each can be told apart."""
-    from ragexam.grade import measured, measures_in_words
+    from grading.commands import measured, measures_in_words
 
     found = measured.leaderboard(first, second, interval, seed)
     show(found, as_json=as_json, lines=measures_in_words.leaderboard(found, pairs))
@@ -81,7 +82,7 @@ def power(
     as_json: AsJson = False,
 ) -> None:
     """Say how many topics, and questions on each, tell two systems apart, from a pilot's scores."""
-    from ragexam.grade import measured, measures_in_words
+    from grading.commands import measured, measures_in_words
 
     found = measured.power(pilot, gap, pairs or (), wanted, alpha, interval, seed)
     show(found, as_json=as_json, lines=measures_in_words.power(found))
@@ -100,7 +101,7 @@ def reusability(
     as_json: AsJson = False,
 ) -> None:
     """Leave each system out of the making of a bank or pool, and say what becomes of its rank."""
-    from ragexam.grade import measured, measures_in_words
+    from grading.commands import measured, measures_in_words
 
     found = measured.reusability(files, tau, interval, seed)
     show(found, as_json=as_json, lines=measures_in_words.reusability(found))
@@ -113,7 +114,7 @@ def bias(
     as_json: AsJson = False,
 ) -> None:
     """Say whether judges (or the writers of the questions) favour systems of their own family."""
-    from ragexam.grade import measured, measures_in_words
+    from grading.commands import measured, measures_in_words
 
     found = measured.bias(table, interval, seed)
     show(found, as_json=as_json, lines=measures_in_words.bias(found))

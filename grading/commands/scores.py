@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from ragexam.grade.common import AsJson, Interval, Quiet, Scores, Seed, ShownPairs, show, write_scores
-from ragexam.grade.common import register as register_all
+from examcore.console import AsJson, Interval, Quiet, Seed, show
+from grading.commands.common import Scores, ShownPairs, write_scores
+from grading.commands.common import register as register_all
 
 
 class Over(StrEnum):
@@ -48,7 +49,7 @@ def measure(
     as_json: AsJson = False,
 ) -> None:
     """Measure runs against qrels: MAP, nDCG, Rprec, MRR, P@k, with intervals and paired differences."""
-    from ragexam.grade.scoring import measured
+    from grading.commands.scoring import measured
 
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
@@ -74,7 +75,7 @@ def cover(
     as_json: AsJson = False,
 ) -> None:
     """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
-    from ragexam.grade.scoring import covered
+    from grading.commands.scoring import covered
 
     said = covered(grades, runs, tau, k, bank, prompt, interval, seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
@@ -90,7 +91,7 @@ def qrels(
     as_json: AsJson = False,
 ) -> None:
     """EXAM-Label: each passage's best grade over the questions, as TREC qrels."""
-    from ragexam.grade.scoring import labelled
+    from grading.commands.scoring import labelled
 
     said = labelled(grades, tau, out, prompt)
     if out is None and not as_json:
@@ -120,7 +121,7 @@ def choose_tau(
     as_json: AsJson = False,
 ) -> None:
     """Choose tau on some queries and judge it on the others: by kappa of labels, or by leaderboards of runs."""
-    from ragexam.grade.scoring import chosen_tau
+    from grading.commands.scoring import chosen_tau
 
     said = chosen_tau(grades, runs or [], official, by, k, rel, bank, prompt, folds, interval, seed)
     show(said.result, as_json=as_json, lines=said.lines)
@@ -139,7 +140,7 @@ def exam(
     as_json: AsJson = False,
 ) -> None:
     """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
-    from ragexam.grade.examining import examined
+    from grading.commands.examining import examined
 
     said = examined(answers, gold, bank, interval, seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
@@ -155,7 +156,7 @@ def rouge(
     as_json: AsJson = False,
 ) -> None:
     """ROUGE-1 F1 of articles against gold articles, a baseline."""
-    from ragexam.grade.examining import rouge as compared
+    from grading.commands.examining import rouge as compared
 
     said = compared(articles, gold, interval, seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
@@ -181,7 +182,7 @@ def items(
 ) -> None:
     """Questions as items: dead and redundant ones, difficulty, discrimination, and a pruned bank judged held out."""
     from examcore import Progress
-    from ragexam.grade.item_analysis import analysed
+    from grading.commands.item_analysis import analysed
 
     progress = Progress(quiet=quiet)
     said = analysed(grades, run or [], out, tau, k, bank, keep, prompt, interval, seed, progress)

@@ -11,9 +11,9 @@ from typing import Any
 
 from examcore import JsonRecord, shown_json
 from grading.banks.bank_edits import Action, BankEdit, Name, State, edited, read_edits, record, states
+from grading.commands.bank_results import Result
 from grading.formats.bank_files import bank_fields, divided, question_of, read_bank, write_bank
 from grading.records import BankQuestion
-from ragexam.grade.bank_results import Result
 
 FIELDS = ("question", "answers", "combine", "importance", "subtopic")
 """What `--change` can set; an id and its query are what edits are known by."""

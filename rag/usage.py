@@ -16,7 +16,7 @@ def need_likelihoods(model: LanguageModel) -> None:
         model.need_likelihoods()
 
 
-def used(works: Sequence[tuple[str, LanguageModel, ModelUsage]]) -> dict[str, Any]:
+def usage_record(works: Sequence[tuple[str, LanguageModel, ModelUsage]]) -> dict[str, Any]:
     """For each work its model, calls, tokens, seconds and cost; all `cost` together; `notes` to be told.
 
     Tokens, seconds and cost are those of the whole exam, whichever run paid for them; `server` counts the requests of
@@ -43,7 +43,7 @@ def failed_requests(content: Mapping[str, Any]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in failed.most_common())
 
 
-def in_words(content: Mapping[str, Any]) -> list[str]:
+def usage_lines(content: Mapping[str, Any]) -> list[str]:
     """One line for each work: what went in and out, how long it took, what it cost, which requests failed; notes."""
     lines = []
     for name in ("writing", "verifying"):

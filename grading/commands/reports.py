@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ragexam.grade import common
-from ragexam.grade.common import AsJson, Interval, Seed, show
+from examcore.console import AsJson, Interval, Seed, interval_text, show
+from grading.commands import common
 
 if TYPE_CHECKING:
     from grading.records import Report
@@ -266,7 +266,7 @@ def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judg
         raise ValueError(f"--judge: {name!r}; wanted model:NAME or entailment:NAME")
     from examcore import CachedLanguageModel, ReplyStore
     from rag.loading import load_model
-    from ragexam.usage import need_likelihoods
+    from rag.usage import need_likelihoods
 
     loaded = load_model(model)
     if by == "likelihood":
@@ -384,5 +384,5 @@ def _similarity_lines(content: dict[str, Any]) -> str:
         head = f"{content['measure']} with weights {weights}: {content['score']:.3f}"
         return f"{head}\n" + "  ".join(f"{name} {content[name]:.3f}" for name in ("jaccard", "dice", "cosine", "block"))
     left_out = f"; {content['undefined']} pairs too short to compare" if content["undefined"] else ""
-    mean = common.in_words(content["score"])
+    mean = interval_text(content["score"])
     return f"mean {content['measure']} of {content['pairs']} pairs with weights {weights}: {mean}{left_out}"

@@ -1,0 +1,42 @@
+"""Options and printing that all commands share."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+
+Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+
+Interval = Annotated[float, typer.Option(min=0.01, max=0.99, help="The share that intervals cover.")]
+
+
+def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
+    """Print a result as JSON (NaN as null) or its lines."""
+    print(json.dumps(jsonable(result), indent=2, ensure_ascii=False, allow_nan=False) if as_json else lines)
+
+
+def interval_text(estimate: Mapping[str, float | None], digits: int = 3) -> str:
+    """`0.312 [0.280, 0.345]`, or `unknown` where the data cannot say it."""
+    found = [estimate.get(name) for name in ("estimate", "low", "high")]
+    if found[0] is None:
+        return "unknown"
+    if found[1] is None or found[2] is None:
+        return f"{found[0]:.{digits}f} [interval unknown]"
+    return f"{found[0]:.{digits}f} [{found[1]:.{digits}f}, {found[2]:.{digits}f}]"
+
+
+def jsonable(value: Any) -> Any:
+    """A result as JSON can hold it: names as text, null for what is not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

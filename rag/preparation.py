@@ -1,0 +1,43 @@
+"""Getting models ready before work begins: weights are downloaded, who cannot be asked is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from examcore import LanguageModel, Progress, ReportProgress
+from rag.answering.black_box import check as check_black_box
+from rag.answering.specs import BlackBoxSpec
+from rag.loading import check, load_model
+from rag.model_settings import ModelSettings
+from rag.pipelines import LlmSpec
+from rag.servers.options import is_server
+from rag.usage import need_likelihoods
+from rag.weights import download_bytes, find, is_embedded, locate
+
+
+def loaded(one: ModelSettings | LlmSpec) -> LanguageModel:
+    """The language model of a setting."""
+    if isinstance(one, LlmSpec):
+        return one.load()
+    return load_model(one.model, one.dtype, one.device, server=one.server)
+
+
+def prepare(names: Iterable[str], asked: Iterable[ModelSettings | LlmSpec | BlackBoxSpec], progress: Progress) -> None:
+    """Download the embedded weights that are not here, and refuse who cannot be asked, before work begins."""
+    for name in dict.fromkeys(names):
+        if is_embedded(name) and find(name) is None:
+            with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
+                locate(name, in_megabytes(report))
+    for one in asked:
+        if isinstance(one, BlackBoxSpec):
+            check_black_box(one)
+            continue
+        for remark in check(one.model, one.server, one.dtype, one.device):
+            progress.say(f"note: {remark}")
+        if isinstance(one, LlmSpec) and is_server(one.model) and one.answers == "likelihood":
+            need_likelihoods(loaded(one))
+
+
+def in_megabytes(report: ReportProgress) -> ReportProgress:
+    """Tell megabytes where bytes are counted."""
+    return lambda done, total: report(done // 10**6, total // 10**6)
