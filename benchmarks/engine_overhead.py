@@ -22,12 +22,8 @@ from pydoc_data.topics import topics
 import psutil
 
 from examcore import Chunk, Exam, Question
-from rag.answers import AnswerStore
+from rag import AnswerStore, build_retriever, grid_of, load_model, sit
 from rag.engines import EngineOptions, opened
-from rag.loading import load_model
-from rag.pipelines import grid_of
-from rag.retrievers import build_retriever
-from rag.sitting import sit
 
 ROOT = Path(__file__).parent.parent
 THREADS = 2

@@ -24,16 +24,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from exam_gen import Question, read_corpus
-from exam_gen.language.similarity import Similarities, distractors, embedding_similarities, word_similarities
-from exam_gen.rules.base import apply
-from exam_gen.rules.catalogue import KINDS, rules_of
-from exam_gen.rules.duplicates import stem_words
+from exam_gen.language import ChoiceSimilarities, distractors, embedding_similarities, word_similarities
+from exam_gen.rules import RULE_KINDS, apply, rules_of, stem_words
 
 SAMPLE = 150
 """Questions on which the definition is run."""
 COPIES = 20
 """One question in so many is a near copy."""
-LIMIT = KINDS["near-duplicate"].limit or 0.0
+LIMIT = RULE_KINDS["near-duplicate"].limit or 0.0
 
 
 def jaccard(first: str, second: str) -> float:
@@ -42,7 +40,7 @@ def jaccard(first: str, second: str) -> float:
     return (left & right).total() / union if union else 0.0
 
 
-def definition(questions: Sequence[Question]) -> Similarities:
+def definition(questions: Sequence[Question]) -> ChoiceSimilarities:
     """Both word similarities n-gram by n-gram, as the paper states them: texts compared with texts."""
     extra, intra = [], []
     for question in questions:
@@ -53,7 +51,7 @@ def definition(questions: Sequence[Question]) -> Similarities:
         wrong = distractors(question)
         extra.append(max(closeness[one] for one in wrong) - closeness[question.answer])
         intra.append(max(jaccard(one, question.answer) for one in wrong))
-    return Similarities(np.array(extra), np.array(intra))
+    return ChoiceSimilarities(np.array(extra), np.array(intra))
 
 
 def exam(corpus: str, documents: int, seed: int = 0) -> tuple[list[Question], set[str]]:
@@ -100,7 +98,7 @@ def gigabytes() -> float:
 
 
 def embedding(questions: Sequence[Question]) -> None:
-    from rag.encoders import embed
+    from rag import embed
 
     texts = list(dict.fromkeys(text for one in questions for text in (one.context, *one.choices)))
     with tempfile.TemporaryDirectory() as folder:

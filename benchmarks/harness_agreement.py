@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from examcore import read_exam
-from rag.answers import Answer, AnswerStore
-from rag.loading import load_model
-from rag.scoring import Evidence, choose
-from ragexam.exchange.writing import export_exam
+from rag import Answer, AnswerStore, ChoiceEvidence, choose_answer, load_model
+from ragexam.exchange import export_exam
 
 METRICS = {"acc": "sum", "acc_norm": "character", "acc_bytes": "byte"}
 
@@ -58,9 +56,9 @@ def compare(run: Path, samples: Path) -> None:
             sums = [float(one[0]) for one in theirs["filtered_resps"]]
             gaps = [abs(one - other) for one, other in zip(sums, answer.log_likelihoods, strict=True)]
             differences.setdefault(name, []).append(max(gaps))
-            evidence = Evidence(question.choices, answer.log_likelihoods, answer.choice_tokens)
+            evidence = ChoiceEvidence(question.choices, answer.log_likelihoods, answer.choice_tokens)
             for metric, normalization in METRICS.items():
-                right = choose(evidence, normalization) == question.key
+                right = choose_answer(evidence, normalization) == question.key
                 agree.setdefault(name, Counter())[metric] += right == bool(theirs[metric])
     print(f"| passages and shots | questions | largest difference, nats | {' | '.join(METRICS)} |")
     print("|---|---|---|---|---|---|")

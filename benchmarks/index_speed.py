@@ -10,7 +10,7 @@ import time
 from pydoc_data.topics import topics
 
 from examcore import Chunk, Question
-from rag.retrievers import build_retriever
+from rag import build_retriever
 
 SIZES = (1_000, 13_000)
 """A small corpus, and the largest of the paper's four."""

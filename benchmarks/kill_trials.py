@@ -26,12 +26,8 @@ from pathlib import Path
 import psutil
 
 from examcore import Chunk, Exam, Likelihoods, Prompt, Question
-from rag.answers import Answer, AnswerStore
-from rag.engines import EngineOptions, opened
-from rag.engines.cluster import STORE_BYTES
-from rag.pipelines import grid_of
-from rag.retrievers import build_retriever
-from rag.sitting import sit
+from rag import Answer, AnswerStore, build_retriever, grid_of, sit
+from rag.engines import STORE_BYTES, EngineOptions, opened
 
 ROOT = Path(__file__).parent.parent
 QUESTIONS = 40
@@ -100,7 +96,7 @@ def start(path: Path, options: EngineOptions) -> subprocess.Popen[bytes]:
 
 def workers_of(driver: int, options: EngineOptions) -> list[psutil.Process]:
     """The processes at work for a driver; with Ray they belong to the cluster, which is of this process."""
-    name = "ray::Replica" if options.name == "ray" else "rag.engines.worker"
+    name = "ray::Replica" if options.name == "ray" else "rag.engines._worker"
     try:
         family = psutil.Process(None if options.name == "ray" else driver).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -205,7 +201,7 @@ def cluster(name: str) -> Iterator[EngineOptions]:
         return
     import ray
 
-    from rag.engines.cluster import joined
+    from rag.engines import joined
 
     with joined(None, 2, None):
         yield EngineOptions("ray", workers=2, address=ray.get_runtime_context().gcs_address)

@@ -20,13 +20,21 @@ import torch
 
 from exam_gen import read_corpus
 from examcore import Chunk, Exam, Question
-from rag.examinees import Said, Scorer
-from rag.loading import load_model
-from rag.local_model import LocalModel
-from rag.pipelines import Pipeline
-from rag.prompts import Shot, continuation, draw_shots
-from rag.retrievers import build_retriever
-from rag.tasks import Passages, Reading, Task, tasks_of
+from rag import (
+    ExamineeAnswer,
+    Passages,
+    Pipeline,
+    Reading,
+    Scorer,
+    Shot,
+    Task,
+    build_retriever,
+    continuation,
+    draw_shots,
+    load_model,
+    tasks_of,
+)
+from rag._local_model import LocalModel
 
 PARTS = ("0", "2", "grid", "limit")
 RETRIEVERS = ("oracle", "bm25", "tfidf")
@@ -76,7 +84,7 @@ def ours(model: LocalModel, asked: Sequence[Task]) -> dict[tuple[str, str], tupl
     model._prefixes.clear()
     found: dict[tuple[str, str], tuple[float, ...]] = {}
     for said in Scorer(model, "character").answer(asked):
-        assert isinstance(said, Said)
+        assert isinstance(said, ExamineeAnswer)
         task = asked[said.place]
         found.update({(one.id, task.question.id): said.likelihoods.sums for one in task.pipelines})
     return found

@@ -16,11 +16,10 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from exam_gen import read_corpus
-from exam_gen.prompts import judgment_prompt, open_prompt, question_prompt
-from rag.decoding import Writer
-from rag.loading import load_model
-from rag.local_model import LocalModel
+from exam_gen import judgment_prompt, open_prompt, question_prompt, read_corpus
+from rag import load_model
+from rag._decoding import Writer
+from rag._local_model import LocalModel
 
 MODELS = ("embedded:smollm2-135m", "embedded:qwen2.5-coder-1.5b")
 BATCHES = (1, 8, 40)

@@ -1,16 +1,18 @@
 """Corpus to exam: documents, chunks, questions, filters."""
 
-from exam_gen.assembly import assemble
-from exam_gen.corpora.chunks import ChunkBounds, chunk
-from exam_gen.corpora.corpus import Corpus, gather, read_corpus
-from exam_gen.corpora.inventory import take_inventory
-from exam_gen.corpora.selection import Selection
-from exam_gen.rules.base import Rule, Tools
-from exam_gen.rules.catalogue import rules_of
-from exam_gen.screening import write_screened
-from exam_gen.statistics import exam_statistics
-from exam_gen.versions import diff_exams
-from exam_gen.writing import WritingSettings, write_questions
+from exam_gen._assembly import assemble, attribute, split_pool
+from exam_gen._free_writing import MAX_TOKENS, QUESTION_FORMATS
+from exam_gen._prompts import closed_prompt, judgment_prompt, open_prompt, question_prompt, wrong_answers_prompt
+from exam_gen._screening import write_screened
+from exam_gen._statistics import Baseline, ExamStatistics, exam_statistics
+from exam_gen._versions import diff_exams
+from exam_gen._writing import WritingSettings, WrittenExam, write_questions
+from exam_gen.corpora._chunks import ChunkBounds, chunk
+from exam_gen.corpora._corpus import Corpus, gather, read_corpus
+from exam_gen.corpora._inventory import take_inventory
+from exam_gen.corpora._selection import Selection
+from exam_gen.rules._base import Rule, Tools
+from exam_gen.rules._catalogue import rules_of
 from examcore import (
     Chunk,
     Document,
@@ -26,12 +28,16 @@ from examcore import (
 )
 
 __all__ = [
+    "MAX_TOKENS",
+    "QUESTION_FORMATS",
+    "Baseline",
     "Chunk",
     "ChunkBounds",
     "Corpus",
     "Document",
     "Dropped",
     "Exam",
+    "ExamStatistics",
     "LanguageModel",
     "Likelihoods",
     "Prompt",
@@ -41,16 +47,24 @@ __all__ = [
     "Selection",
     "Tools",
     "WritingSettings",
+    "WrittenExam",
     "assemble",
+    "attribute",
     "chunk",
+    "closed_prompt",
     "diff_exams",
     "exam_statistics",
     "gather",
+    "judgment_prompt",
+    "open_prompt",
+    "question_prompt",
     "read_corpus",
     "read_exam",
     "rules_of",
+    "split_pool",
     "take_inventory",
     "write_exam",
     "write_questions",
     "write_screened",
+    "wrong_answers_prompt",
 ]

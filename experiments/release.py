@@ -22,8 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from examcore import Question, read_exam
-from rag.answers import Answer, AnswerStore
-from rag.pipelines import FACETS
+from rag import FACETS, Answer, AnswerStore
 
 ANSWERS = (
     *("pipeline", *FACETS, "question", "chosen", "correct", "log_likelihoods", "choice_tokens", "unconditional"),

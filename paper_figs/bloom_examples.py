@@ -15,8 +15,7 @@ from paper_figs.commands import script
 from paper_figs.resampling import Interval, over_questions
 from paper_figs.runs import Run
 from paper_figs.tabling import DASH, Row, Table, name, row, with_limits
-from taxonomy import LEVELS
-from taxonomy.bloom import VERBS
+from taxonomy import LEVELS, VERBS
 
 EXAMPLE_WORDS = 28
 NOTE = (

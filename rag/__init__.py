@@ -1,21 +1,94 @@
 """The examinees: language models, retrievers, prompts, and an exam sat by a grid of pipelines."""
 
-from rag.answers import Answer, AnswerStore
-from rag.loading import load_model
-from rag.pipelines import Grid, Pipeline, grid_of, read_grid
-from rag.retrievers import Retriever, build_retriever
-from rag.sitting import Settings, sit
+from rag._answers import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses
+from rag._black_box_spec import BlackBoxSpec
+from rag._encoders import DEFAULT_ENCODER, embed
+from rag._examinees import NO_CHOICE, Build, Engine, Examinee, ExamineeAnswer, ExamineeFailure, Scorer
+from rag._loading import first_line, hub_offline, load_model, quiet_libraries
+from rag._model_settings import ModelSettings, SettingsGroup
+from rag._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
+from rag._pipelines import Grid, LlmSpec, grid_of, read_grid, short_name
+from rag._placement import fast_bfloat16
+from rag._preparation import load_language_model, prepare_models
+from rag._prompts import (
+    ANSWER_PREFIX,
+    EXAM_PROMPT_VERSION,
+    Shot,
+    continuation,
+    draw_shots,
+    exam_prompt,
+    passages_and_stem,
+)
+from rag._retrievers import BOUNDS, ClosedBook, Retriever, build_retriever
+from rag._scoring import ChoiceEvidence, choose_answer, normalized_scores
+from rag._settings_differences import differences
+from rag._sitting import SittingSettings, sit
+from rag._sitting_prompts import PromptedReading, asked_before, floor_and_ceiling
+from rag._tasks import Passages, Reading, Task, tasks_of
+from rag._truncation import fit_passages
+from rag._usage import failed_requests, need_likelihoods, usage_lines, usage_record
 
 __all__ = [
+    "ANSWER_PREFIX",
+    "BOUNDS",
+    "DEFAULT_ENCODER",
+    "EXAM_PROMPT_VERSION",
+    "FACETS",
+    "FACTORS",
+    "NO_CHOICE",
+    "OWN_FACETS",
     "Answer",
     "AnswerStore",
+    "BlackBoxSpec",
+    "Build",
+    "ChoiceEvidence",
+    "ClosedBook",
+    "Engine",
+    "Examinee",
+    "ExamineeAnswer",
+    "ExamineeFailure",
     "Grid",
+    "LlmSpec",
+    "ModelSettings",
+    "Passages",
     "Pipeline",
+    "PipelineOutcome",
+    "PromptedReading",
+    "Reading",
     "Retriever",
-    "Settings",
+    "Scorer",
+    "SettingsGroup",
+    "Shot",
+    "SittingSettings",
+    "Task",
+    "asked_before",
     "build_retriever",
+    "choose_answer",
+    "continuation",
+    "differences",
+    "draw_shots",
+    "embed",
+    "exam_prompt",
+    "failed_requests",
+    "fast_bfloat16",
+    "first_line",
+    "fit_passages",
+    "floor_and_ceiling",
     "grid_of",
+    "hub_offline",
+    "load_language_model",
     "load_model",
+    "need_likelihoods",
+    "normalized_scores",
+    "passages_and_stem",
+    "prepare_models",
+    "quiet_libraries",
     "read_grid",
+    "responses_text",
+    "short_name",
     "sit",
+    "tasks_of",
+    "usage_lines",
+    "usage_record",
+    "write_responses",
 ]

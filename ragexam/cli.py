@@ -13,7 +13,8 @@ import typer
 
 from examcore import BAD_INPUT, Progress, error_line, exit_status_of
 from grading import commands as grade
-from ragexam import exam_commands, exchange_commands
+from ragexam import _exam_commands as exam_commands
+from ragexam import _exchange_commands as exchange_commands
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -91,7 +92,7 @@ def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
 @app.command(epilog="Example: ragexam init my-exam && ragexam run my-exam/config.yaml")
 def init(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")]) -> None:
     """Begin an exam of your own: a commented configuration and a folder for documents."""
-    from ragexam.template import begin
+    from ragexam._template import begin
 
     print(begin(directory))
 
@@ -108,11 +109,11 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Write, sit, measure, prune and report; stops and resumes anywhere."""
-    from rag.engines.options import EngineOptions
-    from ragexam.config import Config
-    from ragexam.run import run_all
-    from ragexam.settings import read
-    from ragexam.summary import in_words
+    from rag.engines import EngineOptions
+    from ragexam._config import Config
+    from ragexam._run import run_all
+    from ragexam._settings import read
+    from ragexam._summary import in_words
 
     settings = read(config, Config, overrides or ())
     options = EngineOptions(engine, workers, address, worker_gpus)
@@ -133,10 +134,10 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
-    from rag.usage import usage_lines
-    from ragexam.config import of_generate
-    from ragexam.contents import inventory_in_words, statistics_in_words
-    from ragexam.run import run_exam
+    from rag import usage_lines
+    from ragexam._config import of_generate
+    from ragexam._contents import inventory_in_words, statistics_in_words
+    from ragexam._run import run_exam
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
@@ -163,8 +164,8 @@ def filter_exam(
     quiet: Quiet = False,
 ) -> None:
     """Drop questions by named rules: a dry run with examples, or a new exam; the old one stays."""
-    from exam_gen.rules.catalogue import rules_of
-    from ragexam.filtering import Source, changed, dry_run, in_words, write_filtered
+    from exam_gen.rules import rules_of
+    from ragexam._filtering import Source, changed, dry_run, in_words, write_filtered
 
     if (out is None) != rehearse:
         raise ValueError("filter: wanted either --dry-run or --out NEW, a new folder or file for the filtered exam")
@@ -195,10 +196,10 @@ def sit(
     quiet: Quiet = False,
 ) -> None:
     """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
-    from rag.engines.options import EngineOptions
-    from ragexam.config import GridSettings
-    from ragexam.run import run_sitting
-    from ragexam.settings import read
+    from rag.engines import EngineOptions
+    from ragexam._config import GridSettings
+    from ragexam._run import run_sitting
+    from ragexam._settings import read
 
     grid = read(pipelines, GridSettings, overrides or ())
     options = EngineOptions(engine, workers, address, worker_gpus)
@@ -252,8 +253,8 @@ def report(
 ) -> None:
     """Write report.html and figures/ of a run; of two runs comparison.html into the second: what changed."""
     from ragexam.report import write_report
+    from ragexam.report._summary import summarize
     from ragexam.report.comparison import write_comparison
-    from ragexam.report.summary import summarize
 
     if other is not None:
         written = write_comparison(run, other, out)
@@ -283,7 +284,7 @@ def view(
     as_json: AsJson = False,
 ) -> None:
     """Read an exam on a local page: accept, edit, retire, restore its questions; or audit it blindly."""
-    from ragexam.review.session import Audit, audit_session, review_session
+    from ragexam.review._session import Audit, audit_session, review_session
 
     if audit is None and (sheet is not None or result):
         raise ValueError(f"--{'result' if result else 'sheet'}: wanted --audit N with it")
@@ -300,7 +301,7 @@ def view(
 @app.command(epilog="Example: ragexam doctor")
 def doctor(as_json: AsJson = False) -> None:
     """Say what this machine has: versions, processors, memory, disk, models at hand."""
-    from ragexam.doctor import examine, in_words
+    from ragexam._doctor import examine, in_words
 
     findings = examine()
     show(findings, as_json=as_json, lines=in_words(findings))
@@ -315,9 +316,9 @@ def estimate(
     quiet: Quiet = False,
 ) -> None:
     """Tokens, time and download size of a run, before running it."""
-    from ragexam.config import Config
-    from ragexam.estimate import foresee, in_words
-    from ragexam.settings import read
+    from ragexam._config import Config
+    from ragexam._estimate import foresee, in_words
+    from ragexam._settings import read
 
     foreseen = foresee(read(config, Config, overrides or ()), Progress(quiet=quiet))
     show(foreseen, as_json=as_json, lines=in_words(foreseen))

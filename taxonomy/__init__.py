@@ -1,25 +1,31 @@
 """Question text to labels: Bloom's revised taxonomy, question forms, your own."""
 
-from taxonomy.asking import Asked, label_by_model
-from taxonomy.bloom import LEVELS, PROCESS_DIMENSION, bloom
-from taxonomy.clusters import Clustering, cluster
-from taxonomy.forms import FORMS, QUESTION_FORM, QUESTION_WORDS, first_word, form, question_words
-from taxonomy.knowledge import KNOWLEDGE, KNOWLEDGE_DIMENSION, knowledge
-from taxonomy.labelling import TAXONOMIES, labels
-from taxonomy.scheme import Level, Reading, Taxonomy
+from taxonomy._bloom import LEVELS, PROCESS_DIMENSION, VERBS, bloom
+from taxonomy._clusters import Clustering, Encode, cluster
+from taxonomy._forms import FORMS, QUESTION_FORM, QUESTION_WORDS, first_word, form, question_words
+from taxonomy._knowledge import KNOWLEDGE, KNOWLEDGE_DIMENSION, knowledge
+from taxonomy._labelling import TAXONOMIES, labels
+from taxonomy._lemmas import WORD_PATTERN
+from taxonomy._model_labels import LABEL_PROMPT_VERSION, LABEL_REPLY_TOKENS, ModelLabels, label_by_model
+from taxonomy._taxonomy import Level, Reading, Taxonomy
 
 __all__ = [
     "FORMS",
     "KNOWLEDGE",
     "KNOWLEDGE_DIMENSION",
+    "LABEL_PROMPT_VERSION",
+    "LABEL_REPLY_TOKENS",
     "LEVELS",
     "PROCESS_DIMENSION",
     "QUESTION_FORM",
     "QUESTION_WORDS",
     "TAXONOMIES",
-    "Asked",
+    "VERBS",
+    "WORD_PATTERN",
     "Clustering",
+    "Encode",
     "Level",
+    "ModelLabels",
     "Reading",
     "Taxonomy",
     "bloom",

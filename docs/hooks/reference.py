@@ -23,8 +23,8 @@ MODULES = {
     "exam_gen": ("exam_gen",),
     "rag": ("rag",),
     "taxonomy": ("taxonomy",),
-    "grading": ("grading.records", "grading.banks", "grading.graders", "grading.scores", "grading.reports",
-                "grading.leaderboards", "grading.similarity"),
+    "grading": ("grading._records", "grading.banks", "grading.graders", "grading.scores", "grading.reports",
+                "grading.leaderboards", "grading._similarity"),
 }  # fmt: skip
 """What each page of the Python reference shows; of a folder that re-exports nothing, its modules."""
 STATUS = "Exit status: 0 done, 1 failed, 2 bad input (one line with file, line, found and wanted), 130 stopped."

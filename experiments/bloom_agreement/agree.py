@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from examcore import IntervalEstimate
-from ragexam.classify.label_agreement import compare_labels
+from ragexam.classify import compare_labels
 from taxonomy import KNOWLEDGE_DIMENSION, PROCESS_DIMENSION
 
 HERE = Path(__file__).parent

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from exam_gen import ChunkBounds, chunk, gather
 from examcore import Chunk, Document, Question
-from rag.retrievers import Retriever, build_retriever
+from rag import Retriever, build_retriever
 
 SYSTEMS = ("bm25", "lsa", "dense")
 ANSWER = "Top answer:"

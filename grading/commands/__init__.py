@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-import typer
+from grading.commands import _banks as banks
+from grading.commands import _measures as measures
+from grading.commands import _page as page
+from grading.commands import _reports as reports
+from grading.commands import _scores as scores
 
-from grading.commands import banks, measures, page, reports, scores
+__all__ = [
+    "annotations",
+    "banks",
+    "measures",
+    "page",
+    "reports",
+    "scores",
+]
+
+
+import typer
 
 app = typer.Typer(
     no_args_is_help=True,

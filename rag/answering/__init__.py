@@ -1,1 +1,6 @@
 """Examinees that write: models that answer by letters, and systems of somebody else's."""
+
+from rag.answering._black_box import build_black_box
+from rag.answering._letters import Lettered
+
+__all__ = ["Lettered", "build_black_box"]

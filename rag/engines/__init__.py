@@ -1,5 +1,6 @@
 """Engines: where examinees answer. In this process, in several on this machine, or on a Ray cluster."""
 
-from rag.engines.options import EngineOptions, opened
+from rag.engines._cluster import STORE_BYTES, joined
+from rag.engines._options import EngineOptions, opened
 
-__all__ = ["EngineOptions", "opened"]
+__all__ = ["STORE_BYTES", "EngineOptions", "joined", "opened"]

@@ -1,8 +1,21 @@
 """Labelling the questions of an exam: by rules, by a language model, by clusters; and comparing labellers."""
 
-from ragexam.classify.classification import Asking, Classification, Wanted, classify
-from ragexam.classify.comparison import read_labels
-from ragexam.classify.definition import read_taxonomy
-from ragexam.classify.job import Job, run
+from ragexam.classify._classification import Asking, Classification, Wanted, classify
+from ragexam.classify._comparison import read_labels
+from ragexam.classify._definition import read_taxonomy
+from ragexam.classify._job import Job, run
+from ragexam.classify._label_agreement import LabellerAgreement, LevelAgreement, compare_labels
 
-__all__ = ["Asking", "Classification", "Job", "Wanted", "classify", "read_labels", "read_taxonomy", "run"]
+__all__ = [
+    "Asking",
+    "Classification",
+    "Job",
+    "LabellerAgreement",
+    "LevelAgreement",
+    "Wanted",
+    "classify",
+    "compare_labels",
+    "read_labels",
+    "read_taxonomy",
+    "run",
+]

@@ -1,1 +1,5 @@
-"""Exams for other evaluation tools, and answers from them."""
+"""Exams and answers in the forms of other tools: lm-evaluation-harness, Inspect, hub data sets, tables."""
+
+from ragexam.exchange._writing import export_exam
+
+__all__ = ["export_exam"]

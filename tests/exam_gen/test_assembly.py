@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen import Question
-from exam_gen.assembly import assemble, attribute, shuffle_choices, shuffle_exam, split_pool
+from exam_gen import Question, assemble, attribute, split_pool
+from exam_gen._assembly import shuffle_choices, shuffle_exam
 
 
 def question(number: int, *, choices: int = 4, topic: str = "t", document: str = "d", chunk: str = "") -> Question:

@@ -7,19 +7,8 @@ import numpy as np
 import pytest
 
 from exam_gen import Dropped, Exam, Question
-from exam_gen.review.audit import (
-    FAULTS,
-    Judgment,
-    Share,
-    combined,
-    draw,
-    in_words,
-    labelled,
-    read_judgments,
-    result,
-    sheet,
-    shortfall,
-)
+from exam_gen.review import FAULTS, Judgment, draw, in_words, labelled, read_judgments, result, sheet, shortfall
+from exam_gen.review._audit import Share, combined
 from examcore import wilson
 
 EXAM = Exam(tuple(Question(f"q{n}", f"Stem {n}?", ("a", "b", "c", "d"), n % 4, context="text") for n in range(50)))

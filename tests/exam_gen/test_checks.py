@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from exam_gen import Question
-from exam_gen.rules.base import Tools, apply
-from exam_gen.rules.catalogue import rules_of
-from exam_gen.rules.checks import without_catch_all
-from exam_gen.rules.privacy import luhn
+from exam_gen.rules import Tools, apply, rules_of
+from exam_gen.rules._checks import without_catch_all
+from exam_gen.rules._privacy import luhn
 
 GOOD = Question(
     "q1",

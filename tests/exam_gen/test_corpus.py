@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Document
-from exam_gen.corpora.corpus import gather, need_source, read_corpus
+from exam_gen.corpora import gather, need_source
+from exam_gen.corpora._corpus import read_corpus
 
 ROWS = [
     {"id": "a", "title": "Alpha", "text": "First text.", "source": "s", "topic": "t"},

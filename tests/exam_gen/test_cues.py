@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from exam_gen import Question
-from exam_gen.rules.base import apply
-from exam_gen.rules.catalogue import rules_of
-from exam_gen.rules.cues import length_cue, neutral_article, odd_forms
-from exam_gen.statistics import fixed_answer_baseline
+from exam_gen._statistics import fixed_answer_baseline
+from exam_gen.rules import apply, rules_of
+from exam_gen.rules._cues import length_cue, neutral_article, odd_forms
 
 
 def question(*choices: str, stem: str = "Which one is it of all that are there?", name: str = "q") -> Question:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting.distractors import Item, Option, Pool, Source, candidates, choose, hides, marks, pool
-from exam_gen.drafting.facts import Fact, facts
-from exam_gen.language.spans import key_span
+from exam_gen.drafting import Fact, facts
+from exam_gen.drafting._distractors import Item, Option, Pool, Source, candidates, choose, hides, marks, pool
+from exam_gen.language._spans import key_span
 from examcore import Chunk
 
 ERRORS = ["KeyError", "ValueError", "OSError", "TypeError", "IndexError", "RuntimeError", "EOFError", "BufferError"]

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Question
-from exam_gen.rules.base import Tools, apply
-from exam_gen.rules.catalogue import rules_of
-from exam_gen.rules.duplicates import NewStems, WordSets, earlier_stems, same_key, stem_words
+from exam_gen.rules import Tools, apply, rules_of, stem_words
+from exam_gen.rules._duplicates import NewStems, WordSets, earlier_stems, same_key
 
 GOOD = Question("q", "Which zone holds it?", ("a", "b"), 0)
 

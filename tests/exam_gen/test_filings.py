@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from exam_gen.corpora.corpus import gather
-from exam_gen.corpora.filings import ITEMS, headings, items_of
-from exam_gen.corpora.paragraphs import reflow
+from exam_gen.corpora import gather
+from exam_gen.corpora._filings import ITEMS, headings, items_of
+from exam_gen.corpora._paragraphs import reflow
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora/sec_filings.jsonl.gz"
 

@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen import Document
-from exam_gen.corpora.cases import CASES, addresses_a_model, count_cases, is_unsafe
-from exam_gen.corpora.chunks import ChunkBounds, chunk
-from exam_gen.corpora.corpus import gather
-from exam_gen.corpora.inventory import take_inventory
-from exam_gen.drafting.facts import facts
-from exam_gen.prompts import open_prompt, paper_prompt, question_prompt
+from exam_gen import Document, open_prompt, question_prompt
+from exam_gen._prompts import paper_prompt
+from exam_gen.corpora import ChunkBounds, chunk, gather, take_inventory
+from exam_gen.corpora._cases import CASES, addresses_a_model, count_cases, is_unsafe
+from exam_gen.drafting import facts
 from examcore import read_chunks, read_documents, write_chunks, write_documents
 
 SOUND = "The boiler of a northern mill reached a steady pressure of 130 bar during a first trial of its own. "

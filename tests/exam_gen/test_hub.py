@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from exam_gen.corpora.corpus import gather
-from exam_gen.corpora.hub import HubSource, hub_records, hub_source
-from exam_gen.corpora.selection import Selection
+from exam_gen.corpora import Selection, gather
+from exam_gen.corpora._hub import HubSource, hub_records, hub_source
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 

@@ -1,5 +1,6 @@
 from exam_gen import Chunk, Document
-from exam_gen.corpora.inventory import take_inventory, words
+from exam_gen.corpora import take_inventory
+from exam_gen.corpora._inventory import words
 
 
 def test_words_are_counted_by_hand() -> None:

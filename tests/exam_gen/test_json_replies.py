@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting.json_replies import parse_json
-from exam_gen.drafting.parser import KINDS, Parsed, Unparsable
+from exam_gen.drafting._json_replies import parse_json
+from exam_gen.drafting._parser import KINDS, Parsed, Unparsable
 from examcore import normalized, repaired_json_object
 
 WHOLE = {"question": "Which one?", "choices": ["a b", "c d", "e f", "g h"], "answer": 2}

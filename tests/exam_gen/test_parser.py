@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, parse, parse_labelled
+from exam_gen.drafting._parser import KINDS, Parsed, Unparsable, parse, parse_labelled
 from examcore import normalized
 
 STEM = "Which storage class keeps an object in a single zone only?"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting.json_replies import parse_json
-from exam_gen.drafting.parser import KINDS, Parsed, Unparsable, parse
+from exam_gen.drafting._json_replies import parse_json
+from exam_gen.drafting._parser import KINDS, Parsed, Unparsable, parse
 from examcore import normalized
 
 OPENINGS = (

@@ -1,14 +1,7 @@
 import pytest
 
-from exam_gen.prompts import (
-    closed_prompt,
-    completion_stem,
-    open_prompt,
-    paper_prompt,
-    question_prompt,
-    subject_of,
-    wrong_answers_prompt,
-)
+from exam_gen import closed_prompt, open_prompt, question_prompt, wrong_answers_prompt
+from exam_gen._prompts import completion_stem, paper_prompt, subject_of
 
 
 def test_the_question_prompt_ends_with_title_and_sentence_and_leaves_the_question_to_be_written():

@@ -1,7 +1,7 @@
 import pytest
 
-from exam_gen.drafting.readback import Asking, agreement, read_back
-from exam_gen.drafting.wrong_answers import read_wrong_answers, wants_writing, written_answers
+from exam_gen.drafting._readback import Asking, agreement, read_back
+from exam_gen.drafting._wrong_answers import read_wrong_answers, wants_writing, written_answers
 from examcore import CachedLanguageModel, NoReply, Prompt, ReplyStore
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from exam_gen import Question
-from exam_gen.drafting.reformulation import (
+from exam_gen.drafting._reformulation import (
     GUIDELINES,
     Earlier,
     Guideline,
@@ -19,12 +19,11 @@ from exam_gen.drafting.reformulation import (
     reformulate,
     reformulation_prompt,
 )
-from exam_gen.language.selfcontained import outside_reference
-from exam_gen.rules.base import Tools, apply
-from exam_gen.rules.catalogue import rules_of
-from exam_gen.rules.standalone import standing_alone
+from exam_gen.language._selfcontained import outside_reference
+from exam_gen.rules import Tools, apply, rules_of
+from exam_gen.rules._standalone import standing_alone
 from examcore import CachedLanguageModel, Prompt, ReplyStore
-from grading.similarity import similarity
+from grading._similarity import similarity
 
 NAMES = [one.name for one in GUIDELINES]
 

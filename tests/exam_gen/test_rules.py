@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Likelihoods, Prompt, Question, ReplyStore
-from exam_gen.rules.base import Limit, Measured, Rule, Tools, apply, each, measured, value_of
-from exam_gen.rules.catalogue import KINDS, NAMES, arriving, needs_of, objections, rules_of
-from exam_gen.rules.evidence import Read, blind_lead, lift, margin, support
-from exam_gen.rules.filters import rule_of
+from exam_gen.rules import RULE_KINDS, Rule, Tools, apply, each, needs_of, objections, rule_of, rules_of
+from exam_gen.rules._base import Limit, Measured, measured, value_of
+from exam_gen.rules._catalogue import NAMES, arriving
+from exam_gen.rules._evidence import Read, blind_lead, lift, margin, support
 from examcore import CachedLanguageModel
 
 GOOD = Question("q", "Which zone of the store holds a copy of it?", ("North", "South", "East", "West"), 0, context="x")
@@ -96,7 +96,7 @@ def test_every_question_is_kept_or_dropped_once_in_any_order_of_the_rules(
     assert seen == [len(questions) - before for before in [0, *gone[:-1]]]
 
 
-ALONE = [name for name, kind in KINDS.items() if kind.alone and not kind.what.startswith("rewrites")]
+ALONE = [name for name, kind in RULE_KINDS.items() if kind.alone and not kind.what.startswith("rewrites")]
 
 
 @settings(max_examples=25, deadline=None)
@@ -111,7 +111,7 @@ def test_what_one_question_is_judged_by_itself_depends_on_no_order(questions: li
         assert found == again
 
 
-LIMITED = [name for name, kind in KINDS.items() if kind.limit is not None and kind.shares]
+LIMITED = [name for name, kind in RULE_KINDS.items() if kind.limit is not None and kind.shares]
 
 
 @settings(max_examples=12, deadline=None)
@@ -186,7 +186,7 @@ def test_settings_that_mean_nothing_are_refused(given_settings: dict[str, object
 
 def test_settings_turn_rules_on_and_off_and_order_them() -> None:
     usual = [rule.name for rule in rules_of()]
-    assert usual == [name for name in NAMES if name != "blocked-words" and KINDS[name].on]
+    assert usual == [name for name in NAMES if name != "blocked-words" and RULE_KINDS[name].on]
     assert needs_of(rules_of()) == {"nothing"}
     changed = [rule.name for rule in rules_of({"catch-all": False, "extra-words": "10%", "order": ["length-cue"]})]
     assert changed[0] == "length-cue"
@@ -304,7 +304,7 @@ def test_a_runaway_question_takes_no_rule_long(piece: str) -> None:
     text = piece * (20_000 // len(piece))
     options = (f"k {text[:5000]}", f"{text[:5000]}b", "c", "d")
     runaway = Question("q", f"{text}?", options, 0, context=text, metadata={"title": text[:3000]})
-    settings = {name: True for name in NAMES if name not in KINDS or KINDS[name].needs == "nothing"}
+    settings = {name: True for name in NAMES if name not in RULE_KINDS or RULE_KINDS[name].needs == "nothing"}
     start = time.process_time()
     for rule in rules_of(settings | {"blocked-words": ["x y"]}):
         rule.reasons([runaway], Tools())

@@ -7,14 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Question
-from exam_gen.language.similarity import (
-    best_windows,
-    distractors,
-    embedding_similarities,
-    mean_words,
-    threshold_for,
-    word_similarities,
-)
+from exam_gen.language import distractors, embedding_similarities, word_similarities
+from exam_gen.language._similarity import best_windows, mean_words, threshold_for
 from examcore import jaccard
 
 

@@ -3,10 +3,9 @@
 import pytest
 
 from exam_gen import Question
-from exam_gen.language.selfcontained import outside_reference
-from exam_gen.rules.base import apply
-from exam_gen.rules.catalogue import rules_of
-from exam_gen.rules.standalone import standing_alone
+from exam_gen.language._selfcontained import outside_reference
+from exam_gen.rules import apply, rules_of
+from exam_gen.rules._standalone import standing_alone
 
 
 def question(stem: str, title: str) -> Question:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen import Dropped, Question
-from exam_gen.assembly import shuffle_exam
-from exam_gen.statistics import exam_statistics, fixed_answer_baseline, length_baseline
-from exam_gen.writing import BEYOND
+from exam_gen import Dropped, Question, exam_statistics
+from exam_gen._assembly import shuffle_exam
+from exam_gen._statistics import fixed_answer_baseline, length_baseline
+from exam_gen._writing import BEYOND
 from examcore import wilson
 
 

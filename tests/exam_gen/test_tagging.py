@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen.language.tagging import commands, dangling, has_finite_verb, is_nominal, noun_phrases, tokens
+from exam_gen.language._tagging import commands, dangling, has_finite_verb, is_nominal, noun_phrases, tokens
 
 
 def test_noun_phrases_hold_no_verbs_and_no_articles():

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from exam_gen.drafting.verification import (
+from exam_gen import WritingSettings, write_questions
+from exam_gen._prompts import LETTERS_VERSION
+from exam_gen.drafting._verification import (
     AMBIGUOUS,
     KNOWN,
     UNSUPPORTED,
@@ -18,8 +20,6 @@ from exam_gen.drafting.verification import (
     Thresholds,
     read_letters,
 )
-from exam_gen.prompts import LETTERS_VERSION
-from exam_gen.writing import WritingSettings, write_questions
 from examcore import Arrival, CachedLanguageModel, Chunk, Likelihoods, NoReply, Prompt, ReplyStore
 
 

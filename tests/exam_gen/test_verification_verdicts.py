@@ -1,6 +1,6 @@
 import pytest
 
-from exam_gen.drafting.verification import Thresholds, judge, supported
+from exam_gen.drafting._verification import Thresholds, judge, supported
 from examcore import Likelihoods
 
 WRONG = ("red", "green", "blue", "black")

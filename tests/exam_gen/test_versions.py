@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen.versions import diff_exams
+from exam_gen import diff_exams
 from examcore import Exam, Question
 
 

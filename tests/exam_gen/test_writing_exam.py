@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exam_gen.drafting.verification import Case, LikelihoodVerifier, Thresholds
-from exam_gen.prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
-from exam_gen.rules.filters import rule_of
-from exam_gen.screening import write_screened
-from exam_gen.statistics import exam_statistics
-from exam_gen.writing import BEYOND, WritingSettings, Written, write_questions
+from exam_gen import WritingSettings, WrittenExam, exam_statistics, write_questions, write_screened
+from exam_gen._prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
+from exam_gen._writing import BEYOND
+from exam_gen.drafting._verification import Case, LikelihoodVerifier, Thresholds
+from exam_gen.rules import rule_of
 from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
@@ -102,7 +101,7 @@ class Scribe:
         return Likelihoods(tuple(sums), tuple(len(text.split()) for text in continuations), 20)
 
 
-def write(model=None, *, store=":memory:", chunks=None, seed=3, embed=None, **settings) -> Written:
+def write(model=None, *, store=":memory:", chunks=None, seed=3, embed=None, **settings) -> WrittenExam:
     options = {"questions": 12, "batch": 4} | settings
     with ReplyStore(store) as replies:
         return write_questions(
@@ -370,7 +369,7 @@ def test_paper_mode_keeps_what_parses_and_counts_the_rest():
     assert any(one.reason.startswith("unparsable: ") for one in written.dropped)
 
 
-def screen(filters, model=None, *, store=":memory:", chunks=None, **settings) -> Written:
+def screen(filters, model=None, *, store=":memory:", chunks=None, **settings) -> WrittenExam:
     options = {"questions": 12, "batch": 4} | settings
     with ReplyStore(store) as replies:
         return write_screened(

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen.drafting.facts import facts
-from exam_gen.language.spans import code_kind, key_span, sentences, spans
-from exam_gen.language.standing import stands_alone
-from exam_gen.language.stems import (
+from exam_gen.drafting import facts
+from exam_gen.language._spans import code_kind, key_span, sentences, spans
+from exam_gen.language._standing import stands_alone
+from exam_gen.language._stems import (
     echoes,
     find_answer,
     leaks,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grading.records import BankQuestion, KeyAnswer, Report, Sentence
+from grading._records import BankQuestion, KeyAnswer, Report, Sentence
 
 TOPIC, RUN = "films", "figure4"
 

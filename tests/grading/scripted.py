@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from examcore import Likelihoods, Prompt, ReplyStore
-from grading.graders.asking import Asking, Assessor
+from grading.graders._asking import Asking, Assessor
 
 Say = Callable[[Prompt], str]
 

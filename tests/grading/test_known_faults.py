@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 from rapidfuzz import fuzz
 
-from grading.formats import bank_files
-from grading.formats.grades import Graded
-from grading.formats.trec import Run
-from grading.graders import graders
-from grading.graders.reply_parsing import Parsed, parse_rating
-from grading.graders.verification import normalised
-from grading.records import KeyAnswer
-from grading.scores import nuggets
-from grading.scores.cover import Bank, Cover, Covered, cover
-from grading.scores.exam import exam_score
+from grading._records import KeyAnswer
+from grading.formats import _bank_files as bank_files
+from grading.formats._grades import Graded
+from grading.formats._trec import Run
+from grading.graders import _graders as graders
+from grading.graders._reply_parsing import Parsed, parse_rating
+from grading.graders._verification import normalised
+from grading.scores import _nuggets as nuggets
+from grading.scores._cover import Bank, Cover, Covered, cover
+from grading.scores._exam import exam_score
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "free-text" / "scores.md"

@@ -19,7 +19,7 @@ from scipy.spatial.distance import dice as scipy_dice
 from scipy.spatial.distance import jaccard as scipy_jaccard
 from sklearn.metrics.pairwise import cosine_similarity
 
-from grading.similarity import MEASURES, Measure, ngrams, require_weights, similarity, words
+from grading._similarity import MEASURES, Measure, ngrams, require_weights, similarity, words
 
 SHAW = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "shaw2008"
 TEXTS = st.lists(st.sampled_from("ab cd ef gh ij".split()), min_size=1, max_size=9).map(" ".join)  # noqa: SIM905

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from exam_gen.language.spans import spans
+from exam_gen.language._spans import spans
 
 HIDDEN = "which of them"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from examcore import Exam, FailedError
-from rag.answers import VERSION, Answer, AnswerStore, Outcome
-from rag.pipelines import Pipeline
+from rag import Answer, AnswerStore, Pipeline, PipelineOutcome
+from rag._answers import VERSION
 
 GRID = (Pipeline("m", "bm25", 0), Pipeline("m", "oracle", 1))
 SETTINGS = {pipeline: {"k": 1, "prompt": "p1"} for pipeline in GRID}
@@ -124,7 +124,10 @@ def test_outcomes_count_what_became_of_each_pipelines_questions(exam: Exam, tmp_
         store.add(answer(GRID[0], exam.ids[0]), replace(answer(GRID[0], exam.ids[1]), chosen=-1, correct=False))
         store.add(replace(answer(GRID[1], exam.ids[0]), correct=True, cut=12))
         first = answer(GRID[0], exam.ids[0]).correct
-        assert store.outcomes() == {GRID[0].id: Outcome(2, int(first), 1, 0), GRID[1].id: Outcome(1, 1, 0, 1)}
+        assert store.outcomes() == {
+            GRID[0].id: PipelineOutcome(2, int(first), 1, 0),
+            GRID[1].id: PipelineOutcome(1, 1, 0, 1),
+        }
 
 
 def test_newer_store_and_foreign_files_are_refused(tmp_path: Path) -> None:
@@ -170,7 +173,7 @@ HOLDER = """
     import sys, time
     from pathlib import Path
     from examcore._records import Exam, Question
-    from rag.answers import AnswerStore
+    from rag._answers import AnswerStore
     store = AnswerStore(Path(sys.argv[1]))
     store.begin(Exam((Question("q", "s?", ("a", "b"), 0),)), {})
     print("held", flush=True)

@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Exam, Likelihoods, Prompt, Question
-from rag.answers import AnswerStore
-from rag.asked import asked_before, floor_and_ceiling
-from rag.pipelines import Pipeline
-from rag.prompts import NEUTRAL
-from rag.retrieval.foreign import Foreign
-from rag.retrievers import build_retriever
-from rag.sitting import Settings, sit
+from rag import AnswerStore, Pipeline, SittingSettings, asked_before, build_retriever, floor_and_ceiling, sit
+from rag._prompts import NEUTRAL
+from rag.retrieval._foreign import Foreign
 
 PIPELINES = [Pipeline("hash", retriever, shots) for retriever in ("closed-book", "bm25") for shots in (0, 2)]
 
@@ -44,7 +40,7 @@ def store(
 
 def sit_with(store: AnswerStore, exam: Exam, chunks: list[Chunk], pool: list[Question], model: Any) -> None:
     retrievers = {name: build_retriever(name, chunks) for name in ("closed-book", "bm25")}
-    settings = Settings(k=2, shot_passages=True, seed=3)
+    settings = SittingSettings(k=2, shot_passages=True, seed=3)
     sit(exam, PIPELINES, chunks, store, {"hash": lambda: model}, retrievers, pool, settings)
 
 

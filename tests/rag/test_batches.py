@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from examcore import Likelihoods, Prompt, StreamsLikelihoods
-from rag.loading import load_model
-from rag.local_model import LocalModel
-from rag.passes import Piece
+from rag import LocalModel, load_model
+from rag._passes import Piece
 from tests.rag.conftest import FAMILIES, TEXT
 
 Asked = list[tuple[Prompt, tuple[str, ...]]]

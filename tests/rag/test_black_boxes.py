@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Exam, FailedError, Question
-from rag.answering.black_box import check, chosen
-from rag.answering.specs import BlackBoxSpec, black_box_of
-from rag.answers import Answer, AnswerStore
-from rag.examinees import NO_CHOICE
-from rag.pipelines import OWN, Pipeline, grid_of
-from rag.retrievers import ClosedBook
-from rag.sitting import sit
+from rag import NO_CHOICE, OWN_FACETS, Answer, AnswerStore, BlackBoxSpec, ClosedBook, Pipeline, grid_of, sit
+from rag._black_box_spec import black_box_of
+from rag.answering._black_box import check_black_box, chosen
 from tests.rag.faulty_server import Body, Say, Server, serving
 
 QUICK = {"timeout": 0.5, "retries": 1, "backoff": 0.01}
@@ -31,7 +27,14 @@ def sat(chunks: list[Chunk], tmp_path: Path) -> Callable[..., list[Answer]]:
 
     def go(spec: BlackBoxSpec, exam: Exam, name: str = "a.sqlite") -> list[Answer]:
         with AnswerStore(tmp_path / name) as store:
-            sit(exam, [Pipeline(spec.name, OWN)], chunks, store, {spec.name: spec.build}, {OWN: ClosedBook(OWN)})
+            sit(
+                exam,
+                [Pipeline(spec.name, OWN_FACETS)],
+                chunks,
+                store,
+                {spec.name: spec.build},
+                {OWN_FACETS: ClosedBook(OWN_FACETS)},
+            )
             return store.answers()
 
     return go
@@ -317,7 +320,14 @@ def test_settings_say_what_was_shown_and_how_it_was_read(exam: Exam, chunks: lis
     for name, shown in (("knows", True), ("reads", False)):
         spec = called(name)
         with AnswerStore(tmp_path / f"{name}.sqlite") as store:
-            sit(exam, [Pipeline(name, OWN)], chunks, store, {name: spec.build}, {OWN: ClosedBook(OWN)})
+            sit(
+                exam,
+                [Pipeline(name, OWN_FACETS)],
+                chunks,
+                store,
+                {name: spec.build},
+                {OWN_FACETS: ClosedBook(OWN_FACETS)},
+            )
             found = store.settings(f"{name}+own+icl0")["model"]
             assert found == {"answers": "endpoint", "choices": shown, "reading": "choice-1"}
 
@@ -326,12 +336,12 @@ def test_an_address_where_nothing_answers_is_found_out_before_anything_is_asked(
     with serving(right(exam)) as server:
         spec = at(server)
         server.script = lambda *_: Say(b"", 405)
-        check(spec)
+        check_black_box(spec)
     with pytest.raises(FailedError, match=r"black box box \(.*\): cannot be reached \(.*\); wanted a service at its"):
-        check(spec)
-    check(called("knows"))
+        check_black_box(spec)
+    check_black_box(called("knows"))
     with pytest.raises(ValueError, match="has no attribute 'absent'"):
-        check(called("absent"))
+        check_black_box(called("absent"))
 
 
 def test_black_boxes_stand_beside_the_grid() -> None:
@@ -377,7 +387,7 @@ def test_mistakes_in_a_grid_are_placed_and_no_password_is_repeated(entry: object
 
 
 def test_the_retriever_of_black_boxes_is_nobody_elses_name() -> None:
-    retriever = {"name": OWN, "kind": "bm25"}
+    retriever = {"name": OWN_FACETS, "kind": "bm25"}
     with pytest.raises(ValueError, match="retrievers: name 'own' stands twice"):
         grid_of({"llms": ["a"], "retrievers": [retriever], "black_boxes": ["http://h/a"]})
     with pytest.raises(ValueError, match=r"llms: None; wanted a list"):

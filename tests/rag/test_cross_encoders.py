@@ -7,7 +7,8 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from examcore import Chunk, Question
-from rag.retrievers import CrossEncoder, build_retriever
+from rag import build_retriever
+from rag._retrievers import CrossEncoder
 
 WORDS = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "question": 3, "low": 5, "high": 50}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.differences import differences
+from rag import differences
 
 
 def test_only_what_differs_is_told_at_any_depth() -> None:

@@ -6,12 +6,9 @@ import pytest
 import torch
 
 from examcore import Chunk, Prompt, Question
-from rag.encoders import embed
-from rag.loading import load_model
-from rag.local_model import LocalModel
-from rag.prefix_cache import common_prefix
-from rag.retrievers import build_retriever
-from rag.weights import find
+from rag import LocalModel, build_retriever, embed, load_model
+from rag._embedded_weights import find_weights
+from rag._prefix_cache import common_prefix
 
 pytestmark = pytest.mark.models
 
@@ -19,7 +16,7 @@ TEXT = "The assert statement inserts debugging assertions. It raises AssertionEr
 
 
 def needs(name: str) -> None:
-    if find(name) is None:
+    if find_weights(name) is None:
         pytest.skip(f"the weights of embedded:{name} are not on this machine")
 
 

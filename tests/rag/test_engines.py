@@ -16,18 +16,25 @@ import psutil
 import pytest
 
 from examcore import Chunk, Exam, FailedError, Likelihoods, Prompt, Question
-from rag.answers import Answer, AnswerStore
-from rag.engines import EngineOptions, opened
-from rag.engines.cluster import Need, joined, share
-from rag.engines.crew import Came, Done, Event, Failed, Gone, Ready, Work
-from rag.engines.processes import environment, least_used
-from rag.engines.replica import Replica, pack, parcels
-from rag.engines.team import BATCH_FALLS, MOST, WORKER_FALLS, Team, batches
-from rag.examinees import Examinee, Lost, Said, here
-from rag.pipelines import Pipeline, grid_of
-from rag.retrievers import build_retriever
-from rag.sitting import sit
-from rag.tasks import Task
+from rag import (
+    Answer,
+    AnswerStore,
+    Examinee,
+    ExamineeAnswer,
+    ExamineeFailure,
+    Pipeline,
+    Task,
+    build_retriever,
+    grid_of,
+    sit,
+)
+from rag._examinees import here
+from rag.engines import EngineOptions, joined, opened
+from rag.engines._cluster import Need, share
+from rag.engines._crew import Came, Done, Event, Failed, Gone, Ready, Work
+from rag.engines._processes import environment, least_used
+from rag.engines._replica import Replica, pack, parcels
+from rag.engines._team import BATCH_FALLS, MOST, WORKER_FALLS, Team, batches
 
 ROOT = Path(__file__).parents[2]
 GRID = grid_of({"llms": ["one"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
@@ -78,8 +85,8 @@ class Rehearsal:
         self.coming.clear()
 
 
-def said_here(examinee: Examinee, tasks: Sequence[Task]) -> list[Said]:
-    found = [one._replace(seconds=0.0) for one in examinee.answer(tasks) if isinstance(one, Said)]
+def said_here(examinee: Examinee, tasks: Sequence[Task]) -> list[ExamineeAnswer]:
+    found = [one._replace(seconds=0.0) for one in examinee.answer(tasks) if isinstance(one, ExamineeAnswer)]
     return sorted(found, key=lambda one: one.place)
 
 
@@ -102,13 +109,13 @@ def test_whatever_workers_end_every_task_is_said_once_and_alike(
     hash_model: Any, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One batch of so many hundred would meet three unlucky workers in turn, and be given up as deadly.
-    monkeypatch.setattr("rag.engines.team.BATCH_FALLS", 99)
+    monkeypatch.setattr("rag.engines._team.BATCH_FALLS", 99)
     tasks = many(30)
     with here(lambda: hash_model, "sum") as examinee:
         news: list[str] = []
         crew = Rehearsal(examinee, seed, mortality=0.1)
         team = Team(crew, 1 + seed % 4, news.append)
-        found = [one for one in team.answer(tasks) if isinstance(one, Said)]
+        found = [one for one in team.answer(tasks) if isinstance(one, ExamineeAnswer)]
         assert sorted((one._replace(seconds=0.0) for one in found), key=lambda one: one.place) == said_here(
             examinee, tasks
         )
@@ -122,7 +129,7 @@ def test_a_task_that_ends_its_worker_is_given_up_and_the_others_are_answered(has
         team = Team(Rehearsal(examinee, 1, deadly="q7"), 2, lambda _: None)
         found = list(team.answer(tasks))
     assert sorted(one.place for one in found) == list(range(len(tasks)))
-    lost = {one.place: one.reason for one in found if isinstance(one, Lost)}
+    lost = {one.place: one.reason for one in found if isinstance(one, ExamineeFailure)}
     assert {7, 37, 67} <= set(lost)
     assert len(lost) < len(tasks) // 3
     assert set(lost.values()) == {f"ended its worker {BATCH_FALLS} times (poison)"}
@@ -149,7 +156,7 @@ def test_one_that_always_ends_is_left_out_and_the_others_go_on(hash_model: Any) 
                 crew.coming[worker] = [Gone(worker, "no memory")]
 
         crew.begin = only_the_second  # type: ignore[method-assign]
-        found = [one for one in Team(crew, 2, news.append).answer(tasks) if isinstance(one, Said)]
+        found = [one for one in Team(crew, 2, news.append).answer(tasks) if isinstance(one, ExamineeAnswer)]
         assert [one._replace(seconds=0.0) for one in sorted(found, key=lambda one: one.place)] == said_here(
             examinee, tasks
         )
@@ -241,7 +248,7 @@ def test_ray_is_loaded_by_those_who_ask_for_it_only() -> None:
 
 CLUSTER = """
 import sys, ray
-from rag.engines.cluster import joined
+from rag.engines._cluster import joined
 try:
     with joined(None, 2, None):
         print(ray.get_runtime_context().gcs_address, flush=True)
@@ -302,7 +309,7 @@ def descendants() -> set[int]:
     """The workers of this process."""
     found = psutil.Process().children(recursive=True)
     return {
-        one.pid for one in found if any("rag.engines.worker" in word or word == "ray::Replica" for word in _words(one))
+        one.pid for one in found if any("rag.engines._worker" in word or word == "ray::Replica" for word in _words(one))
     }
 
 
@@ -335,7 +342,7 @@ def test_an_exam_begun_in_one_place_is_finished_in_another(room: Room, options: 
 
 
 def test_errors_of_an_examinee_come_as_they_would_here(room: Room, options: EngineOptions, hash_model: Any) -> None:
-    from rag.loading import load_model
+    from rag import load_model
 
     def unreadable() -> Any:
         return load_model("no/such/folder/anywhere")
@@ -452,7 +459,7 @@ def test_the_command_is_quiet_and_ends_with_its_workers(
 
 def test_no_cluster_at_the_address_is_said_in_one_line() -> None:
     code = (
-        "import sys\nfrom rag.engines.cluster import joined\n"
+        "import sys\nfrom rag.engines._cluster import joined\n"
         "try:\n    with joined(sys.argv[1], 1, None): pass\nexcept OSError as error: print(error)"
     )
     with socket.socket() as taken:  # bound, but nobody listens

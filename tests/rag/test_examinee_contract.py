@@ -10,17 +10,28 @@ from pathlib import Path
 import pytest
 
 from examcore import Chunk, Exam, Question
-from rag.answering.letters import Lettered
-from rag.answering.specs import black_box_of
-from rag.answers import Answer, AnswerStore
-from rag.examinees import NO_CHOICE, Build, Examinee, Said, Scorer
-from rag.loading import load_model
-from rag.pipelines import OWN, Pipeline
-from rag.prompts import draw_shots
-from rag.retrievers import ClosedBook, Oracle
-from rag.servers.options import ServerOptions
-from rag.sitting import sit
-from rag.tasks import Passages, Reading, tasks_of
+from rag import (
+    NO_CHOICE,
+    OWN_FACETS,
+    Answer,
+    AnswerStore,
+    Build,
+    ClosedBook,
+    Examinee,
+    ExamineeAnswer,
+    Passages,
+    Pipeline,
+    Reading,
+    Scorer,
+    draw_shots,
+    load_model,
+    sit,
+    tasks_of,
+)
+from rag._black_box_spec import black_box_of
+from rag._retrievers import Oracle
+from rag.answering import Lettered
+from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
 
 MODES = ("local", "echo", "local letters", "server letters", "endpoint", "called")
@@ -81,31 +92,31 @@ def examinee(build: Build) -> Examinee:
 @pytest.fixture
 def pipelines(mode: str) -> list[Pipeline]:
     if mode in ("endpoint", "called"):
-        return [Pipeline("x", OWN)]
+        return [Pipeline("x", OWN_FACETS)]
     return [Pipeline("x", kind, shots) for kind in ("closed-book", "oracle") for shots in (0, 1)]
 
 
-def timeless(said: Said, place: int) -> Said:
+def timeless(said: ExamineeAnswer, place: int) -> ExamineeAnswer:
     return said._replace(seconds=0.0, place=place)
 
 
 def test_each_task_is_answered_once_and_as_it_would_be_alone(
     examinee: Examinee, pipelines: list[Pipeline], exam: Exam, chunks: list[Chunk], pool: list[Question]
 ) -> None:
-    kinds = {"closed-book": ClosedBook(), "oracle": Oracle(chunks), OWN: ClosedBook(OWN)}
+    kinds = {"closed-book": ClosedBook(), "oracle": Oracle(chunks), OWN_FACETS: ClosedBook(OWN_FACETS)}
     asked = [(one, name) for one in pipelines for name in exam.ids]
     tasks = tasks_of(exam, asked, Passages(kinds, Reading()), draw_shots(pool, exam, 1))
     examinee.check(tasks)
-    said = sorted((one for one in examinee.answer(tasks) if isinstance(one, Said)), key=lambda one: one.place)
+    said = sorted((one for one in examinee.answer(tasks) if isinstance(one, ExamineeAnswer)), key=lambda one: one.place)
     assert [one.place for one in said] == list(range(len(tasks)))
     for one, task in zip(said, tasks, strict=True):
         assert one.chosen in (NO_CHOICE, *range(len(task.question.choices)))
         assert one.seconds >= 0
         assert bool(one.likelihoods.sums) != bool(one.reply), "likelihoods or a reply"
         (alone,) = examinee.answer([task])
-        assert isinstance(alone, Said)
+        assert isinstance(alone, ExamineeAnswer)
         assert timeless(alone, 0) == timeless(one, 0)
-    backwards = [one for one in examinee.answer(tasks[::-1]) if isinstance(one, Said)]
+    backwards = [one for one in examinee.answer(tasks[::-1]) if isinstance(one, ExamineeAnswer)]
     assert {(len(tasks) - 1 - one.place, one.chosen) for one in backwards} == {(one.place, one.chosen) for one in said}
     assert list(examinee.answer([])) == []
 
@@ -119,7 +130,7 @@ def test_a_sitting_stopped_after_any_answer_goes_on_to_the_same_answers(
     pool: list[Question],
     tmp_path: Path,
 ) -> None:
-    kinds = {"closed-book": ClosedBook(), "oracle": Oracle(chunks), OWN: ClosedBook(OWN)}
+    kinds = {"closed-book": ClosedBook(), "oracle": Oracle(chunks), OWN_FACETS: ClosedBook(OWN_FACETS)}
 
     def go(name: str, stop: int = -1) -> list[Answer]:
         def progress(done: int, total: int) -> None:

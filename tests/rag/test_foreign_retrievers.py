@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, FailedError, Question
-from rag.retrieval.foreign import Foreign, as_search
-from rag.retrievers import build_retriever
-from rag.servers.options import ServerOptions
+from rag import build_retriever
+from rag.retrieval._foreign import Foreign, as_search
+from rag.servers import ServerOptions
 from tests.rag.faulty_server import Say, serving
 
 QUICK = ServerOptions(retries=1, backoff=0.01, timeout=5.0)

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from exam_gen.drafting.json_replies import parse_json
-from exam_gen.drafting.parser import Parsed
-from exam_gen.prompts import QUESTION_SCHEMA
+from exam_gen._prompts import QUESTION_SCHEMA
+from exam_gen.drafting._json_replies import parse_json
+from exam_gen.drafting._parser import Parsed
 from examcore import CachedLanguageModel, Prompt, ReplyStore, WritesJson
-from rag.json_shape import JsonShape, Vocabulary
-from rag.loading import load_model
-from rag.local_model import LocalModel
+from rag import LocalModel, load_model
+from rag._json_shape import JsonShape, Vocabulary
 
 PROMPTS = [Prompt("Ask about ships."), Prompt("Ask about bread and the four rivers.", system="Be brief.")]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from examcore import LanguageModel, Likelihoods, Prompt
-from rag.loading import load_model
+from rag import load_model
 from tests.rag.faulty_server import Body, Say, Server, chat, echo, serving
 
 PROMPTS = (Prompt(user="What does the keeper count?", reply="Answer:"), Prompt(user="Bread needs", system="Be brief."))

@@ -10,16 +10,23 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Exam, Prompt, Question
-from rag.answering.letters import MAX_TOKENS, VERSION, Lettered, letters_prompt
-from rag.answers import AnswerStore
-from rag.examinees import NO_CHOICE, Lost
-from rag.loading import load_model
-from rag.pipelines import Pipeline
-from rag.prompts import Shot, draw_shots, exam_prompt
-from rag.retrievers import ClosedBook, Oracle
-from rag.servers.options import ServerOptions
-from rag.sitting import sit
-from rag.tasks import Task
+from rag import (
+    NO_CHOICE,
+    AnswerStore,
+    ClosedBook,
+    ExamineeFailure,
+    Pipeline,
+    Shot,
+    Task,
+    draw_shots,
+    exam_prompt,
+    load_model,
+    sit,
+)
+from rag._retrievers import Oracle
+from rag.answering import Lettered
+from rag.answering._letters import MAX_TOKENS, VERSION, letters_prompt
+from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
 
@@ -80,7 +87,7 @@ def test_shots_of_a_pool_show_their_own_letters(pool: list[Question], exam: Exam
 def test_replies_are_read_and_kept_and_what_names_nothing_is_no_choice(questions: list[Question]) -> None:
     model = Writer(" B", "(d) at noon", "I cannot say", "A, C")
     said = list(Lettered(model).answer([task(one) for one in questions[:4]]))
-    assert not any(isinstance(one, Lost) for one in said)
+    assert not any(isinstance(one, ExamineeFailure) for one in said)
     assert [one.chosen for one in said] == [1, 3, NO_CHOICE, NO_CHOICE]  # type: ignore[union-attr]
     assert [one.reply for one in said] == [" B", "(d) at noon", "I cannot say", "A, C"]  # type: ignore[union-attr]
     assert model.asked == [letters_prompt(one, ()) for one in questions[:4]]

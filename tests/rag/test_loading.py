@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import loading
-from rag.loading import load_model
+from rag import _loading as loading
+from rag import load_model
 
 
 def test_missing_model_names_what_was_tried(tmp_path: Path) -> None:
@@ -39,11 +39,11 @@ def test_unreachable_hub_is_noticed_within_seconds(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(loading, "_reachable", {})
     for variable in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(variable)
-    assert loading.offline("org/model")
+    assert loading.hub_offline("org/model")
 
 
 def test_folder_is_always_read_locally(tmp_path: Path) -> None:
-    assert loading.offline(str(tmp_path))
+    assert loading.hub_offline(str(tmp_path))
 
 
 def test_folder_without_tokenizer_is_refused(tiny_folder: Callable[..., Path], tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_unknown_dtype_and_device_are_refused(tiny_folder: Callable[..., Path]) 
     with pytest.raises(ValueError, match="device 'toaster'"):
         load_model(folder, device="toaster")
     with pytest.raises(ValueError, match="dtype 'int3'"):
-        loading.check(folder, dtype="int3")
-    assert loading.check(folder, dtype="bfloat16", device="cpu") == []
+        loading.check_model(folder, dtype="int3")
+    assert loading.check_model(folder, dtype="bfloat16", device="cpu") == []
 
 
 def test_dtype_is_stored_with_the_settings(tiny_folder: Callable[..., Path]) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from rag.losses import Losses, named, number_of
+from rag._failed_prompts import FailedPrompts, named, number_of
 
 
 def test_one_is_told_as_one() -> None:
-    losses = Losses()
+    losses = FailedPrompts()
     losses.add("box (http://h/ask)", "q3", "status 500: no index, 1 attempt")
     said = "1 prompt got no answer: box (http://h/ask), question q3: status 500: no index, 1 attempt"
     assert losses.in_words() == said
 
 
 def test_those_lost_in_the_same_way_stand_together_and_none_goes_uncounted() -> None:
-    losses = Losses()
+    losses = FailedPrompts()
     lost = {"status 500": range(5), "no answer within 1 s": (7, 7), "broken JSON": (8,), "HTML": (9,), "cut": (10,)}
     for reason, numbers in lost.items():
         for number in numbers:
@@ -40,7 +40,7 @@ def test_one_thing_is_no_things() -> None:
 
 
 def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
-    losses = Losses()
+    losses = FailedPrompts()
     for place in range(3):
         losses.add("far", f"q{place}", f"0 of the prompt's {place + 8} tokens")
     assert losses.in_words() == "3 prompts got no answer: far, questions q0, q1, q2: 0 of the prompt's 8 tokens"

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rag.pipelines import Grid, LlmSpec, Pipeline, RetrieverSpec, grid_of, read_grid, short_name
-from rag.servers.options import ServerOptions
+from rag import Grid, LlmSpec, Pipeline, grid_of, read_grid, short_name
+from rag._pipelines import RetrieverSpec
+from rag.servers import ServerOptions
 
 GRID = """
 llms:

@@ -10,11 +10,10 @@ import pytest
 import torch
 
 from examcore import Prompt
-from rag import placement as placements
-from rag.loading import load_model
-from rag.local_model import LocalModel
-from rag.passes import Piece
-from rag.placement import placement, quantization
+from rag import LocalModel, load_model
+from rag import _placement as placements
+from rag._passes import Piece
+from rag._placement import placement, quantization
 
 ASKED = [
     (Prompt(f"Bread needs flour.\n\nQuestion: what does the keeper of lamp {n} count?", reply="Answer:"), choices)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from examcore import Chunk, Exam, Question
-from rag.prompts import NEUTRAL, Shot, continuation, draw_shots, exam_prompt
+from rag import Shot, continuation, draw_shots, exam_prompt
+from rag._prompts import NEUTRAL
 
 SHOTS = (Shot("Who bakes?", "the baker"), Shot("Who counts?", "the keeper", "The keeper counts."))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answering.reading import LONGEST, read_choice
-from rag.examinees import NO_CHOICE
+from rag import NO_CHOICE
+from rag.answering._reading import LONGEST, read_choice
 
 CHOICES = ("the Moravian hills", "at noon", "yeast", "noon on Sundays")
 CODE = ("`len(x)`", "x.size", "*args", "__init__")

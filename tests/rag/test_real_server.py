@@ -16,14 +16,11 @@ import httpx
 import pytest
 
 from examcore import Chunk, Exam, Prompt
-from rag.answering.letters import Lettered
-from rag.answers import Answer, AnswerStore
-from rag.loading import load_model
-from rag.pipelines import Pipeline
-from rag.retrievers import ClosedBook, Oracle
-from rag.servers.model import NoLikelihoodsError
-from rag.servers.options import ServerOptions
-from rag.sitting import sit
+from rag import Answer, AnswerStore, ClosedBook, Pipeline, load_model, sit
+from rag._retrievers import Oracle
+from rag.answering import Lettered
+from rag.servers import ServerOptions
+from rag.servers._model import NoLikelihoodsError
 
 pytestmark = [
     pytest.mark.slow,

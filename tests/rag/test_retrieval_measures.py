@@ -12,8 +12,9 @@ pytest.importorskip("ir_measures")
 from dataclasses import replace
 
 from examcore import Chunk, Question
-from rag.retrieval.measures import Found, find_sources
-from rag.retrievers import ClosedBook, Oracle
+from rag import ClosedBook
+from rag._retrievers import Oracle
+from rag.retrieval import SourceRank, find_sources
 
 
 class InOrder:
@@ -28,7 +29,7 @@ class InOrder:
 
 def test_measures_equal_their_closed_forms() -> None:
     ranks = np.array([*range(1, 11), math.nan])
-    found = Found("r", tuple(f"q{n}" for n in range(11)), ranks, 10).measured((1, 3, 10))
+    found = SourceRank("r", tuple(f"q{n}" for n in range(11)), ranks, 10).measured((1, 3, 10))
     known = np.nan_to_num(ranks, nan=math.inf)
     assert list(found) == ["hit@1", "hit@3", "hit@10", "mrr@10", "ndcg@10"]
     assert found["hit@1"] == pytest.approx((known <= 1).astype(float))
@@ -39,7 +40,7 @@ def test_measures_equal_their_closed_forms() -> None:
 
 
 def test_ranks_below_the_cutoff_are_worth_nothing_and_cutoffs_below_the_lists_are_left_out() -> None:
-    found = Found("r", ("q0", "q1"), np.array([2.0, 5.0]), 5)
+    found = SourceRank("r", ("q0", "q1"), np.array([2.0, 5.0]), 5)
     assert found.measured((3,))["mrr@3"] == pytest.approx([0.5, 0])
     assert found.measured((3,))["ndcg@3"] == pytest.approx([1 / math.log2(3), 0])
     assert list(found.measured((1, 5, 10))) == ["hit@1", "hit@5", "mrr@5", "ndcg@5"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from examcore import Chunk, Question
-from rag.encoders import embed, encode
-from rag.retrievers import build_retriever
+from rag import build_retriever, embed
+from rag._encoders import encode
 
 WORDS = "the river oder rises in hills lighthouse keeper counts ships what does where baker bread lifts bees dance why"
 

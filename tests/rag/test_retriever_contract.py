@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Question
-from rag import encoders
-from rag.retrieval.foreign import Foreign, as_search
-from rag.retrievers import KINDS, CrossEncoder, Retriever, build_retriever
+from rag import Retriever, build_retriever
+from rag import _encoders as encoders
+from rag._retrievers import KINDS, CrossEncoder
+from rag.retrieval._foreign import Foreign, as_search
 from tests.rag.faulty_server import Body, Say, Server, serving
 from tests.rag.letter_pairs import FakeCrossEncoder, FakeEncoder, bag_of_letters
 

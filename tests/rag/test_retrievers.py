@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from examcore import Chunk, Question
-from rag import encoders
-from rag.retrieval.words import Stems, WordTable
-from rag.retrievers import (
+from rag import _encoders as encoders
+from rag import build_retriever
+from rag._retrievers import (
     KINDS,
     PRESETS,
     Bm25,
@@ -20,11 +20,11 @@ from rag.retrievers import (
     Lsa,
     Reranked,
     TfIdf,
-    build_retriever,
     encoders_of,
     parts_of,
 )
-from rag.servers.options import ServerOptions
+from rag.retrieval._words import Stems, WordTable
+from rag.servers import ServerOptions
 from tests.rag.letter_pairs import FakeEncoder, bag_of_letters
 
 

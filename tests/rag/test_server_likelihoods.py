@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rag.servers.likelihoods import FORMS, Encoded, compare
-from rag.servers.transport import UnusableError
+from rag.servers._likelihoods import FORMS, Encoded, compare
+from rag.servers._transport import UnusableError
 from tests.rag.faulty_server import echo, log_probabilities, prompt_logprobs, tokens
 
 ECHO, PROMPT = (form.read for form in FORMS)

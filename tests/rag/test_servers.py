@@ -24,10 +24,12 @@ from examcore import (
     RemoteLanguageModel,
     ReplyStore,
 )
-from rag.loading import check, load_model
-from rag.servers.model import NoLikelihoodsError, ServerModel, after_opening
-from rag.servers.options import ServerOptions, address, options_of
-from rag.servers.transport import GONE_AFTER, MOST_BYTES, RefusedError
+from rag import load_model
+from rag._loading import check_model
+from rag.servers import ServerOptions, address
+from rag.servers._model import NoLikelihoodsError, ServerModel, after_opening
+from rag.servers._options import options_of
+from rag.servers._transport import GONE_AFTER, MOST_BYTES, RefusedError
 from tests.rag.faulty_server import (
     Body,
     Say,
@@ -170,7 +172,7 @@ def test_a_server_that_is_gone_stops_the_run() -> None:
     with pytest.raises(
         FailedError, match=r"cannot be reached \(connection: .*\); wanted an OpenAI-compatible server at"
     ):
-        check(f"openai:scripted@{server.url}")
+        check_model(f"openai:scripted@{server.url}")
 
 
 def test_the_number_of_requests_at_once_is_limited_and_used() -> None:
@@ -214,7 +216,7 @@ def test_the_key_comes_from_the_environment_and_goes_to_the_server_only(monkeypa
 
 
 def test_openais_key_is_not_sent_in_the_open_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.servers.options import key_of
+    from rag.servers._options import key_of
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
     options = ServerOptions()
@@ -484,9 +486,9 @@ def test_the_context_is_what_the_options_or_the_server_say() -> None:
 
 def test_a_model_the_server_does_not_list_is_remarked_before_anything_is_asked() -> None:
     with serving(scripted) as server:
-        (remark,) = check(f"openai:absent@{server.url}", ServerOptions(**QUICK))
+        (remark,) = check_model(f"openai:absent@{server.url}", ServerOptions(**QUICK))
         assert remark.endswith("does not list absent; it lists scripted")
-        assert check(f"openai:scripted@{server.url}", ServerOptions(**QUICK)) == []
+        assert check_model(f"openai:scripted@{server.url}", ServerOptions(**QUICK)) == []
 
 
 def test_plain_text_goes_through_the_chat_template_of_the_named_tokenizer(tiny_folder: Any) -> None:

@@ -17,13 +17,10 @@ from typing import Any
 import pytest
 
 from examcore import Arrival, Chunk, Exam, FailedError, Likelihoods, NoReply, Prompt, Question
-from rag.answers import Answer, AnswerStore
-from rag.loading import load_model
-from rag.pipelines import Pipeline, grid_of
-from rag.prompts import NEUTRAL
-from rag.retrievers import Retriever, build_retriever, searched
-from rag.sitting import Settings, sit
-from rag.tasks import within
+from rag import Answer, AnswerStore, Pipeline, Retriever, SittingSettings, build_retriever, grid_of, load_model, sit
+from rag._prompts import NEUTRAL
+from rag._retrievers import searched
+from rag._tasks import within
 
 GRID = grid_of({"llms": ["one", "two"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
 
@@ -59,7 +56,7 @@ def test_every_pipeline_answers_every_question_once(room: Callable[..., Any], ex
 
 
 def test_answers_hold_what_the_model_said(room: Callable[..., Any], exam: Exam, hash_model: Any) -> None:
-    from rag.prompts import continuation, exam_prompt
+    from rag import continuation, exam_prompt
 
     question = exam.questions[1]
     found = next(one for one in room() if (one.pipeline, one.question) == ("one+closed-book+icl0", question.id))
@@ -203,9 +200,9 @@ def test_unknown_names_and_bad_settings_are_refused(room: Callable[..., Any]) ->
     with pytest.raises(ValueError, match="no retriever 'dense'; wanted one of closed-book"):
         room(pipelines=[Pipeline("one", "dense")])
     with pytest.raises(ValueError, match="k 0; wanted at least 1"):
-        Settings(k=0)
+        SittingSettings(k=0)
     with pytest.raises(ValueError, match="normalization 'length': unknown"):
-        Settings(normalization="length")
+        SittingSettings(normalization="length")
 
 
 def test_changed_settings_pool_or_chunks_are_refused(
@@ -213,7 +210,7 @@ def test_changed_settings_pool_or_chunks_are_refused(
 ) -> None:
     whole = room()
     with pytest.raises(ValueError, match="normalization: stored 'character', now 'sum'"):
-        room(settings=Settings(normalization="sum"))
+        room(settings=SittingSettings(normalization="sum"))
     with pytest.raises(ValueError, match=r"icl1 answered under other settings \(shots: stored"):
         room(pool=[replace(one, choices=("w", "x", "y", "z")) for one in pool])
     with pytest.raises(ValueError, match=r"settings \(chunks: stored"):
@@ -246,10 +243,10 @@ import sys, time, json
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from examcore._records import Chunk, Exam, Question
-from rag.answers import AnswerStore
-from rag.pipelines import grid_of
-from rag.retrievers import build_retriever
-from rag.sitting import sit
+from rag._answers import AnswerStore
+from rag._pipelines import grid_of
+from rag._retrievers import build_retriever
+from rag._sitting import sit
 from conftest import HashModel
 chunks = [Chunk(f"c{n}", "d", f"Number {n} is followed by {n + 1}.", 0, 9) for n in range(30)]
 def ask(n):
@@ -339,4 +336,4 @@ def test_answers_from_before_there_were_budgets_go_on(room: Callable[..., Any], 
             store.execute("UPDATE pipelines SET settings = ? WHERE pipeline = ?", (json.dumps(settings), name))
     assert room(pipelines=GRID[:2]) == before
     with pytest.raises(ValueError, match="budget: stored nothing, now 50"):
-        room(pipelines=GRID[:2], settings=Settings(budget=50))
+        room(pipelines=GRID[:2], settings=SittingSettings(budget=50))

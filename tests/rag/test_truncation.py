@@ -12,16 +12,22 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Exam, Likelihoods, Prompt, Question
-from rag.answering.letters import letters_prompt
-from rag.answers import AnswerStore
-from rag.asked import asked_before
-from rag.loading import load_model, load_tokenizer
-from rag.pipelines import Pipeline
-from rag.prompts import Shot, exam_prompt
-from rag.retrievers import build_retriever
-from rag.sitting import Settings, sit
-from rag.tasks import Task
-from rag.truncation import OPENING, Fitted, Fitter, fit
+from rag import (
+    AnswerStore,
+    Pipeline,
+    Shot,
+    SittingSettings,
+    Task,
+    asked_before,
+    build_retriever,
+    exam_prompt,
+    fit_passages,
+    load_model,
+    sit,
+)
+from rag._loading import load_tokenizer
+from rag._truncation import OPENING, Fitted, Fitter
+from rag.answering._letters import letters_prompt
 
 SHOTS = (Shot("What melts sand?", "a furnace", "A furnace melts it.", ("a river", "a furnace")),)
 
@@ -63,7 +69,7 @@ def test_the_longest_prompt_that_fits_is_read_at_every_length(
     whole, bare = write(asked.question, chunks[:3], shots), write(asked.question, (), shots)
     seen: list[Fitted] = []
     for most in range(words(bare), words(whole) + 2):
-        found = fit(asked, Reader(most), write, ())
+        found = fit_passages(asked, Reader(most), write, ())
         assert words(found.prompt) <= most
         kept = list(chunks[: found.read])
         lost = sum(len(one.text) for one in chunks[:3]) - found.cut
@@ -82,17 +88,17 @@ def test_the_longest_prompt_that_fits_is_read_at_every_length(
 
 def test_what_fits_is_not_touched(questions: list[Question], chunks: list[Chunk]) -> None:
     asked = task(questions[0], chunks, SHOTS)
-    assert fit(asked, Reader(100_000), exam_prompt, (" x",)) == Fitted(asked.prompt, len(chunks), 0)
-    assert fit(asked, Reader(words(asked.prompt)), exam_prompt, ("",)) == Fitted(asked.prompt, len(chunks), 0)
+    assert fit_passages(asked, Reader(100_000), exam_prompt, (" x",)) == Fitted(asked.prompt, len(chunks), 0)
+    assert fit_passages(asked, Reader(words(asked.prompt)), exam_prompt, ("",)) == Fitted(asked.prompt, len(chunks), 0)
 
 
 def test_the_longest_continuation_and_what_is_written_have_room(questions: list[Question], chunks: list[Chunk]) -> None:
     asked = task(questions[0], chunks[:1])
     most = words(asked.prompt)
-    assert fit(asked, Reader(most + 3), exam_prompt, (" a", " a b c")).cut == 0
-    assert fit(asked, Reader(most + 2), exam_prompt, (" a", " a b c")).cut > 0
-    assert fit(asked, Reader(most + 8), exam_prompt, (), room=8).cut == 0
-    assert fit(asked, Reader(most + 7), exam_prompt, (), room=8).cut > 0
+    assert fit_passages(asked, Reader(most + 3), exam_prompt, (" a", " a b c")).cut == 0
+    assert fit_passages(asked, Reader(most + 2), exam_prompt, (" a", " a b c")).cut > 0
+    assert fit_passages(asked, Reader(most + 8), exam_prompt, (), room=8).cut == 0
+    assert fit_passages(asked, Reader(most + 7), exam_prompt, (), room=8).cut > 0
 
 
 def test_question_choices_and_shots_alone_must_fit(questions: list[Question], chunks: list[Chunk]) -> None:
@@ -102,7 +108,7 @@ def test_question_choices_and_shots_alone_must_fit(questions: list[Question], ch
         f"question 'q-oder': its prompt of {bare} tokens exceeds what reader reads, even without passages; wanted at"
     )
     with pytest.raises(ValueError, match=message):
-        fit(asked, Reader(bare - 1), exam_prompt, ())
+        fit_passages(asked, Reader(bare - 1), exam_prompt, ())
 
 
 def test_a_text_without_spaces_is_cut_between_characters(questions: list[Question]) -> None:
@@ -112,7 +118,7 @@ def test_a_text_without_spaces_is_cut_between_characters(questions: list[Questio
 
     chunk = Chunk("c", "d", "灯台守は夜に船を数える。" * 30, 0, 360)
     most = len(exam_prompt(questions[0], [chunk]).user) - 100
-    found = fit(task(questions[0], [chunk]), Characters(most), exam_prompt, ())
+    found = fit_passages(task(questions[0], [chunk]), Characters(most), exam_prompt, ())
     assert found.read == 1
     assert len(f"{found.prompt.user}{found.prompt.reply}") == most - OPENING
 
@@ -160,7 +166,7 @@ def test_shortcuts_cut_where_counting_everything_does(
         asked = task(questions[1], passages, SHOTS)
         for most in (130, 151, 180, 333, 412, 600):
             model = Tokens(most)
-            found = fit(asked, model, exam_prompt, continuations)
+            found = fit_passages(asked, model, exam_prompt, continuations)
             assert found == plainly_fitted(asked, most, model.count_tokens, continuations)
             seen.add(found.read)
     assert seen >= {1, 2, 4}
@@ -184,7 +190,7 @@ def test_what_is_counted_grows_with_what_is_read_not_with_what_is_found(
     text = sentence * (4000 // passages)
     found = [Chunk(f"c{n}", "d", text, 0, len(text)) for n in range(passages)]
     model = Counting(most)
-    fitted = fit(task(questions[0], found), model, exam_prompt, (" a", " b"))
+    fitted = fit_passages(task(questions[0], found), model, exam_prompt, (" a", " b"))
     assert most - 20 < words(fitted.prompt) <= most
     assert model.characters < 60 * most * len(sentence), "of 4,000 sentences, most of which would not fit"
 
@@ -196,7 +202,7 @@ def test_a_question_too_long_by_itself_is_refused_without_trying_passages(questi
     with pytest.raises(
         ValueError, match=r"question 'q-oder': its prompt of 500\d\d tokens exceeds what reader reads, even"
     ):
-        fit(task(long, found), model, exam_prompt, (" a", " b"))
+        fit_passages(task(long, found), model, exam_prompt, (" a", " b"))
     assert model.characters < 2 * len(long.stem)
 
 
@@ -206,7 +212,7 @@ def test_what_was_checked_is_not_fitted_again(questions: list[Question], chunks:
     tasks = [task(one, chunks[:3]) for one in questions]
     fitter.check(tasks)
     checked, before = [fitter(one) for one in tasks], model.characters
-    assert checked == [fit(one, Reader(40), exam_prompt, one.question.choices) for one in tasks]
+    assert checked == [fit_passages(one, Reader(40), exam_prompt, one.question.choices) for one in tasks]
     assert model.characters == before > 0
     fitter.check(tasks[:1])
     assert fitter(tasks[1]) == checked[1]
@@ -220,7 +226,7 @@ def test_a_real_model_reads_to_its_last_token(
     long = [replace(one, text=" ".join([one.text] * 40)) for one in chunks]
     choices = [f" {one}" for one in questions[2].choices]
     for retrieved in (long[2:3], long[2:4]):
-        found = fit(task(questions[2], retrieved), model, exam_prompt, choices)
+        found = fit_passages(task(questions[2], retrieved), model, exam_prompt, choices)
         assert found.cut > 0
         assert found.read == 1
         said = model.log_likelihoods(found.prompt, choices)
@@ -232,7 +238,7 @@ def room(exam: Exam, chunks: list[Chunk], pool: list[Question], tmp_path: Path) 
     def go(path: str, model: Reader, pipelines: Sequence[Pipeline], exam: Exam = exam) -> AnswerStore:
         store = AnswerStore(tmp_path / path)
         kinds = {kind: build_retriever(kind, chunks) for kind in ("closed-book", "bm25")}
-        sit(exam, pipelines, chunks, store, {"one": lambda: model}, kinds, pool, Settings(k=3))
+        sit(exam, pipelines, chunks, store, {"one": lambda: model}, kinds, pool, SittingSettings(k=3))
         return store
 
     return go

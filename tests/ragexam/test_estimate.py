@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from exam_gen.corpora.chunks import chunk
-from exam_gen.corpora.corpus import read_corpus
+from exam_gen.corpora import chunk
+from exam_gen.corpora._corpus import read_corpus
 from examcore import Progress
-from rag.pipelines import LlmSpec
-from ragexam import estimate
-from ragexam.config import Config
-from ragexam.contents import cut_corpus
-from ragexam.estimate import Machine, foresee, in_words, material, measure, parameters, sit_work, write_work
-from ragexam.settings import read
+from rag import LlmSpec
+from ragexam import _estimate as estimate
+from ragexam._config import Config
+from ragexam._contents import cut_corpus
+from ragexam._estimate import Machine, foresee, in_words, material, measure, parameters, sit_work, write_work
+from ragexam._settings import read
 
 ROOT = Path(__file__).parents[2]
 QUIET = Progress(quiet=True)

@@ -12,16 +12,15 @@ from typing import Any
 
 import pytest
 
-from exam_gen.corpora.corpus import gather
-from exam_gen.corpora.inventory import take_inventory
+from exam_gen.corpora import gather, take_inventory
 from examcore import Progress, RunFolder, read_chunks, read_documents, read_dropped, read_exam, write_exam
-from ragexam.assembling import assemble_exam, diff_files, version_path
-from ragexam.config import Config, ExamConfig
-from ragexam.contents import cut_corpus, inventory, statistics
-from ragexam.exam_commands import assemble, corpus, diff
-from ragexam.exam_commands import statistics as statistics_command
-from ragexam.settings import read
-from ragexam.steps import Steps
+from ragexam._assembling import assemble_exam, diff_files, version_path
+from ragexam._config import Config, ExamConfig
+from ragexam._contents import cut_corpus, inventory, statistics
+from ragexam._exam_commands import assemble, corpus, diff
+from ragexam._exam_commands import statistics as statistics_command
+from ragexam._settings import read
+from ragexam._steps import Steps
 from taxonomy import LEVELS
 
 HERE = Path(__file__).parent

@@ -17,9 +17,8 @@ import yaml
 
 from examcore import Exam, write_exam
 from irt.reading import read_responses
-from rag.answers import Answer, AnswerStore
-from rag.pipelines import Pipeline
-from ragexam.exchange.writing import export_exam
+from rag import Answer, AnswerStore, Pipeline
+from ragexam.exchange import export_exam
 from tests.ragexam.exported import hostile_exam, sample, write_samples, write_source
 
 ROOT = Path(__file__).parents[2]

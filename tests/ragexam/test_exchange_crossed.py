@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rag.answers import Answer, AnswerStore
-from rag.pipelines import grid_of
-from rag.sitting import sit
-from ragexam.exchange.reading import import_answers
-from ragexam.exchange.writing import export_exam
+from rag import Answer, AnswerStore, grid_of, sit
+from ragexam.exchange import export_exam
+from ragexam.exchange._reading import import_answers
 from tests.ragexam.exported import hostile_exam, pipeline_of, rows_of, write_samples, write_source
 
 RETRIEVERS: tuple[str | dict[str, str], ...] = ("closed-book", "bm25", "oracle")

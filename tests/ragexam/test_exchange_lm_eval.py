@@ -16,17 +16,23 @@ import pytest
 import yaml
 
 from examcore import Exam, Question, write_exam
-from rag.answers import Answer, AnswerStore
-from rag.asked import floor_and_ceiling
-from rag.loading import load_model
-from rag.pipelines import grid_of
-from rag.prompts import continuation, exam_prompt
-from rag.retrievers import build_retriever
-from rag.scoring import Evidence, choose
-from rag.sitting import Settings, sit
-from ragexam.exchange.lm_eval import task_files
-from ragexam.exchange.reading import import_answers
-from ragexam.exchange.writing import export_exam
+from rag import (
+    Answer,
+    AnswerStore,
+    ChoiceEvidence,
+    SittingSettings,
+    build_retriever,
+    choose_answer,
+    continuation,
+    exam_prompt,
+    floor_and_ceiling,
+    grid_of,
+    load_model,
+    sit,
+)
+from ragexam.exchange import export_exam
+from ragexam.exchange._lm_eval import task_files
+from ragexam.exchange._reading import import_answers
 from tests.ragexam.exported import hostile_exam, pipeline_of, rows_of, sample, write_samples, write_source
 
 HARNESS = pytest.mark.skipif(
@@ -57,7 +63,7 @@ def both(request: Any, tiny_folder: Callable[..., Path], tmp_path_factory: pytes
     with AnswerStore(run / "answers.sqlite") as store:
         models = {model.name: lambda: load_model(str(model), "float32", "cpu")}
         retrievers = {name: build_retriever(name, chunks) for name in RETRIEVERS}
-        sit(exam, pipelines, chunks, store, models, retrievers, pool, Settings(k=2))
+        sit(exam, pipelines, chunks, store, models, retrievers, pool, SittingSettings(k=2))
         store.to_responses_csv(run / "responses.csv", exam, pipelines)
         answers = {(one.pipeline, one.question): one for one in store.answers()}
     export_exam(run, "lm-eval", run / "tasks", "oddities")
@@ -108,9 +114,9 @@ def test_its_accuracies_are_our_normalizations_question_by_question(both: Both) 
     for line in lines(both.samples):
         question = questions[line["doc"]["id"]]
         answer = both.answers[pipeline_of(model, line["doc"]), question.id]
-        evidence = Evidence(question.choices, answer.log_likelihoods, answer.choice_tokens)
+        evidence = ChoiceEvidence(question.choices, answer.log_likelihoods, answer.choice_tokens)
         for metric, normalization in METRICS.items():
-            agreeing[metric] += line[metric] == (choose(evidence, normalization) == question.key)
+            agreeing[metric] += line[metric] == (choose_answer(evidence, normalization) == question.key)
     assert agreeing == dict.fromkeys(METRICS, len(both.answers))
 
 

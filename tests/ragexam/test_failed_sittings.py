@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from examcore import Question, write_exam
-from rag.answers import AnswerStore
+from rag import AnswerStore
 from ragexam.cli import main
 from tests.rag.faulty_server import Body, Say, Server, listed_or_echoed, serving
 

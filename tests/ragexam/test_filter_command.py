@@ -15,10 +15,10 @@ import pytest
 
 from exam_gen import Chunk, Dropped, Question, read_exam, write_exam
 from examcore import Progress, RunFolder, question_fields, read_dropped, write_chunks, write_dropped, write_lines
+from ragexam._config import Config, ExamConfig
+from ragexam._settings import check
+from ragexam._steps import Steps
 from ragexam.cli import main
-from ragexam.config import Config, ExamConfig
-from ragexam.settings import check
-from ragexam.steps import Steps
 
 HERE = Path(__file__).parent
 Command: TypeAlias = "Callable[..., Done]"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from grading.formats.bank_files import read_bank
+from grading.formats._bank_files import read_bank
 from ragexam.cli import app
 
 

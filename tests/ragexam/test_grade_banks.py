@@ -18,8 +18,8 @@ import pytest
 from typer.testing import CliRunner
 
 from examcore import Question, write_exam
-from grading.formats.answers import read_answers
-from grading.formats.bank_files import read_bank
+from grading.formats._answers import read_answers
+from grading.formats._bank_files import read_bank
 from ragexam.cli import app
 
 HERE = Path(__file__).parent

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import typer
 
-from grading.commands import reports as commands
-from grading.formats.bank_files import write_bank
+from grading.commands import _reports as commands
+from grading.formats._bank_files import write_bank
 from tests.grading import films
 
 HERE = Path(__file__).parent

@@ -8,10 +8,9 @@ from pydantic import ValidationError
 
 import irt
 from examcore import Question, RunFolder, write_exam
-from rag.answers import write_responses
-from rag.pipelines import grid_of
-from ragexam.config import FitSettings, GridSettings, PruneSettings
-from ragexam.measure import fitted, n_choices, run_data, topics
+from rag import grid_of, write_responses
+from ragexam._config import FitSettings, GridSettings, PruneSettings
+from ragexam._measure import fitted, n_choices, run_data, topics
 
 
 def test_the_settings_of_a_fit_reach_it() -> None:

@@ -13,11 +13,11 @@ import pytest
 pytest.importorskip("ir_measures")
 
 from examcore import Chunk, Exam, Progress, Question, write_chunks, write_exam
-from rag import encoders
-from rag.vectors import Vectors, VectorStore
-from ragexam.config import GridSettings
-from ragexam.exam_commands import retrieval
-from ragexam.run import HERE, run_sitting
+from rag import _encoders as encoders
+from rag._vectors import Vectors, VectorStore
+from ragexam._config import GridSettings
+from ragexam._exam_commands import retrieval
+from ragexam._run import HERE, run_sitting
 from tests.rag.letter_pairs import FakeEncoder
 
 TEXTS = (

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from exam_gen.prompts import ANSWER_VERSION, JSON_VERSION, LETTERS_VERSION, PAPER_VERSION
+from exam_gen._prompts import ANSWER_VERSION, JSON_VERSION, LETTERS_VERSION, PAPER_VERSION
 from examcore import Progress, Question, read_chunks, read_dropped, read_exam, write_exam
-from rag.usage import usage_lines
-from ragexam.config import Config, GridSettings, of_generate
-from ragexam.estimate import Machine, foresee, write_work
-from ragexam.estimate import in_words as estimate_in_words
-from ragexam.run import HERE, run_exam, run_sitting
+from rag import usage_lines
+from ragexam._config import Config, GridSettings, of_generate
+from ragexam._estimate import Machine, foresee, write_work
+from ragexam._estimate import in_words as estimate_in_words
+from ragexam._run import HERE, run_exam, run_sitting
 from tests.rag.faulty_server import Body, Say, Server, chat, scripted, serving
 
 ROOT = Path(__file__).parent.parent.parent

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from ragexam.settings import read
+from ragexam._settings import read
 
 
 class Inner(BaseModel):

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 from examcore import Progress, Question, RunFolder, write_exam
-from rag.answers import Answer, AnswerStore
-from ragexam.config import Config, GridSettings
-from ragexam.estimate import FOUND_ANEW, foresee, in_words
-from ragexam.measure import run_data
-from ragexam.run import HERE as THIS_PROCESS
-from ragexam.run import run_sitting
+from rag import Answer, AnswerStore
+from ragexam._config import Config, GridSettings
+from ragexam._estimate import FOUND_ANEW, foresee, in_words
+from ragexam._measure import run_data
+from ragexam._run import HERE as THIS_PROCESS
+from ragexam._run import run_sitting
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
 
 HERE = Path(__file__).parent

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from ragexam.config import Config
-from ragexam.settings import read
-from ragexam.template import begin
+from ragexam._config import Config
+from ragexam._settings import read
+from ragexam._template import begin
 
 ROOT = Path(__file__).parent.parent.parent
 

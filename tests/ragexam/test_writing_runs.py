@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from examcore import Progress, read_dropped, read_exam
-from ragexam.config import Config, GridSettings, of_generate
-from ragexam.contents import inventory, inventory_in_words, statistics, statistics_in_words
-from ragexam.exchange.writing import asked_beside
-from ragexam.run import HERE, run_all, run_exam, run_sitting
+from ragexam._config import Config, GridSettings, of_generate
+from ragexam._contents import inventory, inventory_in_words, statistics, statistics_in_words
+from ragexam._run import HERE, run_all, run_exam, run_sitting
+from ragexam.exchange._writing import asked_beside
 from tests.rag.faulty_server import Body, Say, Server, serving
 
 GRID = {"llms": ["python:examinees:careful"], "retrievers": ["closed-book", "oracle"]}
@@ -129,7 +129,7 @@ def test_a_corpus_that_is_not_there_is_refused_before_weights_are_fetched(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "empty").mkdir()
-    monkeypatch.setattr("ragexam.run.prepare", lambda *_: pytest.fail("weights were asked for"))
+    monkeypatch.setattr("ragexam._run.prepare", lambda *_: pytest.fail("weights were asked for"))
     with pytest.raises((ValueError, FileNotFoundError), match=r"no such file or folder|the corpus is empty"):
         generated(tmp_path / "run", source=str(tmp_path / name))
 

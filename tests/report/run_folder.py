@@ -13,8 +13,7 @@ from pydoc_data.topics import topics
 import numpy as np
 
 from examcore import Question, read_exam
-from rag.answers import Answer, AnswerStore
-from rag.pipelines import Pipeline
+from rag import Answer, AnswerStore, Pipeline
 
 RETRIEVERS: Mapping[str, float] = {"closed-book": -1.1, "bm25": 0.2, "dense": -0.1, "hybrid": 0.25, "oracle": 0.9}
 LLMS: Mapping[str, float] = {"smollm2-135m-instruct": -0.35, "gemma-3-270m": 0.35}

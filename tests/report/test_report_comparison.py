@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from ragexam.cli import app
+from ragexam.report._tables import Table
 from ragexam.report.comparison import write_comparison
-from ragexam.report.comparison.abilities import Linked, linked
-from ragexam.report.comparison.accuracies import accuracy_changes
-from ragexam.report.comparison.drift import drift_view
-from ragexam.report.comparison.pairing import pair
-from ragexam.report.comparison.wording import gaps
-from ragexam.report.tables import Table
+from ragexam.report.comparison._abilities import Linked, linked
+from ragexam.report.comparison._accuracies import accuracy_changes
+from ragexam.report.comparison._drift import drift_view
+from ragexam.report.comparison._pairing import pair
+from ragexam.report.comparison._wording import gaps
 from tests.report.axe import axe_source, grave_faults
 from tests.report.chromium import PROGRAM, Chromium
 from tests.report.fitted_run import write_fitted

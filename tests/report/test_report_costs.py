@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rag.servers.options import Price
-from ragexam.report.costs import costs_view, frontier, pipeline_costs, prices_of
-from ragexam.report.tables import Table
+from rag.servers import Price
+from ragexam.report._costs import costs_view, frontier, pipeline_costs, prices_of
+from ragexam.report._tables import Table
 
 SHARES = {"cheap": 0.5, "middle": 0.45, "dear": 0.8, "oracle": 1.0}
 

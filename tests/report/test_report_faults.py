@@ -10,7 +10,7 @@ import pytest
 
 import irt
 from examcore import Question
-from ragexam.report.faults import (
+from ragexam.report._faults import (
     DEPENDENT,
     GUESSABLE,
     MISKEYED,
@@ -21,9 +21,9 @@ from ragexam.report.faults import (
     reason,
     signs_of,
 )
-from ragexam.report.gather import gather
-from ragexam.report.questions import LISTED, questions_view
-from ragexam.report.tables import Filters, Table
+from ragexam.report._gather import gather
+from ragexam.report._questions import LISTED, questions_view
+from ragexam.report._tables import Filters, Table
 from tests.report.run_folder import write_answers, write_run
 
 CHOICES = ("a", "b", "c", "d")

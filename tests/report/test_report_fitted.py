@@ -11,9 +11,9 @@ import pytest
 
 import irt
 from ragexam.report import summarize, write_report
-from ragexam.report.drawings import NAMES
-from ragexam.report.gather import gather
-from ragexam.report.pruning import pruning_view
+from ragexam.report._drawings import NAMES
+from ragexam.report._gather import gather
+from ragexam.report._pruning import pruning_view
 from tests.report.chromium import PROGRAM, Chromium
 from tests.report.fitted_run import edit_json, write_fitted
 from tests.report.page_text import Seen, seen
@@ -153,7 +153,7 @@ def test_components_that_do_not_add_up_are_pointed_out(copy: Path) -> None:
     from dataclasses import replace
 
     from examcore import IntervalEstimate
-    from ragexam.report.sections import components_view
+    from ragexam.report._sections import components_view
 
     apart = components_view(replace(evidence.measured, residual=IntervalEstimate(0.8, 0.6, 1.0)), None)
     together = components_view(replace(evidence.measured, residual=IntervalEstimate(0.05, 0.0, 0.1)), None)

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report.gains import change_view, each_change, first_changes, headroom
-from ragexam.report.scores import paired_difference
-from ragexam.report.tables import Table
-from ragexam.report.verdict import FacetDraws, FacetVerdict, accuracy_draws, judge_all
+from ragexam.report._gains import change_view, each_change, first_changes, headroom
+from ragexam.report._scores import paired_difference
+from ragexam.report._tables import Table
+from ragexam.report._verdict import FacetDraws, FacetVerdict, accuracy_draws, judge_all
 
 QUALITY = {"closed_book": 0.2, "dense": 0.4, "bm25": 0.7, "oracle": 0.85}
 MODELS = {"small": 0.0, "large": 0.1}

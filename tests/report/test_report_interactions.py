@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import irt
-from ragexam.report.interactions import departures, interactions_view, level_departures
-from ragexam.report.measured import Measured, read_measured
-from ragexam.report.simultaneous import simultaneous
-from ragexam.report.trust import misfit_sentences
+from ragexam.report._interactions import departures, interactions_view, level_departures
+from ragexam.report._measured import Measured, read_measured
+from ragexam.report._simultaneous import simultaneous
+from ragexam.report._trust import misfit_sentences
 
 FACETS = {"llm": 4, "retriever": 5, "shots": 3}
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ragexam.report.page import CONTENTS
+from ragexam.report._page import CONTENTS
 from tests.report.run_folder import write_run
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report.summary import trusted
-from ragexam.report.verdict import FacetDraws, accuracy_draws, describe, judge_all, sentences
+from ragexam.report._summary import trusted
+from ragexam.report._verdict import FacetDraws, accuracy_draws, describe, judge_all, sentences
 
 RETRIEVERS = ("closed_book", "bm25", "dense", "hybrid", "oracle")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from exam_gen import Chunk, Dropped, Exam, Question, write_exam
 from examcore import write_chunks, write_dropped
 from ragexam.review import ReviewServer
-from ragexam.review.application import Application
+from ragexam.review._application import Application
 
 HOSTILE = (
     "<script>window.pwned = 1</script>",

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ragexam.review.application import ConflictError
-from ragexam.review.audit import AuditDesk
+from ragexam.review._application import ConflictError
+from ragexam.review._audit import AuditDesk
 from tests.review.reviewed_run import plain_run
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from exam_gen import read_exam
-from exam_gen.review.edits import read_edits
+from exam_gen.review._edits import read_edits
 from examcore import read_dropped
-from ragexam.review.application import ConflictError
-from ragexam.review.desk import Desk
+from ragexam.review._application import ConflictError
+from ragexam.review._desk import Desk
 from tests.review.reviewed_run import plain_run
 
 ROOT = Path(__file__).parents[2]
@@ -165,7 +165,7 @@ def test_an_exam_that_was_written_anew_is_noticed(run: Path) -> None:
 def test_kill_9_loses_no_confirmed_edit(run: Path) -> None:
     code = f"""
 from pathlib import Path
-from ragexam.review.desk import Desk
+from ragexam.review._desk import Desk
 desk = Desk(Path({str(run)!r}))
 while True:
     for action in ("retire", "restore"):

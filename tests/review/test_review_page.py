@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from exam_gen import read_exam
-from exam_gen.review.edits import read_edits
+from exam_gen.review._edits import read_edits
 from ragexam.review import AuditDesk, Desk
 from tests.report.chromium import PROGRAM, Chromium
 from tests.review.reviewed_run import HOSTILE, hostile_run, plain_run, served

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from exam_gen.review.edits import read_edits
+from exam_gen.review._edits import read_edits
 from ragexam.review import Desk, ReviewServer
-from ragexam.review.server import MAX_BODY
+from ragexam.review._server import MAX_BODY
 from tests.review.reviewed_run import hostile_run, plain_run, served
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from exam_gen import read_exam
-from exam_gen.review.audit import FAULTS
-from exam_gen.review.edits import read_edits
+from exam_gen.review import FAULTS
+from exam_gen.review._edits import read_edits
 from ragexam.cli import main
 from ragexam.review import Desk
 from tests.review.reviewed_run import plain_run

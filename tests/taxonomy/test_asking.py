@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from taxonomy import KNOWLEDGE_DIMENSION, PROCESS_DIMENSION, label_by_model
-from taxonomy.asking import CLIP, parse, prompt
+from taxonomy._model_labels import LABEL_PROMPT_CHARACTERS, parse, prompt
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_every_loss_is_counted() -> None:
         seen.extend(prompts)
         return [next(replies) for _ in prompts]
 
-    found = label_by_model(PROCESS_DIMENSION, ["one?", "two?", "three?", "x" * (CLIP + 1)], ask)
+    found = label_by_model(PROCESS_DIMENSION, ["one?", "two?", "three?", "x" * (LABEL_PROMPT_CHARACTERS + 1)], ask)
     assert found.levels == (("apply",), None, None, ("create",))
     assert (found.unparsed, found.unanswered, found.clipped, found.samples) == (1, 1, 1, ("no idea",))
     assert len(seen) == 4
     assert "two?" in seen[1]
-    assert "x" * (CLIP + 1) not in seen[3]
+    assert "x" * (LABEL_PROMPT_CHARACTERS + 1) not in seen[3]
 
 
 def test_the_prompt_has_every_definition_and_asks_for_one_or_several() -> None:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxonomy import LEVELS, bloom
-from taxonomy.bloom import VERBS, read_bloom
-from taxonomy.words import lemmas
+from taxonomy import LEVELS, VERBS, bloom
+from taxonomy._bloom import read_bloom
+from taxonomy._lemmas import lemmas
 
 
 @pytest.mark.parametrize(

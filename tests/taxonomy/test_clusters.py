@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from taxonomy import cluster
-from taxonomy.clusters import LEAST
+from taxonomy._clusters import LEAST
 
 WORDS = (["lock thread mutex"] * 20, ["soup salt spoon"] * 25, ["planet orbit moons"] * 30)
 TEXTS = [text for group in WORDS for text in group]

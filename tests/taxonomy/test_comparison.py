@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from examcore import cohen_kappa, krippendorff_alpha
-from ragexam.classify.label_agreement import compare_labels
+from ragexam.classify import compare_labels
 
 LEVELS = ("a", "b", "c")
 

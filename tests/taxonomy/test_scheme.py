@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxonomy import TAXONOMIES, Level, Taxonomy, labels
-from taxonomy.words import lemma, lemmas
+from taxonomy._lemmas import lemma, lemmas
 
 DEPTH = Taxonomy(
     name="depth",

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grading.banks.bank_edits import ACTIONS, edited, read_edits, record
-from grading.records import BankQuestion, KeyAnswer
+from grading._records import BankQuestion, KeyAnswer
+from grading.banks._bank_edits import ACTIONS, edited, read_edits, record
 
 BANK = tuple(BankQuestion(f"q{n}", "skin", f"What is {n}?", (KeyAnswer(str(n)),)) for n in range(3))
 NEW = BankQuestion("new", "skin", "What else?")
@@ -127,7 +127,7 @@ def test_any_history_can_be_undone_to_the_bank_it_began_with(
 
 def test_several_processes_lose_no_edit(tmp_path: Path) -> None:
     code = (
-        "import sys; from grading.banks.bank_edits import record; from grading.records import BankQuestion\n"
+        "import sys; from grading.banks._bank_edits import record; from grading._records import BankQuestion\n"
         "for n in range(6): record(sys.argv[1], (), 'add', BankQuestion(f'{sys.argv[2]}-{n}', 'skin', 'What?'))"
     )
     log = tmp_path / "edits.jsonl"

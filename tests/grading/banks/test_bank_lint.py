@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from grading.banks.bank_lint import RULES, Limits, lint
-from grading.records import BankQuestion, Combine, Grade, KeyAnswer
+from grading._records import BankQuestion, Combine, Grade, KeyAnswer
+from grading.banks._bank_lint import RULES, Limits, lint
 
 
 def question(name: str, text: str, *answers: str | tuple[str, str], combine: Combine = "or") -> BankQuestion:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from examcore import CachedLanguageModel, Prompt, ReplyStore
-from grading.banks.bank_writing import Topic, WrittenBank, bank_prompt, read_topics, schema_of, write_questions
-from rag.json_shape import JsonShape, Vocabulary
+from grading.banks._bank_writing import Topic, WrittenBank, bank_prompt, read_topics, schema_of, write_questions
+from rag._json_shape import JsonShape, Vocabulary
 from tests.grading.scripted import Scripted
 
 TOPIC = Topic("t1", "the skin", "its layers")

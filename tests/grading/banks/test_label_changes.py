@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grading.banks.label_changes import LabelChange, bank_difference, label_changes
-from grading.formats.grades import Graded
-from grading.records import BankQuestion, Grade, KeyAnswer
-from grading.scores.labels import exam_labels
+from grading._records import BankQuestion, Grade, KeyAnswer
+from grading.banks._label_changes import LabelChange, bank_difference, label_changes
+from grading.formats._grades import Graded
+from grading.scores._labels import exam_labels
 
 A, B, C = (BankQuestion(name, "q", f"What is {name}?", (KeyAnswer(name),)) for name in "abc")
 GRADES = [

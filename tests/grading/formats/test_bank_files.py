@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from grading.banks.bank_lint import lint
-from grading.formats.bank_files import by_query, made_id, read_bank, write_bank
-from grading.records import BankQuestion, KeyAnswer
+from grading._records import BankQuestion, KeyAnswer
+from grading.banks._bank_lint import lint
+from grading.formats._bank_files import by_query, made_id, read_bank, write_bank
 
 SHARED = (
     Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data/rag24_nuggets/data/nuggets"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from grading.formats.bank_files import read_bank
-from grading.formats.bank_questions import read_bank_questions
-from grading.formats.grades import read_grades
-from grading.records import Grade
+from grading._records import Grade
+from grading.formats._bank_files import read_bank
+from grading.formats._bank_questions import read_bank_questions
+from grading.formats._grades import read_grades
 
 
 def write(path: Path, text: str) -> Path:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grading.formats.bank_files import write_bank
-from grading.formats.faults import counted
-from grading.formats.nugget_files import matched, of_whole_documents, read_nuggets
-from grading.records import BankQuestion, KeyAnswer, Report, Sentence
+from grading._records import BankQuestion, KeyAnswer, Report, Sentence
+from grading.formats._bank_files import write_bank
+from grading.formats._faults import counted
+from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
 from tests.grading import films
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data"

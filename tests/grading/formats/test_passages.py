@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from grading.formats.passages import Passage, pair, read_passages
-from grading.records import BankQuestion
+from grading._records import BankQuestion
+from grading.formats._passages import Passage, pair, read_passages
 
 BANK = [BankQuestion("a", "q", "What?"), BankQuestion("b", "q", "Why?"), BankQuestion("c", "r", "When?")]
 

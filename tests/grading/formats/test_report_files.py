@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grading.formats.faults import counted, in_words, refuse
-from grading.formats.report_files import read_reports, whole_documents
-from grading.records import Report, Sentence
+from grading._records import Report, Sentence
+from grading.formats._faults import counted, in_words, refuse
+from grading.formats._report_files import read_reports, whole_documents
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 NEUCLIR, TREC = SHARED / "neuclir24_reports", SHARED / "rag24_nuggets" / "data" / "answers"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading.formats.score_tables import read_scores
+from grading.formats._score_tables import read_scores
 
 
 def written(tmp_path: Path, text: str, name: str = "scores.csv") -> Path:

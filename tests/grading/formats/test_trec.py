@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grading.formats.trec import qrels_lines, read_qrels, read_run, read_runs, write_qrels
+from grading.formats._trec import qrels_lines, read_qrels, read_run, read_runs, write_qrels
 
 SHARED = (
     Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "trec_eval_tests" / "test"

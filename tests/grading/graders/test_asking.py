@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from examcore import Likelihoods, NoReply, Prompt, Question, ReplyStore
-from grading.graders.asking import Asked, Asking, choice_task
-from rag.examinees import NO_CHOICE, Lost, Said
-from rag.tasks import Task
+from grading.graders._asking import Asked, Asking, choice_task
+from rag import NO_CHOICE, ExamineeAnswer, ExamineeFailure, Task
 from tests.grading.scripted import Scripted, asking
 
 
@@ -79,10 +78,10 @@ class Falling:
     def check(self, tasks: Sequence[Task]) -> None:
         pass
 
-    def answer(self, tasks: Sequence[Task]) -> Iterator[Said | Lost]:
+    def answer(self, tasks: Sequence[Task]) -> Iterator[ExamineeAnswer | ExamineeFailure]:
         for place in reversed(range(len(tasks))):
-            said = Said(place, NO_CHOICE, Likelihoods((), (1,), 3), (), 0.1, tasks[place].prompt.user)
-            yield Lost(place, "timeout") if place % 2 else said
+            said = ExamineeAnswer(place, NO_CHOICE, Likelihoods((), (1,), 3), (), 0.1, tasks[place].prompt.user)
+            yield ExamineeFailure(place, "timeout") if place % 2 else said
 
 
 def test_what_was_lost_says_why_and_is_asked_again(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from examcore import Exam, Likelihoods, NoReply, Prompt, Question
-from grading.formats.margin_files import read_margin
-from grading.graders.asking import Scored
-from grading.graders.calibration import Calibration, Read, Trial, calibrate, read_trials, trials_of
+from grading.formats._margin_files import read_margin
+from grading.graders._asking import Scored
+from grading.graders._calibration import Calibration, Read, Trial, calibrate, read_trials, trials_of
 from tests.grading.scripted import Scripted, asking
 
 CHOICES = ("yeast", "sand", "glass", "iron")

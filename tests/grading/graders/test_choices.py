@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from examcore import Exam, Likelihoods, Question
-from grading.formats.articles import articles_of
-from grading.formats.passages import Passage
-from grading.graders.choices import ABSTAINED, RIGHT, WRONG, ChoiceReader, supported
+from grading.formats._articles import articles_of
+from grading.formats._passages import Passage
+from grading.graders._choices import ABSTAINED, RIGHT, WRONG, ChoiceReader, supported
 from tests.grading.scripted import Scripted, asking
 
 

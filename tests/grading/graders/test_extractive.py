@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from examcore import ReplyStore
-from grading.formats.passages import Pair, Passage
-from grading.graders.extractive import ExtractiveGrader, Span, TransformersReader, best_span, load_reader
-from grading.records import BankQuestion, KeyAnswer
+from grading._records import BankQuestion, KeyAnswer
+from grading.formats._passages import Pair, Passage
+from grading.graders._extractive import ExtractiveGrader, Span, TransformersReader, best_span, load_reader
 from ragexam.cli import app
 
 WORDS = "the outer layer of skin is called epidermis . what ? moon raises tides a baker kneads bread with salt".split()  # noqa: SIM905

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from grading.formats.grades import read_grades
-from grading.formats.passages import Pair, Passage
-from grading.graders.asking import TOGETHER
-from grading.graders.graders import RELEVANCE, DirectRelevance, QaGrader, SelfRating
-from grading.graders.running import grade_all, summary, write_grades
-from grading.records import BankQuestion, Combine, KeyAnswer
+from grading._records import BankQuestion, Combine, KeyAnswer
+from grading.formats._grades import read_grades
+from grading.formats._passages import Pair, Passage
+from grading.graders._asking import TOGETHER
+from grading.graders._graders import RELEVANCE, DirectRelevance, QaGrader, SelfRating
+from grading.graders._running import grade_all, summary, write_grades
 from tests.grading.scripted import Scripted, asking
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from grading.graders.extractive import LONGEST, load_reader
+from grading.graders._extractive import LONGEST, load_reader
 
 WORDS = "the outer layer of skin is called epidermis . what ? moon raises tides a baker kneads bread with salt".split()  # noqa: SIM905
 QUESTION = "what is the outer layer ?"

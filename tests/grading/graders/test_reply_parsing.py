@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grading.graders.reply_parsing import (
+from grading.graders._reply_parsing import (
     UNANSWERABLE,
     is_ill_formed,
     parse_answer,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grading.graders.verification import TOLERANCE, is_correct, is_match, normalised, polarity
-from grading.records import BankQuestion, Combine, KeyAnswer
+from grading._records import BankQuestion, Combine, KeyAnswer
+from grading.graders._verification import TOLERANCE, is_correct, is_match, normalised, polarity
 
 
 def question(combine: Combine, *answers: str) -> BankQuestion:

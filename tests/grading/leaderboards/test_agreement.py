@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from grading.leaderboards.agreement import agree, read_judgements
+from grading.leaderboards._agreement import agree, read_judgements
 
 
 def test_the_kappas_are_those_of_scikit_learn() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading.leaderboards.judge_bias import Judged, favour, read_judged
+from grading.leaderboards._judge_bias import Judged, favour, read_judged
 
 FAMILIES = ("g", "g", "g", "l", "l", "l", "o", "o")
 

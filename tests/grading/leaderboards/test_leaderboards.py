@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading.formats.score_tables import ScoreTable, table_of
-from grading.leaderboards.leaderboards import Sampling, correlate
+from grading.formats._score_tables import ScoreTable, table_of
+from grading.leaderboards._leaderboards import Sampling, correlate
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))
 CAR = SHARED / "data" / "exam2021_car_y3" / "table4.csv"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from grading.formats.score_tables import ScoreTable
-from grading.leaderboards.paired import compare_systems, in_words, probability_best, sign_flip
+from grading.formats._score_tables import ScoreTable
+from grading.leaderboards._paired import compare_systems, in_words, probability_best, sign_flip
 
 
 def table(values: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> ScoreTable:

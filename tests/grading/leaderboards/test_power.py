@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from grading.leaderboards.power import Plan, Scores, detectable_gap, moments, needs, power_of, topics_needed, variances
+from grading.leaderboards._power import Plan, Scores, detectable_gap, moments, needs, power_of, topics_needed, variances
 
 
 def pilot(topics: int, questions: int, *, gap: float = 0.1, seed: int = 0) -> Scores:

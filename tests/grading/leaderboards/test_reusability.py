@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading.leaderboards.reusability import (
+from grading.leaderboards._reusability import (
     at_least,
     contributions,
     contributions_of,
@@ -17,7 +17,7 @@ from grading.leaderboards.reusability import (
     topic_scores,
     unique_units,
 )
-from grading.scores.nuggets import Assignments, Nugget, read_assignments
+from grading.scores._nuggets import Assignments, Nugget, read_assignments
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))
 RAG24 = SHARED / "data" / "rag24_nuggets" / "data" / "assignments"

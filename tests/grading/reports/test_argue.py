@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading.records import BankQuestion, KeyAnswer, Report, Sentence
-from grading.reports.argue import argue
-from grading.reports.argue_scores import ReportScore, completed, f1, score_reports, score_runs
-from grading.reports.asks import Ask, Decision, InTurn, Material
-from grading.reports.judgments import HumanJudge, judgment_line, read_judgments
-from grading.reports.sentence_flow import Citations, Judged, absence_nuggets, bound_answers
+from grading._records import BankQuestion, KeyAnswer, Report, Sentence
+from grading.reports._argue import argue
+from grading.reports._argue_scores import ReportScore, completed, f1, score_reports, score_runs
+from grading.reports._asks import Ask, Decision, InTurn, Material
+from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
+from grading.reports._sentence_flow import Citations, Judged, absence_nuggets, bound_answers
 from tests.grading import films
 
 

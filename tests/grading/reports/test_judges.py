@@ -11,17 +11,11 @@ from typing import Any
 import pytest
 
 from examcore import CachedLanguageModel, Likelihoods, Prompt, ReplyStore
-from grading.records import BankQuestion, KeyAnswer, Report, Sentence
-from grading.reports.argue import argue
-from grading.reports.argue_scores import score_reports
-from grading.reports.asks import Ask, InTurn, Material
-from grading.reports.judges import (
-    EntailmentJudge,
-    LanguageModelJudge,
-    cross_encoder,
-    entailment_label,
-    read_reply,
-)
+from grading._records import BankQuestion, KeyAnswer, Report, Sentence
+from grading.reports._argue import argue
+from grading.reports._argue_scores import score_reports
+from grading.reports._asks import Ask, InTurn, Material
+from grading.reports._judges import EntailmentJudge, LanguageModelJudge, cross_encoder, entailment_label, read_reply
 from tests.rag.conftest import tiny_folder as tiny_folder
 
 DOCUMENTS = {"D1": "The bridge was opened in 1931 by the mayor.", "D2": "Its paint is grey."}
@@ -157,7 +151,7 @@ def test_what_needs_no_model_is_not_asked() -> None:
 
 
 def test_a_tiny_model_judges_from_end_to_end(tiny_folder: Callable[..., Path]) -> None:
-    from rag.loading import load_model
+    from rag import load_model
 
     tiny = judge(load_model(str(tiny_folder("llama")), dtype="float32", device="cpu", threads=1))
     judged = argue([REPORT], NUGGETS, tiny)

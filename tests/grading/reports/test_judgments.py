@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from grading.records import BankQuestion, KeyAnswer, Report, Sentence
-from grading.reports.argue import argue
-from grading.reports.argue_result import content_of, lines_of
-from grading.reports.argue_scores import score_reports, score_runs
-from grading.reports.asks import Ask, Material
-from grading.reports.judgments import HumanJudge, read_judgments
+from grading._records import BankQuestion, KeyAnswer, Report, Sentence
+from grading.reports._argue import argue
+from grading.reports._argue_result import content_of, lines_of
+from grading.reports._argue_scores import score_reports, score_runs
+from grading.reports._asks import Ask, Material
+from grading.reports._judgments import HumanJudge, read_judgments
 
 NUGGETS = (
     BankQuestion("n", "t", "Q?", (KeyAnswer("one", frozenset({"D1"})), KeyAnswer("two", frozenset({"D1"})))),

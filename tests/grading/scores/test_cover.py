@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grading.formats.grades import Graded
-from grading.formats.trec import Run
-from grading.records import Grade
-from grading.scores.cover import cover, outside
-from grading.scores.labels import exam_labels, exam_qrels
+from grading._records import Grade
+from grading.formats._grades import Graded
+from grading.formats._trec import Run
+from grading.scores._cover import cover, outside
+from grading.scores._labels import exam_labels, exam_qrels
 
 
 def graded(*rows: tuple[str, str, str, float]) -> Graded:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from grading.formats.trec import Run, read_qrels, read_run
-from grading.leaderboards.standings import differences, standings
-from grading.scores.effectiveness import measure_runs, parse_measure
+from grading.formats._trec import Run, read_qrels, read_run
+from grading.leaderboards._separated_groups import differences, standings
+from grading.scores._effectiveness import measure_runs, parse_measure
 
 SHARED = (
     Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "trec_eval_tests" / "test"

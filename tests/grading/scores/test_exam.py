@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examcore import Exam, Question
-from grading.formats.answers import read_answers
-from grading.scores.exam import exam_score, n_exam
-from grading.scores.rouge import read_articles, rouge_1_f1, rouge_scores, words
-from rag.answers import Answer, AnswerStore
-from rag.pipelines import Pipeline
+from grading.formats._answers import read_answers
+from grading.scores._exam import exam_score, n_exam
+from grading.scores._rouge import read_articles, rouge_1_f1, rouge_scores, words
+from rag import Answer, AnswerStore, Pipeline
 
 BANK = {"q1": ["a", "b", "c", "d"], "q2": ["e"], "q3": ["f", "g"]}
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import irt
-from grading.formats.grades import Graded
-from grading.formats.trec import Run
-from grading.records import Grade
-from grading.scores.items import at_level, classical, fit_items, redundant, responses, table_of_passages, table_of_runs
-from grading.scores.nugget_grades import graded_nuggets
-from grading.scores.nuggets import is_assignments, read_all_assignments
+from grading._records import Grade
+from grading.formats._grades import Graded
+from grading.formats._trec import Run
+from grading.scores._items import at_level, classical, fit_items, redundant, responses, table_of_passages, table_of_runs
+from grading.scores._nugget_grades import graded_nuggets
+from grading.scores._nuggets import is_assignments, read_all_assignments
 
 SHARED = (
     Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "rag24_nuggets" / "data"

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading.leaderboards.paired import compare_systems, in_words
-from grading.scores.nuggets import (
+from grading.leaderboards._paired import compare_systems, in_words
+from grading.scores._nuggets import (
     METRICS,
     Assignments,
     Nugget,

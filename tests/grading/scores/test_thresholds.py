@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
-from grading.formats.grades import Graded
-from grading.records import Grade
-from grading.scores.thresholds import candidates, choose_by_leaderboard, choose_by_passages, kappa, kendall
+from grading._records import Grade
+from grading.formats._grades import Graded
+from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages, kappa, kendall
 
 
 def test_kappa_and_kendall_are_those_of_the_libraries() -> None:

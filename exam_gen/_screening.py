@@ -1,0 +1,65 @@
+"""Writing until enough questions pass all rules, those on the finished exam, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from exam_gen._writing import BEYOND, Progress, WritingSettings, WrittenExam, find_material, write_questions
+from exam_gen.drafting._distractors import Embed
+from exam_gen.rules._base import Tools, apply, dropped
+from exam_gen.rules._catalogue import rules_of
+from examcore import CachedLanguageModel, Chunk, LanguageModel, ReplyStore
+
+
+def write_screened(
+    chunks: Sequence[Chunk],
+    model: LanguageModel,
+    settings: WritingSettings,
+    *,
+    seed: int,
+    replies: ReplyStore,
+    filters: Mapping[str, object] | None = None,
+    embed: Embed | None = None,
+    verifier: LanguageModel | None = None,
+    progress: Progress | None = None,
+) -> WrittenExam:
+    """As `write_questions`, with every rule of `filters` (see `catalogue.rules_of`) applied to the finished questions.
+
+    When the rules leave too few, more are written, until enough pass or nothing is left to write from. Replies are
+    kept, so that a further round asks only for what is new; its questions get their wrong answers and positions anew,
+    for an exam is balanced as a whole.
+    """
+    rules = rules_of(filters)
+    judge = CachedLanguageModel(verifier or model, replies)
+    tools = Tools(embed, judge, seed)
+    goal = settings.questions
+    answer_first = settings.mode == "answer-first"
+    material = find_material(chunks, settings, seed=seed, embed=embed) if answer_first else None
+    while True:
+        asked = replace(settings, questions=goal)
+        written = write_questions(
+            chunks,
+            model,
+            asked,
+            seed=seed,
+            replies=replies,
+            embed=embed,
+            verifier=verifier,
+            progress=progress,
+            filters=filters,
+            material=material,
+        )
+        found = apply(written.questions, rules, tools)
+        missing = settings.questions - len(found.kept)
+        if missing <= 0 or len(written.questions) < goal:
+            break
+        goal += 2 * missing
+    kept, spare = found.kept[: settings.questions], found.kept[settings.questions :]
+    lost = [*written.dropped, *found.dropped, *(dropped(one, BEYOND) for one in spare)]
+    usage, verifying = written.usage, written.verifying
+    if verifier is None:
+        usage += judge.usage
+    else:
+        verifying += judge.usage
+    return WrittenExam(list(kept), lost, usage, written.stopped, verifying)

@@ -1,0 +1,222 @@
+"""What is in an exam and what was lost on the way (table 4 of the auto-rag-eval paper)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from exam_gen._writing import BEYOND
+from exam_gen.rules._filters import rule_of
+from examcore import Dropped, Question, wilson
+
+_WORDS = ("what", "which", "how", "why", "when", "where", "who", "whom", "whose")
+
+
+class Baseline(NamedTuple):
+    """The accuracy of an examinee who only looks at the choices.
+
+    `low`, `high`: 95 % Wilson interval. `chance`: what the same strategy is expected to score when keys are placed at
+    random; `p_value`: how often it then scores as far off as here; `within_chance`: `p_value` of at least .05.
+    """
+
+    accuracy: float
+    low: float
+    high: float
+    chance: float
+    p_value: float
+    within_chance: bool
+
+
+class Spread(NamedTuple):
+    """Mean, standard deviation, least and most."""
+
+    mean: float
+    sd: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class ExamStatistics:
+    """Counts, baselines, lengths and coverage of an exam; shares are out of its questions, lengths in characters.
+
+    `generated` = all of `unparsable` + all of `dropped` + `beyond` + `set_aside` + `surviving`: unparsable replies by
+    kind, questions dropped by rule, good ones beyond the wanted number, the pool of examples, and the exam. `labels`
+    counts the questions with each label, by its kind (`bloom`, `form` …); a question may have several, or none.
+    `uncovered_topics` are those of the corpus that no question asks about (empty when the corpus is not given).
+    """
+
+    generated: int
+    unparsable: Mapping[str, int]
+    dropped: Mapping[str, int]
+    beyond: int
+    set_aside: int
+    surviving: int
+    positions: tuple[int, ...]
+    fixed_answer: Baseline
+    longest_answer: Baseline
+    shortest_answer: Baseline
+    stem_length: Spread
+    choice_length: Spread
+    key_length: Spread
+    context_length: Spread
+    question_words: Mapping[str, float]
+    first_words: Mapping[str, int]
+    topics: Mapping[str, int]
+    uncovered_topics: tuple[str, ...]
+    documents: int
+    chunks: int
+    labels: Mapping[str, Mapping[str, int]]
+
+    def as_dict(self) -> dict[str, object]:
+        """The statistics as plain mappings, for JSON."""
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+
+
+def _plain(value: object) -> object:
+    return value._asdict() if isinstance(value, Baseline | Spread) else value
+
+
+def exam_statistics(
+    questions: Sequence[Question],
+    dropped: Sequence[Dropped] = (),
+    *,
+    pool: Sequence[Question] = (),
+    topics: Collection[str] = (),
+    generated: int | None = None,
+    seed: int = 0,
+) -> ExamStatistics:
+    """Statistics of an exam and of what was dropped on the way to it.
+
+    A dropped record without a question was unparsable, its reason is the kind; with one, the rule that dropped it
+    counts. `pool` are the survivors set aside as examples, `topics` those of the corpus. `generated` is a count made
+    elsewhere: `ValueError` when the parts do not add up to it. `seed` draws the chance distribution of the fixed-answer
+    baseline.
+    """
+    beyond = sum(one.reason == BEYOND for one in dropped)
+    kinds = Counter(_kind_of(one.reason) for one in dropped if one.question is None)
+    rules = Counter(rule_of(one.reason) for one in dropped if one.question is not None and one.reason != BEYOND)
+    total = kinds.total() + rules.total() + beyond + len(pool) + len(questions)
+    if generated is not None and generated != total:
+        raise ValueError(f"exam: {generated} were generated and {total} are accounted for; wanted equal numbers")
+    by_topic = Counter(question.topic for question in questions)
+    return ExamStatistics(
+        generated=total,
+        unparsable=dict(kinds.most_common()),
+        dropped=dict(rules.most_common()),
+        beyond=beyond,
+        set_aside=len(pool),
+        surviving=len(questions),
+        positions=_positions(questions),
+        fixed_answer=fixed_answer_baseline(questions, seed=seed),
+        longest_answer=length_baseline(questions, max),
+        shortest_answer=length_baseline(questions, min),
+        stem_length=_spread([len(question.stem) for question in questions]),
+        choice_length=_spread([len(choice) for question in questions for choice in question.choices]),
+        key_length=_spread([len(question.answer) for question in questions]),
+        context_length=_spread([len(question.context) for question in questions]),
+        question_words=_question_words(questions),
+        first_words=dict(Counter(_first_word(question.stem) for question in questions).most_common()),
+        topics=dict(by_topic.most_common()),
+        uncovered_topics=tuple(sorted(set(topics) - set(by_topic))),
+        documents=len({question.document_id for question in questions}),
+        chunks=len({question.chunk_id for question in questions}),
+        labels=_labels(questions),
+    )
+
+
+def _kind_of(reason: str) -> str:
+    """What an unparsable reply lacked."""
+    return rule_of(reason.removeprefix("unparsable:"))
+
+
+def _labels(questions: Sequence[Question]) -> dict[str, dict[str, int]]:
+    """How many questions have each label, by kind, the most frequent first."""
+    counts: dict[str, Counter[str]] = {}
+    for question in questions:
+        for kind, names in question.labels.items():
+            counts.setdefault(kind, Counter()).update(set(names))
+    return {kind: dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))) for kind, found in counts.items()}
+
+
+def fixed_answer_baseline(questions: Sequence[Question], *, draws: int = 20_000, seed: int = 0) -> Baseline:
+    """The best score of always picking the same position.
+
+    Choosing the best position after the fact flatters: `chance` is the expected best score when every key is placed
+    at random, by `draws` exams, and `p_value` the share of them that reach the score found.
+    """
+    if not questions:
+        return _UNDEFINED
+    best = max(_positions(questions))
+    rng = np.random.default_rng(seed)
+    sizes = Counter(len(question.choices) for question in questions)
+    counts = np.zeros((draws, max(sizes)), dtype=np.int64)
+    for size, number in sizes.items():
+        counts[:, :size] += rng.multinomial(number, np.full(size, 1 / size), size=draws)
+    most = counts.max(axis=1)
+    p_value = float((1 + np.sum(most >= best)) / (1 + draws))
+    return _baseline(best / len(questions), len(questions), float(most.mean() / len(questions)), p_value)
+
+
+def length_baseline(questions: Sequence[Question], extreme: Callable[[Sequence[int]], int] = max) -> Baseline:
+    """The score of always picking the longest choice (or, with `min`, the shortest); ties share the point.
+
+    With keys placed at random the expected score is the mean of one over the number of choices, whatever the ties; the
+    p-value is two-sided, by the normal distribution with the variance the ties leave.
+    """
+    if not questions:
+        return _UNDEFINED
+    scores, chances, variances = [], [], []
+    for question in questions:
+        lengths = [len(choice) for choice in question.choices]
+        tied = lengths.count(extreme(lengths))
+        scores.append((lengths[question.key] == extreme(lengths)) / tied)
+        chances.append(1 / len(lengths))
+        variances.append(1 / (tied * len(lengths)) - 1 / len(lengths) ** 2)
+    total = len(scores)
+    accuracy, chance, sd = sum(scores) / total, sum(chances) / total, float(np.sqrt(sum(variances))) / total
+    # Half a question of continuity correction; without variance (all tied) the score is the chance value itself.
+    distance = max(0.0, abs(accuracy - chance) - 0.5 / total)
+    p_value = float(2 * stats.norm.sf(distance / sd)) if sd > 0 else 1.0
+    return _baseline(accuracy, total, chance, min(1.0, p_value))
+
+
+_UNDEFINED = Baseline(np.nan, np.nan, np.nan, np.nan, np.nan, within_chance=False)
+
+
+def _baseline(accuracy: float, total: int, chance: float, p_value: float) -> Baseline:
+    low, high = wilson(accuracy, total)
+    return Baseline(accuracy, low, high, chance, p_value, within_chance=p_value >= 0.05)
+
+
+def _positions(questions: Sequence[Question]) -> tuple[int, ...]:
+    """How often the key stands at each position."""
+    size = max((len(question.choices) for question in questions), default=0)
+    counts = Counter(question.key for question in questions)
+    return tuple(counts[position] for position in range(size))
+
+
+def _spread(values: Sequence[int]) -> Spread:
+    if not values:
+        return Spread(np.nan, np.nan, np.nan, np.nan)
+    return Spread(float(np.mean(values)), float(np.std(values)), float(min(values)), float(max(values)))
+
+
+def _question_words(questions: Sequence[Question]) -> dict[str, float]:
+    """The share of stems with each question word as a whole word (several may stand in one), and with none."""
+    found = [set(re.findall(r"\b(?:" + "|".join(_WORDS) + r")\b", question.stem.lower())) for question in questions]
+    shares = {word: sum(word in words for words in found) / len(found) for word in _WORDS} if found else {}
+    return {word: share for word, share in shares.items() if share} | (
+        {"other": sum(not words for words in found) / len(found)} if found else {}
+    )
+
+
+def _first_word(stem: str) -> str:
+    match = re.search(r"\w+", stem)
+    return match.group().lower() if match else ""

@@ -1,0 +1,126 @@
+"""Which facts of a corpus to ask for: a sentence and the span of it that will be the key, in a seeded order."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from exam_gen._prompts import GAP
+from exam_gen.corpora._cases import is_unsafe
+from exam_gen.language._spans import Span, sentences, spans
+from exam_gen.language._standing import stands_alone
+from exam_gen.language._stems import one_of_list
+from exam_gen.language._tagging import is_nominal
+from examcore import Chunk
+
+_WEIGHTS = {"code": 1.0, "number": 0.8, "name": 0.9, "phrase": 0.6}
+_COMMON = 0.12
+"""A span in a larger share of the chunks than this says nothing about one of them."""
+
+_LEAST_WORDS = 7
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A sentence of a chunk and the span in it that is asked for."""
+
+    chunk: Chunk
+    span: Span
+    score: float
+
+    @property
+    def completes(self) -> bool:
+        """Whether the span can be asked for by a gap: it names a thing, and enough is said of it.
+
+        No single plain word, no words that an abbreviation in brackets spells out, seven words at least around it.
+        """
+        text, kind, sentence = self.span.text, self.span.kind, self.span.sentence
+        if kind.startswith(("phrase:1", "code:word")) or (kind.startswith("clause") and not is_nominal(sentence, text)):
+            return False
+        spelt_out = re.match(r"[\"'`*]*\s*\([A-Z]", sentence[self.span.end :])
+        return not spelt_out and len(self.gapped.split()) > _LEAST_WORDS
+
+    @property
+    def gapped(self) -> str:
+        """The sentence with the key left out."""
+        sentence = self.span.sentence
+        return sentence[: self.span.start] + GAP + sentence[self.span.end :]
+
+
+def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
+    """At most `per_chunk` facts of each chunk, from different sentences: first every chunk's best, then the seconds.
+
+    The order of chunks is drawn from `seed`. A sentence that stands in several chunks is used once.
+    """
+    order = list(chunks)
+    random.Random(seed).shuffle(order)
+    common = _common_spans(chunks)
+    used: set[str] = set()
+    rounds: list[list[Fact]] = [[] for _ in range(per_chunk)]
+    for chunk in order:
+        jitter = random.Random(f"{seed}:{chunk.id}")
+        best = []
+        for sentence in sentences(chunk.text):
+            if sentence in used or is_unsafe(sentence) or not stands_alone(sentence, chunk.title):
+                continue
+            found = _of_sentence(chunk, sentence, common, jitter)
+            if found:
+                best.append(max(found, key=lambda fact: fact.score))
+        best.sort(key=lambda fact: -fact.score)
+        for place, fact in enumerate(best[:per_chunk]):
+            used.add(fact.span.sentence)
+            rounds[place].append(fact)
+    return [fact for group in rounds for fact in group]
+
+
+def _common_spans(chunks: Sequence[Chunk]) -> frozenset[str]:
+    counts: Counter[str] = Counter()
+    for chunk in chunks:
+        counts.update(
+            {span.text.lower() for sentence in sentences(chunk.text) for span in spans(sentence, phrases=False)}
+        )
+    limit = max(3.0, _COMMON * len(chunks))
+    return frozenset(text for text, count in counts.items() if count > limit)
+
+
+def _of_sentence(chunk: Chunk, sentence: str, common: frozenset[str], rng: random.Random) -> list[Fact]:
+    found = spans(sentence)
+    kinds = Counter(span.kind for span in found)
+    title = chunk.title.lower()
+    text = chunk.text.lower()
+    kept = []
+    for span in found:
+        lower = span.text.lower()
+        if lower in common or lower in title or sentence.lower().count(lower) > 1:
+            continue
+        if (
+            one_of_list(sentence, span.text)
+            or _part_of_name(span)
+            or (span.kind == "name:1" and _plain_word(lower, chunk.text))
+        ):
+            continue
+        words = int(span.kind[-2]) if span.kind.startswith("phrase") else 2
+        score = _WEIGHTS[span.kind.split(":")[0]]
+        score += 0.5 * (span.start / len(sentence))
+        score -= 0.25 * (kinds[span.kind] - 1)
+        score -= 0.15 * max(0, min(text.count(lower), 4) - 1)
+        score -= 0.6 * (words == 1) + 0.4 * (span.kind == "code:expression")
+        score += rng.uniform(0, 0.5)
+        kept.append(Fact(chunk, span, score))
+    return kept
+
+
+def _part_of_name(span: Span) -> bool:
+    """Whether a capitalised neighbour shows that the span is a piece of a longer name."""
+    if not span.text[:1].isupper():
+        return False
+    before, after = span.sentence[: span.start], span.sentence[span.end :]
+    return bool(re.search(r"\b[A-Z]\w*\s$", before) or re.match(r"\s[A-Z]\w*", after))
+
+
+def _plain_word(lower: str, text: str) -> bool:
+    """Whether a capitalised word is an ordinary word of the passage, too."""
+    return bool(re.search(rf"\b{re.escape(lower)}\b", text))

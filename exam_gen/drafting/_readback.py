@@ -1,0 +1,66 @@
+"""A round trip: does a model that reads passage and question answer with the key, unasked for it?
+
+Questions that are written from a text and answered from it again agree with their answers where both are sound
+(roundtrip consistency; Alberti, Andor, Pitler, Devlin and Collins 2019).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from exam_gen._prompts import open_prompt
+from examcore import CachedLanguageModel, NoReply
+
+MAX_TOKENS = 16
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+class Asking(NamedTuple):
+    """A stem, the title and text of the passage that answers it, and its key."""
+
+    title: str
+    passage: str
+    stem: str
+    key: str
+
+
+class ReadBack(NamedTuple):
+    """What the model answered, and how far it agrees with the key, from 0 to 1."""
+
+    answer: str
+    agreement: float
+
+
+def read_back(asked: Sequence[Asking], model: CachedLanguageModel, *, seed: int) -> list[ReadBack | NoReply]:
+    """The model's own answers to the stems with their passages at hand, as one batch."""
+    prompts = [open_prompt(one.title, one.passage, one.stem) for one in asked]
+    replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []
+    return [
+        raw if isinstance(raw, NoReply) else ReadBack(raw.strip(), agreement(raw, one.key, one.stem))
+        for one, raw in zip(asked, replies, strict=True)
+    ]
+
+
+def agreement(answer: str, key: str, stem: str = "") -> float:
+    """F1 of the words of answer and key, without case, marks and articles (as in SQuAD; Rajpurkar et al. 2016).
+
+    Words of the stem do not count, for an answer may repeat it as a full sentence. An answer that may have been cut
+    short is compared with as many words of the key.
+    """
+    asked = set(_words(stem))
+    said, wanted = ([word for word in _words(text) if word not in asked] for text in (answer, key))
+    if not wanted:
+        said, wanted = _words(answer), _words(key)
+    if len(_words(answer)) >= MAX_TOKENS // 2:
+        wanted = wanted[: max(len(said), 1)]
+    if not said or not wanted:
+        return float(said == wanted)
+    shared = sum((Counter(said) & Counter(wanted)).values())
+    return 2 * shared / (len(said) + len(wanted))
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"\w+", text.lower()) if word not in _ARTICLES]

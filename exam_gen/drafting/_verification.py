@@ -1,0 +1,352 @@
+"""Does the passage support the key and none of the wrong answers? Judged by likelihoods, or by letters asked for.
+
+The two are different measurements: likelihoods grade how sure a model is, letters say only what it answers. Which one
+was taken stands in every question's metadata.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from exam_gen._prompts import (
+    ANSWER_VERSION,
+    GAP,
+    LETTERS_VERSION,
+    closed_letters_prompt,
+    closed_prompt,
+    judgment_prompt,
+    open_letters_prompt,
+    open_prompt,
+    statement_prompt,
+)
+from exam_gen.drafting._distractors import Option
+from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
+
+UNSUPPORTED = "key not supported by the passage"
+DOUBTED = "key judged wrong or incomplete"
+KNOWN = "key known without the passage"
+AMBIGUOUS = "wrong answers as likely as the key"
+UNFITTING = "wrong answers do not fit the statement"
+_YES_NO = (" Yes", " No")
+_MOST_RIVALS = 5
+"""Wrong answers whose correctness is asked about, each by a request of its own."""
+LETTERS_TOKENS = 24
+"""Room for ten letters, commas and a polite word."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What a question must show, in nats.
+
+    `support`: the least mean log-likelihood per token of the key given the passage. `margin`: the least lead of the key
+    over a wrong answer with the passage, in the sum; in the mean per token half of it. `lift`: the least gain of the
+    key's log-likelihood that the passage brings. `agreement`, from 0 to 1: the least agreement with the key of the
+    answer a model gives in its own words when it reads the passage (see `readback`). `judgment`: the least lead of
+    "Yes" over "No" where a model that reads the passage is asked whether the key is correct and complete. `rival`: the
+    largest share of that lead that a wrong answer may reach when the same is asked of it. `fit`: the most that a
+    completed statement, read without the passage, may lose in log-likelihood when a wrong answer stands in for the key.
+    Raises `ValueError` for numbers that nothing, or everything, could reach: log-likelihoods above 0, shares beyond 1.
+    """
+
+    support: float = -3.0
+    margin: float = 1.5
+    lift: float = 3.0
+    agreement: float = 0.5
+    judgment: float = 2.0
+    rival: float = 0.6
+    fit: float = 12.0
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if not (math.isfinite(value) and least <= value <= most):
+                raise ValueError(f"thresholds: {name} is {value:g}; wanted {_range(least, most)}")
+
+
+_RANGES = {
+    "support": (-math.inf, 0.0),
+    "margin": (0.0, math.inf),
+    "lift": (-math.inf, math.inf),
+    "agreement": (0.0, 1.0),
+    "judgment": (-math.inf, math.inf),
+    "rival": (0.0, 1.0),
+    "fit": (0.0, math.inf),
+}
+
+
+def _range(least: float, most: float) -> str:
+    """The finite bounds in words."""
+    if math.isinf(least):
+        return "a finite number" if math.isinf(most) else f"{most:g} or less"
+    return f"{least:g} or more" if math.isinf(most) else f"{least:g} to {most:g}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The wrong answers that may be used, what was measured, and the reason when the question fails.
+
+    `letters`: the candidates picked with the passage and without, the key being `A` and the wrong answers `B` onwards.
+    """
+
+    reason: str | None
+    options: tuple[Option, ...] = ()
+    support: float | None = None
+    margin: float | None = None
+    lift: float | None = None
+    closed: float | None = None
+    letters: tuple[str, str] | None = None
+    judgment: float | None = None
+
+
+class Case(NamedTuple):
+    """A question to be judged: where it comes from, its stem, its key and the wrong answers to weigh.
+
+    `judged`: whether the key's correctness is asked about, too; where the stem is the passage's own sentence it need
+    not be. `loose`: whether other words might be right beside the key, as they may not with a number. `statement`: what
+    the stem wants completed, with its gap; empty for a question.
+    """
+
+    title: str
+    passage: str
+    stem: str
+    key: str
+    wrong: tuple[str, ...]
+    judged: bool = True
+    loose: bool = True
+    statement: str = ""
+
+    def completed(self, answer: str) -> str:
+        """The statement with an answer in its gap."""
+        return self.statement.replace(GAP, answer)
+
+
+class Verifier(Protocol):
+    """Judges questions; `version` names how, `model` by whom."""
+
+    version: str
+
+    @property
+    def model(self) -> CachedLanguageModel:
+        """The model that is asked."""
+        ...
+
+    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case."""
+        ...
+
+
+class LikelihoodVerifier:
+    """Asks with the passage and, of those it supports, without; judged by the log-likelihoods of all candidates."""
+
+    version = ANSWER_VERSION
+
+    def __init__(self, model: CachedLanguageModel, limits: Thresholds) -> None:
+        self.model, self._limits = model, limits
+
+    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case; a request without reply gives the reason `no reply: ...`."""
+        choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
+        doubtful = [case for case in cases if case.judged]
+        judged = self._ask(doubtful, [_judging(case, case.key) for case in doubtful])
+        trusted = [case for case in cases if not case.judged or _holds(judged[case], self._convincing)]
+        opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
+        good = [case for case in trusted if _holds(opened[case], lambda one: supported(one, self._limits))]
+        alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
+        found = {case: self._verdict(case, judged.get(case), opened.get(case), alone.get(case)) for case in cases}
+        found |= self._fitting({case: one for case, one in found.items() if case.statement and one.reason is None})
+        found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
+        return [found[case] for case in cases]
+
+    def _fitting(self, found: Mapping[Case, Verdict]) -> dict[Case, Verdict]:
+        """The verdicts without the wrong answers that make the statement an odd one: those can be ruled out unread."""
+        asked = {case: (case.key, *(option.text for option in one.options)) for case, one in found.items()}
+        requests = [(statement_prompt(case.title), tuple(map(case.completed, texts))) for case, texts in asked.items()]
+        read = self._ask(list(asked), requests)
+        return {case: self._without_misfits(found[case], one) for case, one in read.items()}
+
+    def _without_misfits(self, verdict: Verdict, completed: Likelihoods | NoReply) -> Verdict:
+        """One verdict, given the log-likelihoods of its statement with the key and with each wrong answer."""
+        if isinstance(completed, NoReply):
+            return Verdict(f"no reply: {completed.reason}")
+        least = completed.sums[0] - self._limits.fit
+        options = tuple(o for o, total in zip(verdict.options, completed.sums[1:], strict=True) if total >= least)
+        return replace(verdict, options=options, reason=UNFITTING if len(options) < 3 else None)
+
+    def _cleared(self, found: Mapping[Case, Verdict]) -> dict[Case, Verdict]:
+        """The verdicts without the wrong answers that are judged nearly as correct as the key."""
+        asked = {
+            case: ([] if one.judgment is not None else [case.key]) + [o.text for o in one.options[:_MOST_RIVALS]]
+            for case, one in found.items()
+        }
+        requests = [_judging(case, text) for case, texts in asked.items() for text in texts]
+        answers = iter(self.model.all_log_likelihoods(requests))
+        judged = {case: [next(answers) for _ in texts] for case, texts in asked.items()}
+        return {case: self._without_rivals(found[case], each) for case, each in judged.items()}
+
+    def _without_rivals(self, verdict: Verdict, judged: Sequence[Likelihoods | NoReply]) -> Verdict:
+        """One verdict, given the judgments of its wrong answers, and first that of its key where it is not known."""
+        leads = [] if verdict.judgment is None else [verdict.judgment]
+        for one in judged:
+            if isinstance(one, NoReply):
+                return Verdict(f"no reply: {one.reason}")
+            leads.append(_lead(one))
+        limit = leads[0] * self._limits.rival
+        asked = verdict.options[:_MOST_RIVALS]
+        options = tuple(o for o, lead in zip(asked, leads[1:], strict=True) if lead <= limit)
+        reason = DOUBTED if leads[0] <= 0 else AMBIGUOUS if len(options) < 3 else None
+        return replace(verdict, reason=reason, options=options, judgment=round(leads[0], 4))
+
+    def _convincing(self, judged: Likelihoods) -> bool:
+        return _lead(judged) >= self._limits.judgment
+
+    def _ask(
+        self, cases: Sequence[Case], asked: Sequence[tuple[Prompt, tuple[str, ...]]]
+    ) -> dict[Case, Likelihoods | NoReply]:
+        return dict(zip(cases, self.model.all_log_likelihoods(asked), strict=True))
+
+    def _verdict(
+        self,
+        case: Case,
+        judged: Likelihoods | NoReply | None,
+        opened: Likelihoods | NoReply | None,
+        alone: Likelihoods | NoReply | None,
+    ) -> Verdict:
+        for one in (judged, opened, alone):
+            if isinstance(one, NoReply):
+                return Verdict(f"no reply: {one.reason}")
+        lead = round(_lead(judged), 4) if isinstance(judged, Likelihoods) else None
+        if not isinstance(opened, Likelihoods):
+            return Verdict(DOUBTED if case.judged else UNSUPPORTED, judgment=lead)
+        if not isinstance(alone, Likelihoods):
+            return Verdict(UNSUPPORTED, judgment=lead)
+        return replace(judge(opened, alone, case.wrong, self._limits), judgment=lead)
+
+
+def _judging(case: Case, answer: str) -> tuple[Prompt, tuple[str, ...]]:
+    """The request that weighs "Yes" against "No" for an answer to the case's stem."""
+    return judgment_prompt(case.title, case.passage, case.stem, answer), _YES_NO
+
+
+def _holds(found: Likelihoods | NoReply, test: Callable[[Likelihoods], bool]) -> bool:
+    return isinstance(found, Likelihoods) and test(found)
+
+
+def _lead(found: Likelihoods) -> float:
+    """By how much the first continuation leads the second, in nats."""
+    return found.sums[0] - found.sums[1]
+
+
+class LetterVerifier:
+    """Shows all candidates with the passage and asks which are right; then, without it, for the best guess.
+
+    The key must be picked with the passage and not without; a wrong answer picked beside it is left out. Nothing is
+    measured of how likely the others are, so the balance of likelihoods over the exam is not held.
+    """
+
+    version = LETTERS_VERSION
+
+    def __init__(self, model: CachedLanguageModel, seed: int) -> None:
+        self.model, self._seed = model, seed
+
+    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case; a request without reply gives the reason `no reply: ...`."""
+        orders = [self._order(case) for case in cases]
+        shown = [[(case.key, *case.wrong)[at] for at in order] for case, order in zip(cases, orders, strict=True)]
+        asked = [open_letters_prompt(c.title, c.passage, c.stem, s) for c, s in zip(cases, shown, strict=True)]
+        opened = [self._picked(raw, order) for raw, order in zip(self._ask(asked), orders, strict=True)]
+        good = [place for place, picked in enumerate(opened) if isinstance(picked, str) and "A" in picked]
+        guesses = self._ask([closed_letters_prompt(cases[place].stem, shown[place]) for place in good])
+        alone = {place: self._picked(raw, orders[place]) for place, raw in zip(good, guesses, strict=True)}
+        return [self._verdict(case, opened[place], alone.get(place, "")) for place, case in enumerate(cases)]
+
+    def _verdict(self, case: Case, opened: str | NoReply, alone: str | NoReply) -> Verdict:
+        for one in (opened, alone):
+            if isinstance(one, NoReply):
+                return Verdict(f"no reply: {one.reason}")
+        picked = (str(opened), str(alone))
+        options = tuple(Option(text, 0.0) for at, text in enumerate(case.wrong, 1) if chr(65 + at) not in picked[0])
+        reason = None
+        if "A" not in picked[0]:
+            reason = UNSUPPORTED
+        elif "A" in picked[1]:
+            reason = KNOWN
+        elif len(options) < 3:
+            reason = AMBIGUOUS
+        return Verdict(reason, options, letters=picked)
+
+    def _order(self, case: Case) -> list[int]:
+        order = list(range(1 + len(case.wrong)))
+        random.Random(f"{self._seed}:{case.stem}").shuffle(order)
+        return order
+
+    def _ask(self, prompts: Sequence[Prompt]) -> list[str | NoReply]:
+        return self.model.replies(prompts, max_tokens=LETTERS_TOKENS, seed=self._seed)
+
+    @staticmethod
+    def _picked(raw: str | NoReply, order: Sequence[int]) -> str | NoReply:
+        """The picked candidates, by their letters in the order of the case."""
+        if isinstance(raw, NoReply):
+            return raw
+        found = read_letters(raw, len(order))
+        if found is None:
+            return NoReply("letters asked for, found none")
+        return "".join(sorted(chr(65 + order[ord(letter) - 65]) for letter in found))
+
+
+def read_letters(raw: str, count: int) -> str | None:
+    """The letters a reply names, of the first `count`; empty for "none", None when it names none of them.
+
+    Letters count in a list of their own, before a closing bracket, or after "is" and "are".
+    """
+    text = raw.strip().strip("*`.").strip()
+    if re.match(r"none\b", text, re.IGNORECASE):
+        return ""
+    last = chr(64 + count)
+    letter = rf"[*`(\[]*([A-{last}])[*`)\].]*"
+    whole = re.fullmatch(rf"{letter}(?:(?:\s*[,;&/]\s*|\s+and\s+|\s*,\s*and\s+|\s+){letter})*", text)
+    found = re.findall(rf"\b([A-{last}])\b", text) if whole else re.findall(rf"(?<!\w)([A-{last}])\)", text)
+    if not found:
+        found = re.findall(rf"\b(?:is|are|:)\s*\**\(?([A-{last}])\b", text)
+    return "".join(dict.fromkeys(found)) or None
+
+
+def supported(with_passage: Likelihoods, limits: Thresholds) -> bool:
+    """Whether the model would give the key (first continuation) itself when it reads the passage."""
+    return with_passage.sums[0] / with_passage.tokens[0] >= limits.support
+
+
+def judge(with_passage: Likelihoods, without: Likelihoods, wrong: Sequence[str], limits: Thresholds) -> Verdict:
+    """Judge the key (first continuation) and the wrong answers `wrong` (the other continuations, in order)."""
+    closed = means(without)
+    ahead = leads(with_passage)
+    options = tuple(
+        Option(text, round(likelihood, 4))
+        for text, lead, likelihood in zip(wrong, ahead, closed[1:], strict=True)
+        if lead >= limits.margin
+    )
+    lift = with_passage.sums[0] - without.sums[0]
+    reason = None
+    if lift < limits.lift:
+        reason = KNOWN
+    elif len(options) < 3:
+        reason = AMBIGUOUS
+    margin = sorted(ahead)[-3] if len(ahead) >= 3 else 0.0
+    return Verdict(
+        reason, options, round(means(with_passage)[0], 4), round(margin, 4), round(lift, 4), round(closed[0], 4)
+    )
+
+
+def leads(likelihoods: Likelihoods) -> list[float]:
+    """By how much the first continuation leads each other one, in nats: the sum, or twice the mean if that is less."""
+    sums, each = likelihoods.sums, means(likelihoods)
+    return [min(sums[0] - s, 2 * (each[0] - m)) for s, m in zip(sums[1:], each[1:], strict=True)]
+
+
+def means(likelihoods: Likelihoods) -> list[float]:
+    """Mean log-likelihood per token of each continuation, in nats."""
+    return [total / count for total, count in zip(likelihoods.sums, likelihoods.tokens, strict=True)]

@@ -1,0 +1,148 @@
+"""Similarity of choices with the passage and with each other: Jaccard over word n-grams, and by embedding.
+
+Definitions of the auto-rag-eval paper (appendix A.2). Words are what white space separates, in lower case, and count as
+often as they stand (bags, not sets). The n-gram length is the mean number of words of the choices, rounded down.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import Question, bag_jaccard, word_bag
+
+Embed = Callable[[Sequence[str]], NDArray[np.floating]]
+"""Texts to vectors `[texts, dimensions]`."""
+
+Floats = NDArray[np.float64]
+BATCH = 500
+"""Questions whose windows are held in memory together."""
+
+
+class ChoiceSimilarities(NamedTuple):
+    """Both similarities `[questions]` of an exam.
+
+    `extra`: by how much the distractor closest to the passage is closer to it than the key (negative: the key is).
+    `intra`: the similarity of the key and the distractor closest to it.
+    """
+
+    extra: Floats
+    intra: Floats
+
+
+def mean_words(choices: Sequence[str]) -> int:
+    """The n-gram length for a question's choices: their mean number of words rounded down, at least 1."""
+    return max(1, sum(len(choice.split()) for choice in choices) // len(choices))
+
+
+class _Windows:
+    """Windows of many choices in one line of slots, filled by what begins and ends where."""
+
+    def __init__(self) -> None:
+        self.begins: list[int] = []
+        self.ends: list[int] = []
+        self.firsts: list[int] = [0]
+        self.words: list[int] = []
+
+    def add(self, bags: Sequence[Counter[str]], document: str, n: int) -> None:
+        """Room for the choices' windows of `n` words, and which words each shares with them.
+
+        Of a word that stands `limit` times in the choice, the first `limit` in a window count. So the word at one place
+        counts in the windows that reach it and begin after its `limit`-th predecessor.
+        """
+        words = document.lower().split()
+        last = len(words) - n
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(words):
+            places.setdefault(word, []).append(place)
+        for bag in bags:
+            start = self.firsts[-1]
+            for word, limit in bag.items():
+                at = places.get(word, ())
+                for order, place in enumerate(at):
+                    first = max(place - n + 1, at[order - limit] + 1 if order >= limit else 0, 0)
+                    end = min(place, last) + 1
+                    if first < end:
+                        self.begins.append(start + first)
+                        self.ends.append(start + end)
+            self.words.append(bag.total() + n)
+            # One slot more than windows, where what still counts in the last window ends.
+            self.firsts.append(start + max(last + 1, 0) + 1)
+
+    def best(self) -> Floats:
+        """The highest Jaccard similarity of any window, per choice added."""
+        slots = self.firsts[-1]
+        begins, ends = (np.bincount(np.array(at, dtype=np.intp), minlength=slots) for at in (self.begins, self.ends))
+        common = np.cumsum(begins - ends)
+        sizes = np.repeat(self.words, np.diff(self.firsts))
+        best: Floats = np.maximum.reduceat(common / np.maximum(sizes - common, 1), self.firsts[:-1])
+        return best
+
+
+def best_windows(choices: Sequence[str], document: str, n: int) -> Floats:
+    """The Jaccard similarity `[choices]` of each choice and the `n` neighbouring document words closest to it.
+
+    0 for a document of fewer than `n` words, as in the reference.
+    """
+    windows = _Windows()
+    windows.add([word_bag(choice) for choice in choices], document, n)
+    return windows.best()
+
+
+def word_similarities(questions: Sequence[Question]) -> ChoiceSimilarities:
+    """Both similarities by word n-grams; the passage is each question's `context`."""
+    extra, intra = np.zeros(len(questions)), np.zeros(len(questions))
+    for start in range(0, len(questions), BATCH):
+        batch, windows = questions[start : start + BATCH], _Windows()
+        for row, question in enumerate(batch, start):
+            bags = [word_bag(choice) for choice in question.choices]
+            windows.add(bags, question.context, mean_words(question.choices))
+            key = bags.pop(question.key)
+            intra[row] = max((bag_jaccard(one, key) for one in bags), default=0.0)
+        ends = np.cumsum([len(question.choices) for question in batch])
+        for row, closeness in enumerate(np.split(windows.best(), ends[:-1]), start):
+            extra[row] = _lead(closeness, questions[row].key)
+    return ChoiceSimilarities(extra, intra)
+
+
+def embedding_similarities(questions: Sequence[Question], embed: Embed) -> ChoiceSimilarities:
+    """Both similarities by cosine of embeddings; `embed` is called once, with every different text once."""
+    texts = list(dict.fromkeys(text for question in questions for text in (question.context, *question.choices)))
+    if not texts:
+        return ChoiceSimilarities(np.zeros(0), np.zeros(0))
+    vectors = np.asarray(embed(texts), dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise ValueError(f"embed: found an array of shape {vectors.shape}; wanted ({len(texts)}, dimensions)")
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    place = {text: row for row, text in enumerate(texts)}
+    extra, intra = np.zeros(len(questions)), np.zeros(len(questions))
+    for row, question in enumerate(questions):
+        choices = vectors[[place[choice] for choice in question.choices]]
+        extra[row] = _lead(choices @ vectors[place[question.context]], question.key)
+        intra[row] = np.delete(choices @ choices[question.key], question.key).max(initial=-1.0)
+    return ChoiceSimilarities(extra, intra)
+
+
+def distractors(question: Question) -> tuple[str, ...]:
+    """The wrong choices, in order."""
+    return question.choices[: question.key] + question.choices[question.key + 1 :]
+
+
+def threshold_for(values: Sequence[float] | Floats, share: float) -> float:
+    """The threshold above which at most the wanted share of values lies, as near to it as ties allow."""
+    if not 0 <= share <= 1:
+        raise ValueError(f"share: found {share}; wanted a number from 0 to 1")
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    # Rounding guards against shares such as 0.3 * 10 = 2.9999….
+    removed = int(np.floor(round(share * ordered.size, 9)))
+    if removed == 0 or not ordered.size:
+        return float("inf")
+    return float(ordered[-removed - 1]) if removed < ordered.size else float("-inf")
+
+
+def _lead(closeness: Floats, key: int) -> float:
+    return float(np.delete(closeness, key).max(initial=-1.0) - closeness[key])

@@ -1,0 +1,171 @@
+"""Faults that show in one question alone: its form, marks in its choices, a key given away, a reference outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from exam_gen.language._selfcontained import outside_reference
+from exam_gen.language._similarity import distractors
+from exam_gen.language._words import FUNCTION_WORDS
+from examcore import Question, normalized
+
+
+def stem_length(question: Question) -> float:
+    """Characters of the stem."""
+    return float(len(question.stem.strip()))
+
+
+def longest_choice(question: Question) -> float:
+    """Characters of the longest choice."""
+    return float(max(map(len, question.choices), default=0))
+
+
+def number_of_choices(question: Question) -> float:
+    """Choices of a question."""
+    return float(len(question.choices))
+
+
+def no_question(question: Question) -> str | None:
+    """The stem ends in a question mark."""
+    ends = question.stem.rstrip(" \"'”’)*`").endswith(("?", "？", "؟"))
+    return None if ends else "the stem does not end in a question mark"
+
+
+def empty_choice(question: Question) -> str | None:
+    """Every choice has text or marks."""
+    number = next((n for n, one in enumerate(question.choices) if not re.search(r"\w|[^\w\s]", normalized(one))), None)
+    return None if number is None else f"choice {number}"
+
+
+def duplicate_choices(question: Question) -> str | None:
+    """Choices differ in more than case, spacing and outer punctuation."""
+    texts = [normalized(choice) for choice in question.choices]
+    again = len(texts) - len(set(texts))
+    return f"{again} of {len(texts)}" if again else None
+
+
+_MARKED = re.compile(
+    r"\b(?:correct|right|wrong|incorrect)\s+(?:answer|choice|option)\b|\((?:correct|incorrect|wrong)\)|[✓✔✅❌]"
+    r"|^\s*[(\[]?[A-Da-d][).\]]\s|\bexplanation\s*:|\banswer\s*:",
+    re.I,
+)
+
+
+def marked_choice(question: Question) -> str | None:
+    """No choice says whether it is right, carries a label, or swallowed the answer line."""
+    return _choice_with(question, _MARKED)
+
+
+_CATCH_ALL = re.compile(
+    r"\b(?:all|none|any|both|neither|each|either|some)\s+(?:of\s+)?(?:the\s+)?(?:above|these|those|them|other|others|options|"
+    r"choices|answers|listed|mentioned|given|following)\b|^(?:both|neither|either)\s+\(?[A-D]\)?\s+(?:and|n?or)\b"
+    r"|^\(?[A-D]\)?\s+(?:and|&)\s+\(?[A-D]\)?\.?$|^(?:all|both|neither)\.?$"
+    r"|\b(?:cannot|can't|not)\s+be\s+determined\b|^(?:not\s+(?:mentioned|specified|given|stated)|i\s+don'?t\s+know)\b",
+    re.I,
+)
+
+
+def catch_all(question: Question) -> str | None:
+    """No choice stands for others ("all of the above", "both A and C") or for none ("cannot be determined")."""
+    return _choice_with(question, _CATCH_ALL)
+
+
+def without_catch_all(question: Question, least: int = 3) -> Question | None:
+    """The question without its catch-all choices, where these are wrong and `least` choices remain; else None."""
+    stays = [n for n, one in enumerate(question.choices) if not _CATCH_ALL.search(one.strip())]
+    if len(stays) == len(question.choices) or question.key not in stays or len(stays) < least:
+        return None
+    return replace(question, choices=tuple(question.choices[n] for n in stays), key=stays.index(question.key))
+
+
+def _choice_with(question: Question, pattern: re.Pattern[str]) -> str | None:
+    number = next((n for n, one in enumerate(question.choices) if pattern.search(one.strip())), None)
+    return None if number is None else f"choice {number} is {question.choices[number][:60]!r}"
+
+
+_MOST_WORDS = 400
+"""Words of stem and choices that are compared: more are a runaway reply, which would take its square in time."""
+
+
+def answer_leak(question: Question) -> str | None:
+    """The stem does not give the key away: by holding it whole, or a long run of its words that no distractor has."""
+    stem = _words(question.stem)[:_MOST_WORDS]
+    key = _words(question.answer)[:_MOST_WORDS]
+    others = [_words(one)[:_MOST_WORDS] for one in distractors(question)]
+    if not key or all(_run(other, stem) == len(other) for other in others):
+        return None
+    shared = _run(key, stem)
+    if shared == len(key) and len("".join(key)) > 2:
+        return f"all {len(key)} words of the key are in the stem"
+    elsewhere = max((_run(other, stem) for other in others), default=0)
+    if shared >= max(4, 0.6 * len(key)) and shared > elsewhere + 1:
+        return f"{shared} of {len(key)} words of the key are in the stem"
+    return None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", normalized(text))
+
+
+def _run(part: Sequence[str], whole: Sequence[str]) -> int:
+    """The longest run of neighbouring words of `part` that also stands in `whole`."""
+    best = 0
+    above = [0] * (len(whole) + 1)
+    for word in part:
+        row = [0] * (len(whole) + 1)
+        for place, other in enumerate(whole, start=1):
+            if word == other:
+                row[place] = above[place - 1] + 1
+        best = max(best, *row)
+        above = row
+    return best
+
+
+_QUOTED = re.compile(r"[\"“«]([^\"“”«»]{12,})[\"”»]")
+
+
+def quoted_leak(question: Question) -> float:
+    """How much more of the key than of any distractor stands in a passage phrase that the stem quotes, 0 to 1.
+
+    Counted in content words, by their first six letters; a phrase of at least three words counts as the passage's when
+    its words stand there in a row (a gap may stand for some).
+    """
+    passage = f" {' '.join(_words(question.context))} "
+    quoted = [phrase for phrase in _QUOTED.findall(question.stem) if _quotes(phrase, passage)]
+    if not quoted:
+        return 0.0
+    seen = _content(" ".join(quoted))
+    return max(0.0, _part(question.answer, seen) - max((_part(one, seen) for one in distractors(question)), default=0))
+
+
+def _quotes(phrase: str, passage: str) -> bool:
+    parts = [_words(part) for part in re.split(r"(?:\ba\(n\)\s+)?_{2,}|…|\.{3}", phrase)]
+    return sum(map(len, parts)) >= 3 and all(f" {' '.join(part)} " in passage for part in parts if part)
+
+
+def _part(text: str, seen: set[str]) -> float:
+    words = _content(text)
+    return len(words & seen) / len(words) if words else 0.0
+
+
+def _content(text: str) -> set[str]:
+    return {word[:6] for word in _words(text) if word not in FUNCTION_WORDS}
+
+
+def self_contained(question: Question) -> str | None:
+    """The stem can be understood without the passage: it neither points to a text nor leans on an unnamed thing."""
+    found = outside_reference(question.stem)
+    return None if found is None else f"{found!r} points outside the question"
+
+
+_NAMES_A_TEXT = re.compile(
+    r"\b(?:documentation|paper|article|research|study)\b|\b(?:in|of the)\s*[\"“][^\"”]+[\"”]", re.I
+)
+
+
+def names_a_text(question: Question) -> str | None:
+    """The paper's own, stricter form of `self_contained`: no word for a text at all, and no title in quotes."""
+    match = _NAMES_A_TEXT.search(question.stem)
+    return repr(match.group()) if match else None

@@ -1,0 +1,188 @@
+"""Writing question banks by prompt: several open questions per query and sub-topic, as a JSON list.
+
+The task is that of EXAM++ (Farzi and Dietz 2024, section 4.1.1), the words are ours: specific questions that an article
+on the query should answer, each to be understood by itself. With keys, every question comes with a short answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from examcore import CachedLanguageModel, NoReply, Prompt, Schema, normalized, repaired_json_object, unwrapped
+from grading._records import BankQuestion, KeyAnswer
+from grading._table_rows import read_rows
+from grading.formats import _fields as fields
+from grading.formats._bank_files import ANSWERS, QUESTION, made_id
+
+VERSION = "bank-1"
+"""Changes whenever the prompt changes by a character."""
+QUESTIONS = 10
+"""Per query and sub-topic, as in the paper."""
+TOKENS_EACH = 60
+"""Tokens a question may take, with its key and the JSON around it."""
+OPENING = 40
+TEXT = ("text", "query_text", "title", "query")
+SUBTOPIC = ("subtopic", "facet_text", "facet", "subtopic_id", "facet_id")
+
+Report = Callable[[int, int], None]
+
+
+class Topic(NamedTuple):
+    """What a part of the bank is about: a query by id and text, a sub-topic of it or none."""
+
+    query: str
+    text: str
+    subtopic: str = ""
+
+
+@dataclass(frozen=True)
+class WrittenBank:
+    """The questions, the losses by reason, and the topics that got fewer questions than wanted (with how many)."""
+
+    questions: tuple[BankQuestion, ...]
+    losses: Mapping[str, int]
+    short: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+def read_topics(path: str | Path) -> list[Topic]:
+    """Read topics `query, text[, subtopic]`; without a text the query is its own.
+
+    Raises `ValueError` (file:line, found, wanted) for a missing query and a topic that stands twice.
+    """
+    places: dict[Topic, str] = {}
+    for row in read_rows(path, {}):
+        query = fields.text(row, (*fields.QUERY[:4], "id", *fields.QUERY[4:]))
+        one = Topic(query, fields.text(row, TEXT, query), fields.text(row, SUBTOPIC, ""))
+        before = places.setdefault(one, row.place)
+        if before != row.place:
+            raise ValueError(
+                f"{row.place}: topic {query!r} {one.subtopic!r} stands at {before} already; wanted it once"
+            )
+    return list(places)
+
+
+def write_questions(
+    topics: Sequence[Topic],
+    model: CachedLanguageModel,
+    *,
+    wanted: int = QUESTIONS,
+    keys: bool = False,
+    seed: int = 0,
+    report: Report | None = None,
+) -> WrittenBank:
+    """Ask for `wanted` questions per topic, one topic at a time, and keep those that can be read.
+
+    Lost are: topics without a reply, replies that hold no JSON list, and questions that are empty, without the key
+    that was asked for, already in the bank of their query, or beyond the wanted number.
+    """
+    schema = schema_of(wanted, keys=keys)
+    found: list[BankQuestion] = []
+    losses: Counter[str] = Counter()
+    short: dict[tuple[str, str], int] = {}
+    known: set[tuple[str, str]] = set()
+    for number, topic in enumerate(topics, start=1):
+        prompt = bank_prompt(topic, wanted, keys=keys)
+        room = OPENING + TOKENS_EACH * wanted * (2 if keys else 1)
+        (reply,) = model.replies([prompt], max_tokens=room, seed=seed, schema=schema)
+        read, lost = _read(topic, reply, wanted, keys=keys, known=known)
+        found += read
+        losses.update(lost)
+        if len(read) < wanted:
+            short[(topic.query, topic.subtopic)] = len(read)
+        if report is not None:
+            report(number, len(topics))
+    return WrittenBank(tuple(found), dict(losses.most_common()), short)
+
+
+def bank_prompt(topic: Topic, wanted: int, *, keys: bool = False) -> Prompt:
+    """The request for one topic's questions."""
+    about = f"'{topic.text}'" + (f", and in it only on the sub-topic '{topic.subtopic}'" if topic.subtopic else "")
+    each = '{"question": "...", "answer": "..."}' if keys else '"..."'
+    key = " Give each with its answer in a few words." if keys else ""
+    return Prompt(
+        user=f"Somebody will read an article on {about}. Write {wanted} questions that a good article must answer. "
+        "Each question asks for one specific piece of information, names its subject in full so that it can be read "
+        "by itself, and asks for something else than the others. No questions of definition, no questions that nearly "
+        f"any text on the subject would answer, no yes-or-no questions.{key}\n"
+        f'Reply with JSON and nothing else: {{"questions": [{each}, ...]}}'
+    )
+
+
+def schema_of(wanted: int, *, keys: bool = False) -> Schema:
+    """The shape of a reply: a list of `wanted` questions."""
+    item: Schema = {"type": "string"}
+    if keys:
+        item = {
+            "type": "object",
+            "properties": {"question": {"type": "string"}, "answer": {"type": "string"}},
+            "required": ["question", "answer"],
+            "additionalProperties": False,
+        }
+    questions = {"type": "array", "items": item, "minItems": wanted, "maxItems": wanted}
+    return {
+        "type": "object",
+        "properties": {"questions": questions},
+        "required": ["questions"],
+        "additionalProperties": False,
+    }
+
+
+def _read(
+    topic: Topic, reply: str | NoReply, wanted: int, *, keys: bool, known: set[tuple[str, str]]
+) -> tuple[list[BankQuestion], Counter[str]]:
+    """The questions of a reply, and what was lost; `known` holds those of the query so far and grows."""
+    if isinstance(reply, NoReply):
+        return [], Counter({f"no reply: {reply.reason}": 1})
+    items = _items(reply)
+    if items is None:
+        return [], Counter({"malformed JSON" if reply.strip() else "empty reply": 1})
+    losses: Counter[str] = Counter() if items else Counter({"empty list": 1})
+    found: list[BankQuestion] = []
+    for item in items:
+        question, answer = _parts(item)
+        reason = _fault(question, answer, keys=keys, known=(topic.query, normalized(question)) in known)
+        reason = reason or ("beyond the wanted number" if len(found) == wanted else "")
+        if reason:
+            losses[reason] += 1
+            continue
+        known.add((topic.query, normalized(question)))
+        name = made_id(topic.query, topic.subtopic, question)
+        key = (KeyAnswer(answer),) if keys else ()
+        found.append(BankQuestion(name, topic.query, question, key, subtopic=topic.subtopic))
+    return found, losses
+
+
+def _fault(question: str, answer: str, *, keys: bool, known: bool) -> str:
+    if not question:
+        return "empty question"
+    if keys and not answer:
+        return "no answer"
+    return "stands in the bank already" if known else ""
+
+
+def _items(reply: str) -> list[object] | None:
+    """The list in a reply: under `questions`, under any other name, or by itself."""
+    start = reply.find("[")
+    brace = reply.find("{")
+    text = reply if brace >= 0 and (start < 0 or brace < start) else f'{{"questions": {reply[start:]}}}'
+    found = repaired_json_object(text)
+    lists = [value for value in (found or {}).values() if isinstance(value, list)]
+    return lists[0] if lists else None
+
+
+def _parts(item: object) -> tuple[str, str]:
+    """The question and the answer of an item; empty where there is none."""
+    if isinstance(item, str):
+        return unwrapped(item), ""
+    if not isinstance(item, dict):
+        return "", ""
+    found = []
+    for names in (QUESTION, ANSWERS):
+        value = next((item[name] for name in names if item.get(name) is not None), "")
+        is_plain = isinstance(value, str | int | float)
+        found.append(unwrapped(str(value).lower() if isinstance(value, bool) else str(value)) if is_plain else "")
+    return found[0], found[1]

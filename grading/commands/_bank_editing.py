@@ -1,0 +1,195 @@
+"""Editing a bank from the command line: one edit more in the log beside the bank, and the bank that the log makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from examcore import JsonRecord, shown_json
+from grading._records import BankQuestion
+from grading.banks._bank_edits import Action, BankEdit, Name, State, edited, read_edits, record, states
+from grading.commands._bank_results import Result
+from grading.formats._bank_files import bank_fields, divided, question_of, read_bank, write_bank
+
+FIELDS = ("question", "answers", "combine", "importance", "subtopic")
+"""What `--change` can set; an id and its query are what edits are known by."""
+
+
+LONGEST = 100
+"""Characters of a value in the history."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be done, at most one of `add, change, retire, restore, undo`; `values` are `FIELD=VALUE` of a change.
+
+    Raises `ValueError` for several at once, and for values without a change or a change without values.
+    """
+
+    add: Path | None = None
+    change: str | None = None
+    values: tuple[str, ...] = ()
+    retire: str | None = None
+    restore: str | None = None
+    undo: bool = False
+    query: str | None = None
+    reason: str = ""
+    who: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.actions) > 1:
+            raise ValueError(f"--{' and --'.join(self.actions)}: found together; wanted one edit at a time")
+        if self.values and self.change is None:
+            raise ValueError(f"{self.values[0]}: found without --change; wanted --change ID FIELD=VALUE")
+        if self.change is not None and not self.values:
+            raise ValueError(f"--change {self.change}: no value; wanted FIELD=VALUE with {' or '.join(FIELDS)}")
+
+    @property
+    def actions(self) -> list[Action]:
+        """The options that were given."""
+        named: tuple[Action, ...] = ("add", "change", "retire", "restore", "undo")
+        return [one for one in named if getattr(self, one) not in (None, False)]
+
+
+def edit_bank(bank: Path, wanted: Wanted, out: Path | None, *, history: bool) -> Result:
+    """Make the edit and write the edited bank; without one, write what the log makes. `history` lists all edits.
+
+    The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl` (or `out`), both beside `NAME.jsonl`, which
+    stays as it is. Raises `ValueError` in one line, and writes nothing, for an edit that what stands does not allow.
+    """
+    name = bank.name.removesuffix(".gz").rpartition(".")[0] or bank.name
+    log = bank.with_name(f"{name}.edits.jsonl")
+    target = out or bank.with_name(f"{name}.edited.jsonl")
+    _require_original(bank, name, target)
+    questions = read_bank(bank)
+    made = list(_made(log, questions, wanted)) if wanted.actions else []
+    edits = read_edits(log)
+    after = edited(questions, edits)
+    if made or not history:
+        write_bank(target, after)
+    return _told(log, target, questions, edits, made, len(after), history=history)
+
+
+def _require_original(bank: Path, name: str, target: Path) -> None:
+    first = name.removesuffix(".edited")
+    if first != name and bank.with_name(f"{first}.edits.jsonl").is_file():
+        raise ValueError(f"{bank}: is made of another bank and its edits; wanted that bank, {first}.jsonl")
+    if target.resolve() == bank.resolve():
+        raise ValueError(f"{target}: is the bank itself, which edits leave as it is; wanted another --out")
+
+
+def _made(log: Path, bank: Sequence[BankQuestion], wanted: Wanted) -> Iterator[BankEdit]:
+    (action,) = wanted.actions
+    stand = states(bank, read_edits(log))
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    for question in list(_questions(action, log, stand, wanted)):
+        yield record(log, bank, action, question, who=wanted.who, when=when, why=wanted.reason)
+
+
+def _questions(action: Action, log: Path, stand: Mapping[Name, State], wanted: Wanted) -> Iterator[BankQuestion]:
+    """The questions that the edit is of, as it makes them."""
+    if wanted.add is not None:
+        yield from _new(wanted.add, stand)
+    elif wanted.change is not None:
+        yield _changed(stand[_named(wanted.change, stand, wanted.query)].question, wanted.values)
+    elif action == "undo":
+        last = _last(log)
+        yield BankQuestion(last.id, last.query, "")
+    else:
+        yield stand[_named(wanted.retire or wanted.restore or "", stand, wanted.query)].question
+
+
+def _new(path: Path, stand: Mapping[Name, State]) -> Sequence[BankQuestion]:
+    """All questions of the file, or none: the first that stands already is refused before any is written."""
+    found = read_bank(path)
+    twice = next((one for one in found if (one.query, one.id) in stand), None)
+    if twice is not None:
+        raise ValueError(
+            f"{path}: question {twice.id!r} of query {twice.query!r} stands in the bank already; wanted another id, "
+            "or --change or --restore"
+        )
+    return found
+
+
+def _named(wanted: str, stand: Mapping[Name, State], query: str | None) -> Name:
+    found = [name for name in stand if name[1] == wanted and query in (None, name[0])]
+    if not found:
+        of = "" if query is None else f" of query {query!r}"
+        raise ValueError(f"question {wanted!r}{of}: does not stand in the bank; wanted one that does")
+    if len(found) > 1:
+        queries = ", ".join(repr(name[0]) for name in found[:3])
+        raise ValueError(f"question {wanted!r}: stands in {len(found)} queries ({queries} …); wanted --query")
+    return found[0]
+
+
+def _changed(question: BankQuestion, values: Sequence[str]) -> BankQuestion:
+    fields = bank_fields(question)
+    for one in values:
+        name, found, value = one.partition("=")
+        if not found or name not in FIELDS:
+            raise ValueError(f"{shown_json(one)}: found in --change; wanted FIELD=VALUE with {' or '.join(FIELDS)}")
+        fields[name] = divided(value, f"--change {question.id}") if name == "answers" else value
+    if not str(fields["question"]).strip():
+        raise ValueError(f"--change {question.id}: question is blank; wanted its words")
+    return question_of(JsonRecord(f"--change {question.id}", fields))
+
+
+def _last(log: Path) -> BankEdit:
+    edits = read_edits(log)
+    undone = {one.undoes for one in edits}
+    left = [one for one in edits if one.action != "undo" and one.number not in undone]
+    if not left:
+        raise ValueError(f"{log}: no edit to undo; wanted one")
+    return left[-1]
+
+
+def _told(
+    log: Path, target: Path, bank: Sequence[BankQuestion], edits: Sequence[BankEdit], made: Sequence[BankEdit], n: int,
+    *, history: bool,
+) -> Result:  # fmt: skip
+    retired = sum(one.retired for one in states(bank, edits).values())
+    result: dict[str, Any] = {
+        "log": str(log),
+        "out": str(target),
+        "n_before": len(bank),
+        "n": n,
+        "retired": retired,
+        "n_edits": len(edits),
+        "made": [one.fields for one in made],
+    }
+    lines = [_line(one) for one in (edits if history else made)]
+    if history:
+        result["history"] = [one.fields for one in edits]
+        lines = lines or [f"{log}: no edits"]
+    if made or not history:
+        lines.append(f"{target}: {n} questions ({len(bank)} before any edit, {retired} retired, {len(edits)} edits)")
+    stale = sum(one.action in ("add", "change") for one in made)
+    if stale:
+        lines.append(f"note: {stale} questions are new or changed and have no grades yet")
+    return result, "\n".join(lines)
+
+
+def _line(edit: BankEdit) -> str:
+    """One line of the history: number, time, what was done to which question, what changed, who and why."""
+    what = f"undo of {edit.undoes}" if edit.undoes is not None else edit.action
+    said = [edit.when, what, f"{edit.query}/{edit.id}", _difference(edit), edit.who, edit.why and f"({edit.why})"]
+    return f"{edit.number:>4}  " + "  ".join(one for one in said if one)
+
+
+def _difference(edit: BankEdit) -> str:
+    if edit.before is None or edit.after is None:
+        state = edit.after or edit.before
+        return _short(state.question.question) if state else ""
+    before, after = bank_fields(edit.before.question), bank_fields(edit.after.question)
+    return ", ".join(
+        f"{name}: {_short(before[name])} -> {_short(after[name])}" for name in after if before[name] != after[name]
+    )
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

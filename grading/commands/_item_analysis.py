@@ -1,0 +1,188 @@
+"""Questions as items: counts, an item response model, a pruned bank, and the files of both."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import irt
+from examcore import Progress, write_text
+from examcore.console import jsonable
+from grading.commands._printing import Said, aligned, joined, named
+from grading.formats._bank_questions import read_bank_questions
+from grading.formats._grades import Graded, read_grades, unique
+from grading.formats._trec import Run, read_runs
+from grading.scores._items import (
+    FEWEST,
+    GradeTable,
+    Item,
+    at_level,
+    classical,
+    fit_items,
+    require_tau,
+    responses,
+    table_of_passages,
+    table_of_runs,
+)
+from grading.scores._nugget_grades import graded_nuggets
+from grading.scores._nuggets import is_assignments, read_all_assignments
+
+SHOWN = 10
+
+
+def analysed(
+    grades: Sequence[Path], runs: Sequence[Path], out: Path, tau: float, k: int, bank: Path | None,
+    keep: float, prompt: str | None, level: float, seed: int, progress: Progress,
+) -> Said:  # fmt: skip
+    """Classical counts, difficulty and discrimination, and what pruning is worth; written to `out`."""
+    graded = _read(grades, prompt)
+    read = read_runs(runs)
+    table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
+    require_tau(table, tau)
+    texts = {} if bank is None else read_bank_questions(bank, graded.questions)
+    words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
+    with progress.step("counting") as report:
+        items = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
+    frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in items])
+    frame.insert(0, "item", table.names)
+    notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table)]
+    modelled, refused = _modelled(table, tau, keep, level, seed, out, progress)
+    if modelled is not None:
+        frame = frame.merge(modelled.pop("items"), on="item", how="left")
+        notes += modelled.pop("warnings")
+    notes += [refused] if refused else []
+    write_text(out / "items.csv", [frame.to_csv(index=False)])
+    result = {**_counts(table, items, tau), "model": modelled, "refused": refused, "warnings": notes}
+    write_text(out / "items.json", [json.dumps(jsonable({**result, "format": 1}), indent=2, ensure_ascii=False) + "\n"])
+    result["items"] = json.loads(frame.to_json(orient="records"))
+    return Said(result, _in_words(result, out, notes))
+
+
+def _read(paths: Sequence[Path], prompt: str | None) -> Graded:
+    if all(is_assignments(path) for path in paths):
+        return graded_nuggets(read_all_assignments(paths))
+    read = [read_grades(path, prompt) for path in paths]
+    if len(read) == 1:
+        return read[0]
+    placed = [(str(path), one) for path, found in zip(paths, read, strict=True) for one in found.grades]
+    return Graded(unique(placed), tuple(note for one in read for note in one.notes))
+
+
+def _modelled(
+    table: GradeTable, tau: float, keep: float, level: float, seed: int, out: Path, progress: Progress
+) -> tuple[dict[str, Any] | None, str]:
+    try:
+        data = responses(table)
+    except ValueError as error:
+        return None, f"No item response model: {error}."
+    irt.write_responses(data, out / "responses.csv")
+    with progress.step("fitting") as report:
+        fit = fit_items(data, interval=level, seed=seed, progress=report)
+    fit.save(out / "fit")
+    columns = ["item", *(f"{name}{end}" for name in "ab" for end in ("", "_low", "_high"))]
+    warnings = list(fit.warnings)
+    if table.blocks > 1:
+        warnings.append(
+            f"The passages fall into {table.blocks} groups without a common question: difficulties of different groups "
+            "compare only if their passages are equally good (with --run, systems are the students and share all)."
+        )
+    pruned, refused = _pruned(at_level(data, table, tau), keep, level, seed, out, progress)
+    warnings += [refused] if refused else []
+    warnings += [f"Pruning: {one}" for one in pruned["warnings"]] if pruned else []
+    about = {
+        "model": fit.model,
+        "students": len(data.students),
+        "items_fitted": len(data.items),
+        "reliability": fit.reliability,
+        "converged": fit.converged,
+        "prune": pruned,
+    }
+    return {**about, "items": fit.items[columns], "warnings": warnings}, ""
+
+
+def _pruned(
+    data: irt.ResponseMatrix, keep: float, level: float, seed: int, out: Path, progress: Progress
+) -> tuple[dict[str, Any] | None, str]:
+    """The bank pruned on some students and judged on others, on grades as right and wrong."""
+    try:
+        with progress.step("pruning") as report:
+            found = irt.prune(data, keep=keep, model="2pl", seed=seed, interval=level, progress=report)
+    except ValueError as error:
+        return None, f"The bank is not pruned: {error}."
+    found.save(out / "pruned")
+    return {
+        "kept": list(found.kept),
+        "dropped": [one._asdict() for one in found.dropped],
+        "heldout_gain": found.heldout_gain._asdict(),
+        "rank_agreement": found.rank_agreement._asdict(),
+        "calibration": len(found.calibration),
+        "heldout": len(found.heldout),
+        "warnings": list(found.warnings),
+    }, ""
+
+
+def _counts(table: GradeTable, items: Sequence[Item], tau: float) -> dict[str, Any]:
+    supported = Counter(one.supported for one in items)
+    return {
+        "tau": tau,
+        "students": len(table.students),
+        "questions": len(items),
+        "queries": len({one.query for one in items}),
+        "supported_by": {str(count): supported[count] for count in sorted(supported)},
+        "dead": sum(one.dead for one in items),
+        "universal": sum(one.universal for one in items),
+        "redundant": sum(bool(one.redundant_with) for one in items),
+    }
+
+
+def _run_notes(graded: Graded, runs: Sequence[Run], k: int) -> list[str]:
+    notes = [note for run in runs for note in run.notes]
+    tops = [(query, one) for run in runs for query in graded.by_passage for one in run.top(query, k)]
+    ungraded = sum(one not in graded.by_passage[query] for query, one in tops)
+    if ungraded:
+        notes.append(f"Passages among the first {k} that were never graded: {ungraded} of {len(tops)}.")
+    skipped = [f"{query} of {run.name}" for run in runs for query in graded.by_passage if query not in run.rankings]
+    return notes + named("Queries that a run skips, its grades counted 0", skipped)
+
+
+def _notes(graded: Graded, table: GradeTable) -> list[str]:
+    notes = []
+    if graded.unparsed:
+        notes.append(f"Unparsed grades, which count nowhere: {graded.unparsed} of {len(graded.grades)}.")
+    never = [name for name, column in zip(table.names, table.grades.T, strict=True) if (column != column).all()]
+    return notes + named("Questions without a parsed grade", never)
+
+
+def _in_words(result: Mapping[str, Any], out: Path, notes: Sequence[str]) -> str:
+    students = result["students"]
+    rows = [
+        ["questions", str(result["questions"])],
+        ["systems or passages", str(students)],
+        [f"supported by nobody (grade {result['tau']:g} or more)", str(result["dead"])],
+        ["supported by all", str(result["universal"])],
+        ["redundant", str(result["redundant"])],
+    ]
+    if students < FEWEST:
+        rows += [[f"supported by {count}", str(number)] for count, number in result["supported_by"].items()]
+    model = result["model"]
+    if model:
+        rows += [
+            ["model", f"{model['model']}, {model['items_fitted']} questions, reliability {model['reliability']:.3f}"]
+        ]
+    if model and model["prune"]:
+        pruned = model["prune"]
+        gain, same = pruned["heldout_gain"], pruned["rank_agreement"]
+        rows += [
+            ["pruned bank", f"{len(pruned['kept'])} questions"],
+            [
+                "information per question, held out",
+                f"{gain['estimate']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]",
+            ],
+            ["order of held-out systems, tau-b", f"{same['estimate']:.3f} [{same['low']:.3f}, {same['high']:.3f}]"],
+        ]
+    return joined(aligned(rows), notes, str(out / "items.csv"))

@@ -1,0 +1,110 @@
+"""What `ragexam grade run` is asked to do, and its files, read before anything heavy is loaded."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from examcore import Exam, read_exam
+from grading.banks._bank_writing import read_topics
+from grading.formats._articles import Articles, articles_of
+from grading.formats._bank_files import read_bank
+from grading.formats._margin_files import read_margin
+from grading.formats._passages import Pair, keyed, pair, read_passages
+from grading.graders._prompts import Scale, Verify
+from rag.engines import EngineOptions
+
+GRADERS = ("qa", "rating", "relevance", "reader", "choices")
+_OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
+"""Options that concern one grader only."""
+KEYED = ("qa", "reader")
+"""Graders that compare answers with a key."""
+Reading = tuple[Exam, Articles]
+"""The exam and the articles that are read by choices."""
+ModelName = tuple[str, str, str]
+"""Name, dtype and device."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is graded, how, and where to; the fields are the options of `ragexam grade run`."""
+
+    bank: Path
+    passages: Path
+    model: ModelName
+    out: Path
+    grader: str
+    limit: int | None
+    verify: str
+    scale: str
+    shots: int
+    queries: Path | None
+    margin: str | None
+    threshold: float
+    batch: int
+    engine: EngineOptions
+    interval: float
+    seed: int
+
+    @property
+    def command(self) -> str:
+        """The command that can be given again; options that change no grade are left out."""
+        model, dtype, device = self.model
+        said = {"grader": self.grader, "model": model, "out": self.out}
+        said |= {name: one for name, one in (("dtype", dtype), ("device", device)) if one != "auto"}
+        said |= {name: getattr(self, name) for name in ("limit", "queries", "margin", "interval", "seed")}
+        said |= {name: getattr(self, name) for name in _OWN_OPTIONS.get(self.grader, ())}
+        words = [str(one) for name, value in said.items() if value is not None for one in (f"--{name}", value)]
+        return shlex.join(["ragexam", "grade", "run", str(self.bank), str(self.passages), *words])
+
+    def __post_init__(self) -> None:
+        wanted = {"grader": GRADERS, "verify": get_args(Verify), "scale": get_args(Scale)}
+        for name, known in wanted.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"--{name} {getattr(self, name)}: unknown; wanted {', '.join(known)}")
+        alone = self.engine == EngineOptions()
+        if not alone and (self.batch > 1 or self.grader == "reader"):
+            found = "--grader reader" if self.grader == "reader" else f"--batch {self.batch}"
+            raise ValueError(f"{found}: found with --engine or --workers; wanted one of them")
+
+
+class Given(NamedTuple):
+    """What the files of a job hold: the pairs to grade, what takes no part, and what single graders need besides.
+
+    `reading` is the exam and the articles, for choices; `margin` theirs, None for the usual one; `queries` the texts of
+    queries by id, for relevance; `notes` are sentences on how the files were read.
+    """
+
+    pairs: tuple[Pair, ...]
+    left_out: dict[str, Any]
+    reading: Reading | None = None
+    margin: float | None = None
+    queries: dict[str, str] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_job(job: Job) -> Given:
+    """Read the files of a job; raises `ValueError` or `OSError` in one line for what cannot be graded."""
+    passages = read_passages(job.passages)
+    if job.grader == "choices":
+        exam = read_exam(job.bank)
+        found = articles_of(exam, passages)
+        left = _left(found.without_questions, found.without_passages, 0)
+        return Given(found.pairs, left, (exam, found), read_margin(job.margin, job.model[0]))
+    notes: list[str] = []
+    paired = pair(read_bank(job.bank, notes), passages)
+    if job.grader in KEYED and not keyed(paired.pairs):
+        raise ValueError(f"{job.bank}: no question with passages has a key; wanted answers, or --grader rating")
+    queries = None if job.queries is None else {one.query: one.text for one in read_topics(job.queries)}
+    left = _left(paired.without_questions, paired.without_passages, paired.passages_left_out)
+    return Given(paired.pairs, left, queries=queries, notes=tuple(notes))
+
+
+def _left(without_questions: tuple[str, ...], without_passages: tuple[str, ...], passages: int) -> dict[str, Any]:
+    return {
+        "queries_without_questions": list(without_questions),
+        "queries_without_passages": list(without_passages),
+        "passages": passages,
+    }

@@ -1,0 +1,142 @@
+"""What scores say of systems and of one another: nuggets, agreement, leaderboard, power, reusability, bias."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from examcore.console import AsJson, Interval, Seed, show
+from grading.commands import _common as common
+from grading.commands._common import Scores, ShownPairs, write_scores
+
+Over = Literal["auto", "topics", "pairs"]
+Metric = Literal[
+    "strict_vital_score",
+    "vital_score",
+    "strict_weighted_score",
+    "weighted_score",
+    "strict_all_score",
+    "all_score",
+]
+
+
+def nuggets(
+    files: Annotated[list[Path], typer.Argument(metavar="ASSIGNMENTS...", help="Nugget assignments, JSON lines.")],
+    metric: Annotated[Metric, typer.Option(help="The score that several systems are compared by.")] = "vital_score",
+    pairs: ShownPairs = "neighbours",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    scores: Scores = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score answers by the nuggets they support, per topic and all; several systems are compared in pairs."""
+    from grading.commands import _measured as measured
+    from grading.commands import _measures_in_words as measures_in_words
+
+    found = measured.nuggets(files, metric, interval, seed)
+    show(found, as_json=as_json, lines=measures_in_words.nuggets(found, pairs))
+    systems = found.get("systems", {found.get("run"): found})
+    by_topic = {name: one["topics"].items() for name, one in systems.items()}
+    write_scores(scores, metric, {run: {topic: one[metric] for topic, one in each} for run, each in by_topic.items()})
+
+
+def agreement(
+    first: Annotated[Path, typer.Argument(metavar="QRELS_A", help="TREC qrels, or a table topic,passage,grade.")],
+    second: Annotated[Path, typer.Argument(metavar="QRELS_B", help="The same by the other judge.")],
+    over: Annotated[Over, typer.Option(help="What intervals resample: topics (auto: from 10 on) or pairs.")] = "auto",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say how far two judges agree beyond chance: Cohen's kappa, plain and quadratic, and Krippendorff's alpha."""
+    from grading.commands import _measured as measured
+    from grading.commands import _measures_in_words as measures_in_words
+
+    found = measured.agreement(first, second, over, interval, seed)
+    show(found, as_json=as_json, lines=measures_in_words.agreement(found))
+
+
+def leaderboard(
+    first: Annotated[Path, typer.Argument(metavar="A", help="The true scores: system,score or system,topic,score.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The scores to be judged, of the same form.")],
+    pairs: ShownPairs = "neighbours",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two leaderboards by rank correlation; with topics, also test which systems of each can be told apart."""
+    from grading.commands import _measured as measured
+    from grading.commands import _measures_in_words as measures_in_words
+
+    found = measured.leaderboard(first, second, interval, seed)
+    show(found, as_json=as_json, lines=measures_in_words.leaderboard(found, pairs))
+
+
+def power(
+    pilot: Annotated[Path, typer.Argument(metavar="PILOT", help="Scores: system,topic,score, and question if any.")],
+    gap: Annotated[float | None, typer.Option(help="The gap to find; the pilot's own without it.")] = None,
+    pairs: Annotated[list[str] | None, typer.Option("--pair", metavar="A,B", help="One pair; all without it.")] = None,
+    wanted: Annotated[float, typer.Option("--power", help="The chance to find the gap.")] = 0.8,
+    alpha: Annotated[float, typer.Option(help="Level of the two-sided test; divided by the number of pairs.")] = 0.05,
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many topics, and questions on each, tell two systems apart, from a pilot's scores."""
+    from grading.commands import _measured as measured
+    from grading.commands import _measures_in_words as measures_in_words
+
+    found = measured.power(pilot, gap, pairs or (), wanted, alpha, interval, seed)
+    show(found, as_json=as_json, lines=measures_in_words.power(found))
+
+
+def reusability(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TABLE...", help="system,topic,question,grade or system,topic,passage,grade; or nugget assignments."
+        ),
+    ],
+    tau: Annotated[float | None, typer.Option(help="Count grades from this on as 1, others as 0.")] = None,
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Leave each system out of the making of a bank or pool, and say what becomes of its rank."""
+    from grading.commands import _measured as measured
+    from grading.commands import _measures_in_words as measures_in_words
+
+    found = measured.reusability(files, tau, interval, seed)
+    show(found, as_json=as_json, lines=measures_in_words.reusability(found))
+
+
+def bias(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="system,family,judge,topic,score[,judge_family].")],
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether judges (or the writers of the questions) favour systems of their own family."""
+    from grading.commands import _measured as measured
+    from grading.commands import _measures_in_words as measures_in_words
+
+    found = measured.bias(table, interval, seed)
+    show(found, as_json=as_json, lines=measures_in_words.bias(found))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    common.register(
+        app,
+        {
+            "nuggets": (nuggets, "assignments.jsonl"),
+            "agreement": (agreement, "human.qrels model.qrels"),
+            "leaderboard": (leaderboard, "official.csv exam.csv"),
+            "power": (power, "pilot.csv --gap 0.05"),
+            "reusability": (reusability, "grades.csv"),
+            "bias": (bias, "judged.csv"),
+        },
+        "grade",
+    )

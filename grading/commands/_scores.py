@@ -1,0 +1,203 @@
+"""Scores of graded passages and articles: measure, cover, qrels, tau, exam, rouge, items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from examcore.console import AsJson, Interval, Quiet, Seed, show
+from grading.commands._common import Scores, ShownPairs, write_scores
+from grading.commands._common import register as register_all
+
+
+class Over(StrEnum):
+    """Topics that a mean is over."""
+
+    ALL = "all"
+    COMMON = "common"
+
+
+Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs in TREC format.")]
+Tau = Annotated[float, typer.Option(help="The least grade that counts.")]
+Bank = Annotated[Path | None, typer.Option(metavar="BANK", help="The bank: bank.jsonl or exam.jsonl.")]
+Prompt = Annotated[
+    str | None, typer.Option(metavar="CLASS[:LLM]", help="Whose grades, where a workbench file holds several.")
+]
+K = Annotated[int, typer.Option("--k", min=1, help="Passages that count per query.")]
+
+
+def measure(
+    qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Relevance judgements in TREC format.")],
+    runs: Runs,
+    measures: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Divided by commas: MAP,nDCG@20 or map,ndcg_cut_20.")
+    ] = None,
+    rel: Annotated[int, typer.Option(min=1, help="The least grade that is relevant.")] = 1,
+    depth: Annotated[int | None, typer.Option(min=1, help="Documents read per topic; all without it.")] = None,
+    over: Annotated[
+        Over, typer.Option(help="Average over all topics of the qrels, or those all runs answer.")
+    ] = Over.ALL,
+    pairs: ShownPairs = "neighbours",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    scores: Scores = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure runs against qrels: MAP, nDCG, Rprec, MRR, P@k, with intervals and paired differences."""
+    from grading.commands._scoring import measured
+
+    names = [] if measures is None else [one.strip() for one in measures.split(",")]
+    if not all(names):
+        raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
+    said = measured(qrels, runs, names, rel, depth, "all" if over == Over.ALL else "common", interval, seed, pairs)
+    show(said.result, as_json=as_json, lines=said.lines)
+    first = next(iter(said.result["pairs"]))
+    by_topic = said.result["per_topic"].items()
+    write_scores(scores, first, {run: {topic: one[first] for topic, one in found.items()} for run, found in by_topic})
+
+
+def cover(
+    grades: Grades,
+    runs: Runs,
+    tau: Tau,
+    k: K = 20,
+    bank: Bank = None,
+    prompt: Prompt = None,
+    pairs: ShownPairs = "neighbours",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    scores: Scores = None,
+    as_json: AsJson = False,
+) -> None:
+    """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
+    from grading.commands._scoring import covered
+
+    said = covered(grades, runs, tau, k, bank, prompt, interval, seed, pairs)
+    show(said.result, as_json=as_json, lines=said.lines)
+    by_run = {run: one["per_query"].items() for run, one in said.result["runs"].items()}
+    write_scores(scores, "cover", {run: {query: one["cover"] for query, one in found} for run, found in by_run.items()})
+
+
+def qrels(
+    grades: Grades,
+    tau: Annotated[float | None, typer.Option(help="1 from this grade on, 0 below; the grades without it.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the qrels to a file.")] = None,
+    prompt: Prompt = None,
+    as_json: AsJson = False,
+) -> None:
+    """EXAM-Label: each passage's best grade over the questions, as TREC qrels."""
+    from grading.commands._scoring import labelled
+
+    said = labelled(grades, tau, out, prompt)
+    if out is None and not as_json:
+        for warning in said.result["warnings"]:
+            typer.echo(f"note: {warning}", err=True)
+    show(said.result, as_json=as_json, lines=said.lines)
+
+
+def choose_tau(
+    grades: Grades,
+    official: Annotated[
+        Path, typer.Argument(metavar="OFFICIAL", help="Official qrels, or a leaderboard .csv (system,score).")
+    ],
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN", help="Three or more runs: compare leaderboards.")
+    ] = None,
+    by: Annotated[str, typer.Option(help="What the runs are scored by: cover, or a measure such as MAP.")] = "cover",
+    k: K = 20,
+    rel: Annotated[int, typer.Option(min=1, help="The least official grade that is relevant.")] = 1,
+    bank: Bank = None,
+    prompt: Prompt = None,
+    folds: Annotated[
+        int | None, typer.Option(min=2, help="Parts of the queries, each held out once; 5, or one for each query.")
+    ] = None,
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Choose tau on some queries and judge it on the others: by kappa of labels, or by leaderboards of runs."""
+    from grading.commands._scoring import chosen_tau
+
+    said = chosen_tau(grades, runs or [], official, by, k, rel, bank, prompt, folds, interval, seed)
+    show(said.result, as_json=as_json, lines=said.lines)
+
+
+def exam(
+    answers: Annotated[
+        Path, typer.Argument(metavar="ANSWERS", help="system,query,question,correct; responses.csv; answers.sqlite.")
+    ],
+    gold: Annotated[Path | None, typer.Option(metavar="GOLD", help="The same of gold articles, for n-EXAM.")] = None,
+    bank: Bank = None,
+    pairs: ShownPairs = "neighbours",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    scores: Scores = None,
+    as_json: AsJson = False,
+) -> None:
+    """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
+    from grading.commands._examining import examined
+
+    said = examined(answers, gold, bank, interval, seed, pairs)
+    show(said.result, as_json=as_json, lines=said.lines)
+    write_scores(scores, "EXAM", {name: one["per_query"] for name, one in said.result["systems"].items()})
+
+
+def rouge(
+    articles: Annotated[Path, typer.Argument(metavar="ARTICLES", help="system,query,text.")],
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Gold articles: query,text.")],
+    pairs: ShownPairs = "neighbours",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """ROUGE-1 F1 of articles against gold articles, a baseline."""
+    from grading.commands._examining import rouge as compared
+
+    said = compared(articles, gold, interval, seed, pairs)
+    show(said.result, as_json=as_json, lines=said.lines)
+
+
+def items(
+    grades: Annotated[
+        list[Path], typer.Argument(metavar="GRADES", help="Grades, or nugget assignments of one system a file.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
+    run: Annotated[
+        list[Path] | None, typer.Option("--run", metavar="RUN", help="Runs whose first k passages are the students.")
+    ] = None,
+    tau: Tau = 1.0,
+    k: K = 20,
+    bank: Bank = None,
+    keep: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the questions a pruned bank keeps.")] = 0.7,
+    prompt: Prompt = None,
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Questions as items: dead and redundant ones, difficulty, discrimination, and a pruned bank judged held out."""
+    from examcore import Progress
+    from grading.commands._item_analysis import analysed
+
+    progress = Progress(quiet=quiet)
+    said = analysed(grades, run or [], out, tau, k, bank, keep, prompt, interval, seed, progress)
+    show(said.result, as_json=as_json, lines=said.lines)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    commands: dict[str, tuple[Callable[..., None], str]] = {
+        "measure": (measure, "official.qrels bm25.run dense.run --measures MAP,nDCG@20"),
+        "cover": (cover, "grades.jsonl bm25.run dense.run --tau 4 --k 20 --bank bank.jsonl"),
+        "qrels": (qrels, "grades.jsonl --tau 4 --out exam.qrels"),
+        "tau": (choose_tau, "grades.jsonl official.qrels"),
+        "exam": (exam, "answers.csv --gold gold.csv --bank exam.jsonl"),
+        "rouge": (rouge, "articles.jsonl gold.jsonl"),
+        "items": (items, "grades.jsonl --run bm25.run --run dense.run --out items"),
+    }
+    register_all(app, commands, "grade")

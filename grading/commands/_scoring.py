@@ -1,0 +1,284 @@
+"""Scores of runs and passages: measures, cover, labels, the choice of tau."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from examcore.console import interval_text
+from grading._table_rows import read_rows
+from grading.commands._printing import Pairs, Said, aligned, compared, few, joined, named
+from grading.formats._bank_questions import read_bank_questions
+from grading.formats._grades import Graded, read_grades
+from grading.formats._trec import Qrels, Run, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.leaderboards._separated_groups import Standing, Table, differences, standings
+from grading.scores._cover import Bank, Cover, cover, outside
+from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs
+from grading.scores._labels import Labels, exam_labels, exam_qrels
+from grading.scores._thresholds import Choice, candidates, choose_by_leaderboard, choose_by_passages
+
+
+def measured(
+    qrels: Path, runs: Sequence[Path], measures: Sequence[str], rel: int, depth: int | None, over: Over,
+    level: float, seed: int, shown: Pairs = "neighbours",
+) -> Said:  # fmt: skip
+    """Retrieval measures of runs."""
+    read = read_runs(runs)
+    found = measure_runs(read_qrels(qrels), read, measures or DEFAULT, rel=rel, depth=depth, over=over)
+    means = {
+        name: {one.system: _overall(name, one, found) for one in standings(table, level=level, seed=seed)}
+        for name, table in found.scores.items()
+    }
+    warnings = [*_run_notes(read), *_topic_notes(found, over)]
+    result: dict[str, Any] = {
+        "topics": len(found.topics),
+        "over": over,
+        "rel": rel,
+        "runs": {run.name: {name: means[name][run.name] for name in means} for run in read},
+        "per_topic": {
+            run.name: {topic: {name: found.scores[name][run.name][topic] for name in means} for topic in found.topics}
+            for run in read
+        },
+        "pairs": {
+            name: [one.as_dict() for one in differences(table, level=level, seed=seed)]
+            for name, table in found.scores.items()
+        },
+        "skipped": found.skipped,
+        "unjudged": found.unjudged,
+        "without_relevant": found.without_relevant,
+        "summed": found.summed,
+        "warnings": warnings,
+    }
+    first = next(iter(means))
+    head = ["run", *means]
+    rows = [[name, *(interval_text(means[one][name]) for one in means)] for name in means[first]]
+    pairs = [f"{first}: {line}" for line in compared(result["pairs"][first], shown)]
+    pairs += [f"Pairs by the other {len(means) - 1} measures: --json."] if pairs and len(means) > 1 else []
+    return Said(result, joined(aligned([head, *rows]), warnings, *pairs))
+
+
+def covered(
+    grades: Path, runs: Sequence[Path], tau: float, k: int, bank: Path | None, prompt: str | None,
+    level: float, seed: int, shown: Pairs = "neighbours",
+) -> Said:  # fmt: skip
+    """EXAM-Cover of runs."""
+    graded, read = read_grades(grades, prompt), read_runs(runs)
+    questions = bank_of(bank, graded.questions) or graded.questions
+    found = [cover(graded, run, tau, k, questions) for run in read]
+    table: Table = {one.run: one.scores for one in found}
+    ranked = standings(table, level=level, seed=seed)
+    warnings = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, bank, tau), *_cover_notes(found)]
+    pairs = [one.as_dict() for one in differences(table, level=level, seed=seed)]
+    by_run = {one.run: one for one in found}
+    result: dict[str, Any] = {
+        "tau": tau,
+        "k": k,
+        "bank": "grades" if bank is None else str(bank),
+        "queries": len(questions),
+        "questions": sum(map(len, questions.values())),
+        "unparsed": graded.unparsed,
+        **_alone({"cover": ranked[0].score.as_dict(), "per_query": found[0].scores}, found),
+        "runs": {one.system: {"cover": one.score.as_dict(), **_detail(by_run[one.system])} for one in ranked},
+        "pairs": pairs,
+        "warnings": warnings,
+    }
+    rows = [
+        [one.system, interval_text(one.score.as_dict()), str(one.topics), _share(by_run[one.system])] for one in ranked
+    ]
+    head = ["run", f"cover@{k},{tau:g}", "queries", "passages graded"]
+    return Said(result, joined(aligned([head, *rows]), warnings, *compared(pairs, shown)))
+
+
+def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | None) -> Said:
+    """EXAM-Label as qrels; they are written to `out` where it is given, else they are the lines."""
+    graded = read_grades(grades, prompt)
+    labels = exam_labels(graded)
+    qrels = exam_qrels(labels, tau)
+    size = sum(map(len, qrels.values()))
+    warnings = [*graded.notes, *_label_notes(graded, labels, tau)]
+    result: dict[str, Any] = {
+        "tau": tau,
+        "n": size,
+        "queries": len(qrels),
+        "unparsed": graded.unparsed,
+        "unlabelled": [list(pair) for pair in labels.unlabelled],
+        "qrels": qrels,
+        "labels": labels.best,
+        "warnings": warnings,
+    }
+    if out is None:
+        return Said(result, "".join(qrels_lines(qrels)).rstrip("\n"))
+    write_qrels(out, qrels)
+    return Said(result, joined([f"{out}: {size} passages of {len(qrels)} queries"], warnings))
+
+
+def chosen_tau(
+    grades: Path, runs: Sequence[Path], official: Path, by: str, k: int, rel: int, bank: Path | None,
+    prompt: str | None, folds: int | None, level: float, seed: int,
+) -> Said:  # fmt: skip
+    """The choice of tau, judged on queries that had no part in it."""
+    graded = read_grades(grades, prompt)
+    read = read_runs(runs)
+    if read:
+        what, questions = "kendall", bank_of(bank, graded.questions) or graded.questions
+        tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
+        wanted = _official(official, read, rel)
+        choice = choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)
+        left_out = _leaderboard_notes(read, wanted)
+    else:
+        what, judged = "kappa", read_qrels(official)
+        choice = choose_by_passages(graded, judged, rel=rel, folds=folds, level=level, seed=seed)
+        left_out = _judged_notes(graded, judged)
+    warnings = [*graded.notes, *_run_notes(read), *left_out, *_choice_notes(choice)]
+    result: dict[str, Any] = {
+        "agreement": what,
+        "tau": choice.tau,
+        "held_out": choice.held_out.as_dict(),
+        "curve": {f"{tau:g}": one.as_dict() for tau, one in choice.curve.items()},
+        "chosen": {f"{tau:g}": count for tau, count in choice.chosen.items()},
+        "queries": choice.queries,
+        "folds": choice.folds,
+        "warnings": warnings,
+    }
+    rows = [
+        [f"{tau:g}", interval_text(one.as_dict()), str(choice.chosen.get(tau, 0))] for tau, one in choice.curve.items()
+    ]
+    table = aligned([["tau", f"{what}, all queries", "chosen for"], *rows])
+    held_out = interval_text(choice.held_out.as_dict())
+    said = f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {held_out}"
+    return Said(result, joined(table, warnings, said))
+
+
+def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
+    """The names of a bank's questions by query, as `graded` knows them; empty without a bank."""
+    bank = {} if path is None else read_bank_questions(path, graded)
+    return {query: tuple(questions) for query, questions in bank.items()}
+
+
+def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float | None]:
+    """The mean over topics with its interval; of a count the sum, as in trec_eval."""
+    times = one.topics if name in found.summed else 1
+    return {part: None if value is None else value * times for part, value in one.score.as_dict().items()}
+
+
+def _table_at(graded: Graded, runs: Sequence[Run], tau: float, by: str, k: int, bank: Bank) -> Table:
+    if by == "cover":
+        return {run.name: cover(graded, run, tau, k, bank).scores for run in runs}
+    return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
+
+
+def _official(path: Path, runs: Sequence[Run], rel: int) -> dict[str, float]:
+    if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".jsonl", ".json")):
+        rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
+        return {row.text("system"): row.number("score") for row in rows}
+    table = measure_runs(read_qrels(path), runs, ["MAP"], rel=rel).scores["MAP"]
+    return {one.system: one.score.estimate for one in standings(table, draws=0)}
+
+
+def _run_notes(runs: Sequence[Run]) -> list[str]:
+    return [note for run in runs for note in run.notes]
+
+
+def _topic_notes(found: Effectiveness, over: Over) -> list[str]:
+    effect = "counted 0 in the mean" if over == "all" else "left out of the mean"
+    notes = []
+    for run, topics in found.skipped.items():
+        notes += named(f"Topics of the qrels that {run} skips, {effect}", topics)
+    for run, topics in found.unjudged.items():
+        notes += named(f"Topics of {run} without qrels, which take no part", topics)
+    notes += named("Topics without a relevant document, which count 0", found.without_relevant)
+    notes += named("Counts, of which the sum over topics is given", found.summed)
+    return notes + few(len(found.topics), "topics")
+
+
+def _bank_notes(graded: Graded, questions: Bank, bank: Path | None, tau: float) -> list[str]:
+    notes = []
+    if bank is None:
+        notes.append(
+            "Without --bank the bank is every question graded for the query; questions never asked are missing."
+        )
+    elif strange := outside(graded, questions):
+        notes.append(f"Grades of questions that the bank does not have, which do not count: {strange}.")
+    if graded.unparsed:
+        notes.append(f"Unparsed grades, which reach no tau: {graded.unparsed} of {len(graded.grades)}.")
+    if not graded.highest >= tau:
+        highest = "none was parsed" if graded.highest != graded.highest else f"the highest is {graded.highest:g}"
+        notes.append(f"No grade reaches tau {tau:g}; {highest}.")
+    return notes
+
+
+def _cover_notes(found: Sequence[Cover]) -> list[str]:
+    notes = []
+    for one in found:
+        notes += named(f"Queries of the bank that {one.run} skips, counted 0", one.skipped)
+        notes += named(f"Queries of {one.run} without a question, which take no part", one.without_bank)
+        partly = [query for query, score in one.queries.items() if score.ungraded and score.score == score.score]
+        if one.ungraded:
+            share = f"{one.ungraded} of {one.passages} passages of {one.run} were never graded"
+            notes.append(f"{share}; {len(partly)} queries may be covered better than they seem.")
+        unknown = [query for query, score in one.queries.items() if score.score != score.score]
+        notes += named(f"Queries of {one.run} without a graded passage: no score, left out of the mean", unknown)
+    return notes + few(len(found[0].queries), "queries")
+
+
+def _detail(one: Cover) -> dict[str, Any]:
+    return {
+        "passages": one.passages,
+        "ungraded": one.ungraded,
+        "skipped": one.skipped,
+        "without_bank": one.without_bank,
+        "per_query": {
+            query: {
+                "cover": found.score,
+                "covered": found.questions,
+                "passages": found.passages,
+                "ungraded": found.ungraded,
+            }
+            for query, found in one.queries.items()
+        },
+    }
+
+
+def _share(one: Cover) -> str:
+    return f"{one.passages - one.ungraded} of {one.passages}"
+
+
+def _alone(fields: Mapping[str, Any], found: Sequence[object]) -> dict[str, Any]:
+    """Fields that stand on top where there is one system only."""
+    return dict(fields) if len(found) == 1 else {}
+
+
+def _label_notes(graded: Graded, labels: Labels, tau: float | None) -> list[str]:
+    notes = []
+    if graded.unparsed:
+        notes.append(f"Unparsed grades, which count in no label: {graded.unparsed} of {len(graded.grades)}.")
+    if tau is not None and not graded.highest >= tau:
+        highest = "none was parsed" if graded.highest != graded.highest else f"the highest is {graded.highest:g}"
+        notes.append(f"No grade reaches tau {tau:g}; {highest}.")
+    without = (passage for _, passage in labels.unlabelled)
+    return notes + named("Passages without a parsed grade, which have no label", without)
+
+
+def _leaderboard_notes(runs: Sequence[Run], official: Mapping[str, float]) -> list[str]:
+    names = [run.name for run in runs]
+    return [
+        *named("Runs without an official score, which take no part", (one for one in names if one not in official)),
+        *named("Systems of the official leaderboard without a run", (one for one in official if one not in names)),
+    ]
+
+
+def _judged_notes(graded: Graded, official: Qrels) -> list[str]:
+    labels = exam_labels(graded).best
+    apart = [query for query, found in labels.items() if not any(one in official.get(query, {}) for one in found)]
+    both = {query: [one for one in found if one in official.get(query, {})] for query, found in labels.items()}
+    count, size = sum(map(len, both.values())), sum(map(len, labels.values()))
+    notes = [f"Passages with a label and an official grade: {count} of {size} with a label."]
+    return notes + named("Queries without any of them, which take no part", apart)
+
+
+def _choice_notes(choice: Choice) -> list[str]:
+    notes = few(choice.queries, "queries")
+    if len(choice.chosen) > 1:
+        notes.append("The folds chose different taus: the queries do not settle it.")
+    return notes

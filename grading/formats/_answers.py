@@ -1,0 +1,135 @@
+"""Answers to exams from files: a table of right and wrong, or what ragexam's pipelines answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from examcore import shown_json
+from grading._table_rows import Row, read_rows
+from grading.formats import _fields as fields
+from grading.formats._bank_questions import ALL
+from grading.scores._cover import Bank
+
+CORRECT = ("correct", "score", "grade")
+QUESTION = ("question_id", "nugget_id", "item", "id", "question", "nugget")
+TOTAL = ("total", "n_questions", "questions", "n")
+ONE = "system"
+"""The name of the one system of a table without such a column."""
+
+
+class Answered(NamedTuple):
+    """System -> query -> question -> whether it is right; `queries` says whether the file names queries."""
+
+    systems: dict[str, dict[str, dict[str, bool | None]]]
+    queries: bool
+
+    def questions(self) -> dict[str, dict[str, None]]:
+        """Query -> the questions that any system was asked."""
+        found: dict[str, dict[str, None]] = {}
+        for asked in self.systems.values():
+            for query, questions in asked.items():
+                found.setdefault(query, {}).update(dict.fromkeys(questions))
+        return found
+
+
+def read_answers(path: str | Path, bank: Bank | None = None) -> Answered:
+    """Answers from JSON lines, CSV or TSV with `system, query, question, correct`, or from `answers.sqlite`.
+
+    Every column goes by its usual names (`student, item, score` of `responses.csv` too). A blank `correct` is an
+    unanswered question. Without a column of systems there is one. Without a column of queries a question belongs to the
+    query whose bank has it, else all are of the query `all`. Counts are read, too, one row a query: `correct` right of
+    a `total` of questions, which are numbered; a query has one total. Raises `ValueError` (file:line, found, wanted)
+    for a value that is not 0, 1, true, false or blank, and for a question answered twice by a system.
+    """
+    path = Path(path)
+    if path.suffix == ".sqlite":
+        return _gathered(_of_store(path), bank)
+    rows = read_rows(path, {})
+    if all(fields.present(row, QUESTION) is None and fields.present(row, TOTAL) for row in rows):
+        _require_one_total(rows)
+        return _gathered((answer for row in rows for answer in _counted(row)), bank)
+    columns = [name for name in CORRECT if any(name in row.fields for row in rows)]
+    if not columns:
+        raise ValueError(f"{rows[0].place}: no {' or '.join(CORRECT)} in any row; wanted a column of 0 and 1")
+    return _gathered(
+        (
+            _Answer(
+                row.place,
+                fields.text(row, fields.SYSTEM, ONE),
+                fields.text(row, fields.QUERY, "") or None,
+                fields.text(row, QUESTION),
+                fields.right(row, columns[0]),
+            )
+            for row in rows
+        ),
+        bank,
+    )
+
+
+class _Answer(NamedTuple):
+    place: str
+    system: str
+    query: str | None
+    question: str
+    right: bool | None
+
+
+def _of_store(path: Path) -> list[_Answer]:
+    from rag import AnswerStore
+
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file; wanted an existing file")
+    with AnswerStore(path) as store:
+        found = [_Answer(str(path), one.pipeline, None, one.question, one.correct) for one in store.answers()]
+    if not found:
+        raise ValueError(f"{path}: has no answers; wanted at least one")
+    return found
+
+
+def _require_one_total(rows: Sequence[Row]) -> None:
+    """A query has as many questions for one system as for another."""
+    known: dict[str, tuple[float, str]] = {}
+    for row in rows:
+        query, total = fields.text(row, fields.QUERY), fields.number(row, fields.present(row, TOTAL))
+        before, place = known.setdefault(query, (total, row.place))
+        if total != before:
+            raise ValueError(f"{row.place}: {total:g} questions of query {query!r}; wanted the {before:g} of {place}")
+
+
+def _counted(row: Row) -> list[_Answer]:
+    """Numbered answers that stand for the counts of a query."""
+    correct, total = (fields.number(row, fields.present(row, names)) for names in (CORRECT, TOTAL))
+    if not (total >= 1 and total == int(total) and 0 <= correct <= total and correct == int(correct)):
+        raise ValueError(f"{row.place}: {correct:g} right of {total:g}; wanted whole numbers, at most the total")
+    system, query = fields.text(row, fields.SYSTEM, ONE), fields.text(row, fields.QUERY)
+    return [_Answer(row.place, system, query, str(place + 1), place < correct) for place in range(int(total))]
+
+
+def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> Answered:
+    home = _homes(bank or {})
+    systems: dict[str, dict[str, dict[str, bool | None]]] = {}
+    named = False
+    for one in answers:
+        named = named or one.query is not None
+        query = one.query if one.query is not None else home.get(one.question, ALL)
+        asked = systems.setdefault(one.system, {}).setdefault(query, {})
+        if one.question in asked:
+            raise ValueError(
+                f"{one.place}: question {shown_json(one.question)} of query {shown_json(query)} is answered twice by "
+                f"{shown_json(one.system)}; wanted one answer"
+            )
+        asked[one.question] = one.right
+    return Answered(systems, named)
+
+
+def _homes(bank: Bank) -> Mapping[str, str]:
+    """Question -> its query, for questions that one query alone has."""
+    home: dict[str, str] = {}
+    twice: set[str] = set()
+    for query, questions in bank.items():
+        for name in questions:
+            if home.setdefault(name, query) != query:
+                twice.add(name)
+    return {name: query for name, query in home.items() if name not in twice}

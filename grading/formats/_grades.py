@@ -1,0 +1,110 @@
+"""Grades of passages from files: tables of one grade a row, and the exam files of the rubric workbench."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from examcore import read_text, shown_json
+from grading._records import Grade
+from grading._table_rows import Row, read_rows
+from grading.formats import _fields as fields
+from grading.formats._workbench import is_workbench, read_workbench
+
+GRADE = ("grade", "rating", "self_rating", "score", "correct")
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Grades, one for each query, passage and question, and sentences about how they were read."""
+
+    grades: tuple[Grade, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def unparsed(self) -> int:
+        """How many grades fit no rule."""
+        return sum(math.isnan(one.grade) for one in self.grades)
+
+    @property
+    def highest(self) -> float:
+        """The highest grade; NaN when none was parsed."""
+        return max((one.grade for one in self.grades if not math.isnan(one.grade)), default=math.nan)
+
+    @cached_property
+    def questions(self) -> Mapping[str, tuple[str, ...]]:
+        """Query -> the questions graded for it over all its passages, in order of appearance."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.grades:
+            found.setdefault(one.query, {})[one.question] = None
+        return {query: tuple(questions) for query, questions in found.items()}
+
+    @cached_property
+    def by_passage(self) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+        """Query -> passage -> question -> grade."""
+        found: dict[str, dict[str, dict[str, float]]] = {}
+        for one in self.grades:
+            found.setdefault(one.query, {}).setdefault(one.passage, {})[one.question] = one.grade
+        return found
+
+
+def read_grades(path: str | Path, prompt: str | None = None) -> Graded:
+    """Grades from JSON lines, CSV or TSV (each optionally .gz), or from a file of the rubric workbench.
+
+    A table has the columns query, passage, question and grade, each under one of its usual names; a blank grade is
+    unparsed (NaN). Of a workbench file that holds grades by several prompts, `prompt` names the one to read. Raises
+    `ValueError` (file:line, found, wanted) for a missing column, a grade that is no number or negative, and a question
+    that is graded twice for the same passage and query.
+    """
+    path = Path(path)
+    if is_workbench(path, read_text(path)):
+        placed, notes = read_workbench(path, prompt)
+        return Graded(unique(placed), notes)
+    if prompt is not None:
+        raise ValueError(f"{path}: a table of grades; wanted a file of the rubric workbench for --prompt {prompt}")
+    rows = read_rows(path, {})
+    columns = [name for name in GRADE if any(name in row.fields for row in rows)]
+    if not columns:
+        raise ValueError(f"{rows[0].place}: no {' or '.join(GRADE)} in any row; wanted a column of grades")
+    return Graded(unique((row.place, _grade(row, columns[0])) for row in rows))
+
+
+def unique(placed: Iterable[tuple[str, Grade]]) -> tuple[Grade, ...]:
+    """The grades; `ValueError` names both places where a question is graded twice for a query and passage."""
+    places: dict[tuple[str, str, str], str] = {}
+    grades: list[Grade] = []
+    for place, one in placed:
+        key = (one.query, one.passage, one.question)
+        if key in places:
+            first = places[key].rpartition(":")[2].strip()
+            raise ValueError(
+                f"{place}: question {shown_json(one.question)} is graded twice for passage {shown_json(one.passage)} "
+                f"of query {shown_json(one.query)} (first at {first}); wanted one grade"
+            )
+        places[key] = place
+        grades.append(one)
+    return tuple(grades)
+
+
+def parsed(grades: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """The questions with a grade that is a number."""
+    return ((question, grade) for question, grade in grades.items() if not math.isnan(grade))
+
+
+def _grade(row: Row, column: str) -> Grade:
+    return Grade(
+        fields.text(row, fields.QUERY),
+        fields.text(row, fields.PASSAGE),
+        fields.text(row, fields.QUESTION),
+        fields.number(row, column),
+        _optional(row, "answer"),
+        _optional(row, "reply"),
+    )
+
+
+def _optional(row: Row, name: str) -> str:
+    value = row.fields.get(name, "")
+    return value if isinstance(value, str) else str(value)

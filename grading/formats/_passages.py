@@ -1,0 +1,116 @@
+"""What is graded: passages that systems returned for queries, or a corpus of which every passage is graded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from grading._records import BankQuestion
+from grading._table_rows import Row, read_rows
+from grading.formats import _fields as fields
+
+PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
+TEXT = ("text", "body", "content", "contents", "passage_text", "segment", "passage")
+"""Names of columns; where a table has several (an id and its text), the first one counts."""
+CHUNK = ("document_id", "start", "end")
+"""Fields that mark a line as a passage of a corpus, which belongs to no query."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text returned for a query, by a system or by several; `query` is empty for a passage of a corpus."""
+
+    query: str
+    id: str
+    text: str
+    system: str = ""
+
+
+class Pair(NamedTuple):
+    """A passage and a question to be graded by it."""
+
+    question: BankQuestion
+    passage: Passage
+
+
+class Paired(NamedTuple):
+    """The pairs to grade, and what takes no part: queries on one side only, and how many passages that is."""
+
+    pairs: tuple[Pair, ...]
+    without_questions: tuple[str, ...]
+    without_passages: tuple[str, ...]
+    passages_left_out: int
+
+
+def read_passages(path: str | Path) -> list[Passage]:
+    """Read passages `query, passage, text[, system]` (JSON lines, CSV or TSV, each optionally .gz), or corpus chunks.
+
+    Names that other tools use are understood (`fields.QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line,
+    found, wanted) for a missing column, a blank text, and one id with two texts for the same query and system.
+    """
+    texts: dict[tuple[str, str, str], str] = {}
+    found = []
+    for row in read_rows(path, {}):
+        one = _passage(row)
+        key = (one.query, one.id, one.system)
+        if texts.setdefault(key, one.text) != one.text:
+            raise ValueError(f"{row.place}: passage {one.id!r} stands above with another text; wanted one text per id")
+        found.append(one)
+    return list(dict.fromkeys(found))
+
+
+def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
+    """Every passage with every question of its query, passage by passage; a corpus's passages with all questions.
+
+    A passage that several systems returned is graded once. Raises `ValueError` when no passage has a question, and when
+    systems returned different texts under one id.
+    """
+    questions: dict[str, list[BankQuestion]] = {}
+    for one in bank:
+        questions.setdefault(one.query, []).append(one)
+    pool = pooled(passages, questions)
+    pairs = [Pair(question, one) for one in pool for question in questions.get(one.query, ())]
+    if not pairs:
+        asked, found = sorted(questions), sorted({one.query for one in pool})
+        raise ValueError(
+            f"passages: no query of the bank ({_some(asked)}) has one; found {_some(found)}; wanted the same query ids"
+        )
+    known = {one.query for one in pool}
+    lost = Counter(one.query for one in pool if one.query not in questions)
+    return Paired(tuple(pairs), tuple(lost), tuple(one for one in questions if one not in known), lost.total())
+
+
+def keyed(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs whose question has a key."""
+    return [one for one in pairs if one.question.answers]
+
+
+def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]:
+    """The distinct passages of each query, whoever returned them; a corpus's passages stand for every query."""
+    texts: dict[tuple[str, str], str] = {}
+    wanted = list(queries)
+    for one in passages:
+        for query in [one.query] if one.query else wanted:
+            if texts.setdefault((query, one.id), one.text) != one.text:
+                raise ValueError(
+                    f"passage {one.id!r} of query {query!r}: systems give it different texts; wanted one text per id"
+                )
+    return [Passage(query, name, text) for (query, name), text in texts.items()]
+
+
+def _passage(row: Row) -> Passage:
+    name = fields.text(row, PASSAGE)
+    told = [one for one in TEXT if one != fields.present(row, PASSAGE)]
+    text = fields.text(row, told)
+    if not text.strip():
+        raise ValueError(f"{row.place}: text is blank; wanted the passage")
+    is_chunk = all(one in row.fields for one in CHUNK) and "query" not in row.fields
+    query = "" if is_chunk else fields.text(row, fields.QUERY)
+    return Passage(query, name, text, fields.text(row, fields.SYSTEM, ""))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "") or "none"

@@ -1,0 +1,276 @@
+"""Reports with citations as TREC RAG, NeuCLIR and RAGTIME write them, checked line by line.
+
+Four shapes are read: `answer[{text, citations}]` with integer indices into `references` (TREC RAG 24);
+`metadata{team_id, run_id, topic_id}` with `responses[{text, citations}]`, whose citations are document ids, or scores
+by document id (RAGTIME); `request_id, run_id` with `sentences[{text, citations}]` (NeuCLIR 24); and the annotation
+tool's `topic -> run -> sentence number -> text`, whose citations stand in a second file,
+`topic -> document -> run -> sentence number -> text`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from examcore import JsonRecord, json_kind, parse_json_object, read_text, shown_json
+from grading._records import Report, Sentence
+from grading.formats._annotated_reports import annotated_reports, is_annotated
+from grading.formats._citations import Place, cited
+from grading.formats._faults import Fault
+
+SENTENCES = ("responses", "answer", "sentences")
+OF_REPORTS = frozenset({"metadata", "run_id", "references"})
+"""A record with none of these and without sentences is of another kind of file."""
+MARK = "#"
+"""Divides a document id from the number of its segment in MS MARCO v2.1."""
+
+
+class ReportsRead(NamedTuple):
+    """The reports of a file in its order, and what is wrong with them.
+
+    A report is as whole as its faults allow: a citation that leads nowhere is left out, an empty sentence keeps its
+    place, and of two reports by one run on one topic the first stays.
+    """
+
+    reports: tuple[Report, ...]
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One report read from a file, and where it stands."""
+
+    place: str
+    report: Report
+
+
+def read_reports(path: str | Path, sentences_by_citation: str | Path | None = None) -> ReportsRead:
+    """The reports of a file (JSON lines, a JSON list or object, each optionally .gz), or of all files in a folder.
+
+    `sentences_by_citation` is the annotation tool's second file. Raises `ValueError` for a file without reports and
+    `FileNotFoundError`; everything else that is wrong is in `faults`.
+    """
+    path = Path(path)
+    faults: list[Fault] = []
+    found: list[Found] = []
+    for file in _files(path):
+        found.extend(_file_reports(file, sentences_by_citation, faults))
+    if not found and not faults:
+        raise ValueError(f"{path}: holds no report; wanted at least one")
+    kept = tuple(_without_doubles(found, faults))
+    for one in kept:
+        faults.extend(_remarks(one))
+    return ReportsRead(tuple(one.report for one in kept), tuple(faults))
+
+
+def whole_documents(reports: Sequence[Report]) -> tuple[Report, ...]:
+    """The reports with each segment id cut at its `#`, for nuggets that are bound to whole documents."""
+    return tuple(
+        replace(
+            report,
+            sentences=tuple(
+                Sentence(one.text, tuple(dict.fromkeys(document_of(name) for name in one.citations)))
+                for one in report.sentences
+            ),
+        )
+        for report in reports
+    )
+
+
+def document_of(segment: str) -> str:
+    """The id of the document that a segment belongs to: what stands before the `#`."""
+    return segment.partition(MARK)[0]
+
+
+def foreign_citations(reports: Sequence[Report], documents: Set[str], name: str) -> list[Fault]:
+    """A fault for each cited document that the collection lacks, once per report; `name` is that of the file."""
+    return [
+        Fault(
+            f"{name}, topic {report.topic}, run {report.run}",
+            "document not in the collection",
+            f"cites {document!r}, which the collection lacks; wanted one of its {len(documents)} documents",
+        )
+        for report in reports
+        for document in sorted({cited for one in report.sentences for cited in one.citations} - documents)
+    ]
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    names = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+    found = sorted(one for one in path.iterdir() if one.name.lower().endswith(names))
+    if not found:
+        raise ValueError(f"{path}: holds no .jsonl or .json file; wanted reports")
+    return found
+
+
+def _file_reports(path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]) -> Iterator[Found]:
+    text = read_text(path)
+    whole = _parsed(text)
+    if isinstance(whole, dict) and is_annotated(whole):
+        for report in annotated_reports(whole, path, sentences_by_citation, faults):
+            yield Found(f"{path}, topic {report.topic}, run {report.run}", report)
+        return
+    if sentences_by_citation is not None:
+        raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
+    for record in _records(text, whole, path, faults):
+        one = _report(record, faults)
+        if one is not None:
+            yield Found(record.place, one)
+
+
+def _parsed(text: str) -> object:
+    """The value of a file that is one JSON value; None for JSON lines."""
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+
+
+def _records(text: str, whole: object, path: Path, faults: list[Fault]) -> Iterator[JsonRecord]:
+    if isinstance(whole, dict):
+        yield JsonRecord(f"{path}:1", whole)
+    elif isinstance(whole, list):
+        for number, one in enumerate(whole, start=1):
+            place = f"{path}: record {number}"
+            if isinstance(one, dict):
+                yield JsonRecord(place, one)
+            else:
+                faults.append(Fault(place, "malformed line", f"found JSON {json_kind(one)}; wanted an object"))
+    else:
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield from _line(line, f"{path}:{number}", faults)
+
+
+def _line(line: str, place: str, faults: list[Fault]) -> Iterator[JsonRecord]:
+    try:
+        yield JsonRecord(place, parse_json_object(line, place))
+    except ValueError as error:
+        faults.append(Fault(place, "malformed line", str(error).removeprefix(f"{place}: ")))
+
+
+def _report(record: JsonRecord, faults: list[Fault]) -> Report | None:
+    """The report of a record, or None where it names no run, no topic or no sentences."""
+    here = Place(record.place, faults)
+    field = next((name for name in SENTENCES if name in record.fields), None)
+    if field is None and not OF_REPORTS & record.fields.keys():
+        some = ", ".join(list(record.fields)[:4]) or "nothing"
+        here.fault("no report", f"found {some}; wanted run, topic and {' or '.join(SENTENCES)}")
+        return None
+    head = _head(record.fields, here, strict=field in {None, "responses"})
+    references = _references(record.fields, here, needed=field != "sentences")
+    if field is None:
+        here.fault("missing field", f"no {' or '.join(SENTENCES)}; wanted the sentences of a report")
+        return None
+    found = record.fields[field]
+    if not isinstance(found, list):
+        here.fault("wrong type", f"{field} is a JSON {json_kind(found)}; wanted a list of sentences")
+        return None
+    sentences = tuple(
+        _sentence(one, Place(here.place, faults, f"{field}[{number}]"), references, indexed=field == "answer")
+        for number, one in enumerate(found)
+    )
+    if not sentences:
+        here.fault("no sentences", f"{field} is empty; wanted at least one sentence")
+    return Report(head[0], head[1], sentences) if all(head) else None
+
+
+def _head(fields: Mapping[str, object], here: Place, *, strict: bool) -> tuple[str, str]:
+    """Run and topic; RAGTIME's schema wants texts under `metadata`, and a team."""
+    metadata = fields.get("metadata")
+    if strict and not isinstance(metadata, dict):
+        lacks = "no field 'metadata'" if "metadata" not in fields else f"metadata is a JSON {json_kind(metadata)}"
+        here.fault("missing field" if "metadata" not in fields else "wrong type", f"{lacks}; wanted an object")
+    source: Mapping[str, object] = metadata if isinstance(metadata, dict) else fields
+    if isinstance(metadata, dict):
+        here = Place(here.place, here.faults, "metadata")
+    if strict and isinstance(metadata, dict):
+        _id(source, ("team_id",), here, strict=True)
+    run = _id(source, ("run_id",), here, strict=strict)
+    topic = _id(source, ("topic_id",) if strict else ("topic_id", "request_id", "narrative_id"), here, strict=strict)
+    return run, topic
+
+
+def _id(source: Mapping[str, object], names: Sequence[str], here: Place, *, strict: bool) -> str:
+    name = next((one for one in names if one in source), None)
+    if name is None:
+        here.fault("missing field", f"no field {names[0]!r}; wanted a text")
+        return ""
+    value = source[name]
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if not isinstance(value, str) and not (number and not strict):
+        here.fault("wrong type", f"{name} is {shown_json(value)}; wanted a text")
+        return str(value) if number else ""
+    text = str(value)
+    if not text.strip():
+        here.fault("empty id", f"{name} is empty; wanted a text")
+    return text.strip()
+
+
+def _references(fields: Mapping[str, object], here: Place, *, needed: bool) -> list[str] | None:
+    """The references in their order, None where there is no list of texts."""
+    if "references" not in fields:
+        if needed:
+            here.fault("missing field", "no field 'references'; wanted a list of document ids")
+        return None
+    found = fields["references"]
+    if not isinstance(found, list):
+        here.fault("wrong type", f"references is a JSON {json_kind(found)}; wanted a list of document ids")
+        return None
+    for number, one in enumerate(found):
+        if not isinstance(one, str):
+            here.fault("wrong type", f"references[{number}] is {shown_json(one)}; wanted a document id")
+        elif not one.strip():
+            here.fault("empty id", f"references[{number}] is empty; wanted a document id")
+        elif one in found[:number]:
+            message = f"references[{number}] {one!r} already stands at {found.index(one)}; wanted each document once"
+            here.fault("duplicate reference", message, stops=False)
+    if not found:
+        here.fault("empty references", "references is empty; nothing can be cited", stops=False)
+    return [one if isinstance(one, str) else "" for one in found]
+
+
+def _sentence(value: object, here: Place, references: Sequence[str] | None, *, indexed: bool) -> Sentence:
+    if not isinstance(value, dict):
+        here.fault("wrong type", f"found JSON {json_kind(value)}; wanted an object with text and citations")
+        return Sentence("")
+    text = value.get("text")
+    if not isinstance(text, str):
+        lacks = f"text is {shown_json(text)}" if "text" in value else "no field 'text'"
+        here.fault("wrong type" if "text" in value else "missing field", f"{lacks}; wanted a text")
+        text = ""
+    elif not text.strip():
+        here.fault("empty sentence", "the text is empty; its place is kept, and it is not scored", stops=False)
+    if "citations" not in value:
+        here.fault("missing field", "no field 'citations'; wanted a list, empty for none")
+        return Sentence(text)
+    return Sentence(text, cited(value["citations"], here, references, indexed=indexed))
+
+
+def _without_doubles(found: Sequence[Found], faults: list[Fault]) -> Iterator[Found]:
+    places: dict[tuple[str, str], str] = {}
+    for one in found:
+        key = (one.report.run, one.report.topic)
+        if key in places:
+            message = f"run {key[0]!r} on topic {key[1]!r} already stands at {places[key]}; wanted one report per topic"
+            faults.append(Fault(one.place, "duplicate report", message))
+            continue
+        places[key] = one.place
+        yield one
+
+
+def _remarks(found: Found) -> Iterator[Fault]:
+    """What does no harm, once per report."""
+    marked = sorted({name for one in found.report.sentences for name in one.citations if MARK in name})
+    if marked:
+        message = f"{len(marked)} cited ids hold {MARK!r}, such as {marked[0]!r}; they are segments, kept whole"
+        yield Fault(found.place, "segment ids", message, stops=False)
+    if any(one.text.strip() for one in found.report.sentences) and not any(
+        one.citations for one in found.report.sentences
+    ):
+        yield Fault(found.place, "no citations", "no sentence cites anything", stops=False)

@@ -1,0 +1,103 @@
+"""Tables of scores: one per system and topic (or per system), read and laid out as an array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grading._table_rows import Columns, Row, read_rows
+
+SYSTEM: Columns = {"system": ("run", "run_id", "runid", "model", "pipeline", "participant")}
+TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id")}
+QUESTION: Columns = {"question": ("question_id", "nugget", "nugget_id")}
+SCORE: Columns = {"score": ("value", "mean")}
+_AGGREGATES = frozenset({"all", "amean", "overall"})
+
+
+class ScoreTable(NamedTuple):
+    """Scores `[S, T]` of systems on topics, greater is better, NaN where a system has none.
+
+    A table without topics has one column and `topics` is empty. `left_out` says what was not read, and why.
+    """
+
+    name: str
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: NDArray[np.float64]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The score `[S]` of each system over the topics it has."""
+        counted = np.isfinite(self.values)
+        return np.asarray(np.nansum(self.values, axis=1) / counted.sum(axis=1))
+
+    def missing(self) -> dict[str, list[str]]:
+        """For each system that lacks topics which others have, those topics."""
+        gaps = {name: np.flatnonzero(np.isnan(self.values[at])) for at, name in enumerate(self.systems)}
+        return {name: [self.topics[at] for at in gap] for name, gap in gaps.items() if gap.size}
+
+    def select(self, systems: Sequence[str]) -> ScoreTable:
+        """The same of some systems, in the order given; topics that none of them has go."""
+        values = self.values[[self.systems.index(one) for one in systems]]
+        kept = np.isfinite(values).any(axis=0)
+        topics = tuple(self.topics[at] for at in np.flatnonzero(kept)) if self.topics else ()
+        return self._replace(systems=tuple(systems), topics=topics, values=values[:, kept])
+
+
+def read_scores(path: str | Path) -> ScoreTable:
+    """A table with columns `system,score` or `system,topic,score` (CSV, TSV, JSON lines; `rank` for a score, 1 best).
+
+    Rows of an aggregate (`all`) beside topics are left out and counted. Raises `ValueError` (file:line, found, wanted)
+    for a missing column, a score that is no number and a system (on a topic) that stands twice.
+    """
+    rows = [_scored(row) for row in read_rows(path, SYSTEM, {**TOPIC, **SCORE})]
+    with_topic = [row for row in rows if "topic" in row.fields]
+    if with_topic and len(with_topic) < len(rows):
+        place = next(row.place for row in rows if "topic" not in row.fields)
+        raise ValueError(f"{place}: no 'topic'; wanted one, as in the other rows")
+    single = [row for row in rows if row.text("topic", "").lower() not in _AGGREGATES]
+    kept = single or rows
+    left_out = [f"{len(rows) - len(kept)} rows of an aggregate beside topics"] if len(kept) < len(rows) else []
+    cells = cells_of(kept, ("system", "topic") if with_topic else ("system",), "score")
+    table = table_of({(key[0], key[-1] if with_topic else ""): value for key, value in cells.items()}, str(path))
+    by_topic = bool(with_topic and single)
+    return table._replace(topics=table.topics if by_topic else (), left_out=tuple(left_out))
+
+
+def table_of(cells: Mapping[tuple[str, str], float], name: str = "scores") -> ScoreTable:
+    """The table of `(system, topic) -> score`, both in order of first appearance."""
+    systems = list(dict.fromkeys(system for system, _ in cells))
+    topics = list(dict.fromkeys(topic for _, topic in cells))
+    values = np.full((len(systems), len(topics)), np.nan)
+    rows, columns = ({one: at for at, one in enumerate(names)} for names in (systems, topics))
+    for (system, topic), value in cells.items():
+        values[rows[system], columns[topic]] = value
+    return ScoreTable(name, tuple(systems), tuple(topics), values)
+
+
+def cells_of(rows: Iterable[Row], key: Sequence[str], value: str) -> dict[tuple[str, ...], float]:
+    """`key fields -> number` of the rows; `ValueError` names the row where a key stands for the second time."""
+    cells: dict[tuple[str, ...], float] = {}
+    places: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        found = tuple(row.text(one) for one in key)
+        if found in cells:
+            what = ", ".join(f"{name} {one!r}" for name, one in zip(key, found, strict=True))
+            raise ValueError(f"{row.place}: {what} stands already at {places[found]}; wanted it once")
+        cells[found] = row.number(value)
+        places[found] = row.place
+    return cells
+
+
+def _scored(row: Row) -> Row:
+    if "score" in row.fields:
+        return row
+    if "rank" in row.fields:
+        return Row(row.place, {**row.fields, "score": -row.number("rank")})
+    known = ", ".join(row.fields) or "nothing"
+    raise ValueError(f"{row.place}: no score or rank; found {known}")

@@ -1,0 +1,206 @@
+"""Extractive readers: a span of the passage, or none, as of models trained on SQuAD 2.0 (Rajpurkar et al. 2018).
+
+A passage longer than the model is read in overlapping windows. The answer is the span with the highest sum of start and
+end logits; a window's null score is that sum at its first token, and where the best span is not more than `threshold`
+above the lowest null score of any window, the question is unanswerable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import ReplyStore
+from examcore import StoredReply as Kept
+from grading.formats._passages import Pair, keyed
+from grading.graders._asking import Reply
+from grading.graders._graders import Graded, graded_answer
+from grading.graders._reply_parsing import UNANSWERABLE
+
+LONGEST = 30
+"""Tokens of an answer."""
+WINDOW, STRIDE = 384, 128
+"""Tokens of a window with the question, and of the overlap of two windows."""
+
+Floats = NDArray[np.float64]
+
+
+class Span(NamedTuple):
+    """The best span of a passage in characters, its score, and the null score; no span: `start` and `end` 0."""
+
+    start: int
+    end: int
+    score: float
+    null: float
+
+
+class SpanReader(Protocol):
+    """A reader of spans."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """What decides its spans besides its name."""
+        ...
+
+    def read(self, question: str, passage: str) -> Span:
+        """The best span."""
+        ...
+
+
+def best_span(start: Floats, end: Floats, allowed: NDArray[np.bool_], longest: int = LONGEST) -> tuple[int, int, float]:
+    """The tokens `(first, last)` with the highest `start[first] + end[last]`, and that sum.
+
+    Both are `allowed`, the last not before the first, and there are at most `longest`; the sum is -inf without any.
+    """
+    sums = np.where(allowed[:, None] & allowed[None, :], start[:, None] + end[None, :], -np.inf)
+    sums = _within(sums, longest)
+    first, last = np.unravel_index(int(sums.argmax()), sums.shape)
+    return int(first), int(last), float(sums[first, last])
+
+
+def _within(sums: Floats, longest: int) -> Floats:
+    """Sums of spans from 1 to `longest` tokens; others are -inf."""
+    length = np.arange(sums.shape[1])[None, :] - np.arange(sums.shape[0])[:, None]
+    found: Floats = np.where((length >= 0) & (length < longest), sums, -np.inf)
+    return found
+
+
+@dataclass(frozen=True)
+class ExtractiveGrader:
+    """A `Grader` that extracts spans and compares them with the key: 0 or 1. Spans are kept in a store."""
+
+    reader: SpanReader
+    store: ReplyStore
+    threshold: float = 0.0
+    name: str = "reader"
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """What decides the spans, and the threshold."""
+        return {**self.reader.settings, "threshold": self.threshold}
+
+    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Those whose question has a key."""
+        return keyed(pairs)
+
+    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+        """See `Grader`."""
+        for one in pairs:
+            span = self._span(one.question.question, one.passage.text)
+            is_answered = span.score - span.null > self.threshold
+            text = one.passage.text[span.start : span.end].strip() if is_answered else ""
+            yield graded_answer(one, Reply(text or UNANSWERABLE[0], 0))
+
+    def _span(self, question: str, passage: str) -> Span:
+        parts = ["span", self.reader.name, dict(self.reader.settings), question, passage]
+        key = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+        kept = self.store.get(key)
+        if kept is None:
+            before = time.perf_counter()
+            found = self.reader.read(question, passage)
+            self.store.add([Kept(key, json.dumps(found), 0, 0, time.perf_counter() - before)])
+            return found
+        return Span(*json.loads(kept.value))
+
+
+class TransformersReader:
+    """A question-answering model of transformers with a fast tokenizer."""
+
+    def __init__(self, model: Any, tokenizer: Any, name: str, window: int = WINDOW, stride: int = STRIDE) -> None:
+        self.name = name
+        self._model, self._tokenizer = model.eval(), tokenizer
+        self._window = min(one for one in (window, tokenizer.model_max_length, _positions(model)) if one)
+        self._stride = min(stride, self._window // 4)
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """Window, overlap and longest answer, in tokens."""
+        return {"window": self._window, "stride": self._stride, "longest": LONGEST}
+
+    def read(self, question: str, passage: str) -> Span:
+        """See `SpanReader`."""
+        import torch
+
+        windows = self._windows(question, passage)
+        offsets = windows.pop("offset_mapping")
+        windows.pop("overflow_to_sample_mapping", None)
+        sides = [windows.sequence_ids(row) for row in range(len(offsets))]
+        tensors = {name: torch.tensor(value).to(self._model.device) for name, value in windows.items()}
+        with torch.inference_mode():
+            found = self._model(**tensors)
+        starts, ends = (one.float().cpu().numpy().astype(np.float64) for one in (found.start_logits, found.end_logits))
+        null, best = np.inf, Span(0, 0, -np.inf, np.inf)
+        for row, side in enumerate(sides):
+            nowhere = self._nowhere(windows["input_ids"][row])
+            null = min(null, float(starts[row, nowhere] + ends[row, nowhere]))
+            first, last, score = best_span(starts[row], ends[row], np.array([one == 1 for one in side]))
+            if score > best.score:
+                best = Span(int(offsets[row][first][0]), int(offsets[row][last][1]), score, null)
+        return best._replace(null=null)
+
+    def _windows(self, question: str, passage: str) -> Any:
+        room = self._window - self._stride - self._tokenizer.num_special_tokens_to_add(pair=True)
+        if len(self._tokenizer(question, add_special_tokens=False)["input_ids"]) >= room:
+            raise ValueError(f"question {question[:40]!r}: too long for {self.name}; wanted at most {room - 1} tokens")
+        return self._tokenizer(
+            question,
+            passage,
+            truncation="only_second",
+            max_length=self._window,
+            stride=self._stride,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+            padding=True,
+        )
+
+    def _nowhere(self, ids: Sequence[int]) -> int:
+        """The place whose logits say that the passage holds no answer: the classification token, else the first."""
+        mark = self._tokenizer.cls_token_id
+        return list(ids).index(mark) if mark in ids else 0
+
+
+def _positions(model: Any) -> int | None:
+    """The longest input a model has places for, None for any; RoBERTa's begin behind its padding."""
+    known = int(getattr(model.config, "max_position_embeddings", None) or 0)
+    if known <= 0:
+        return None
+    tables = (one for name, one in model.named_modules() if name.endswith("position_embeddings"))
+    padding = getattr(next(tables, None), "padding_idx", None)
+    return known if padding is None else known - padding - 1
+
+
+def load_reader(name: str, device: str = "auto") -> TransformersReader:
+    """A SQuAD 2.0 reader by folder or hub name; raises `OSError` or `ValueError` in one line."""
+    import torch
+    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+    from rag import first_line, hub_offline, quiet_libraries
+
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    options = {"local_files_only": hub_offline(name)}
+    try:
+        with quiet_libraries():
+            tokenizer = AutoTokenizer.from_pretrained(name, **options)
+            model, report = AutoModelForQuestionAnswering.from_pretrained(name, output_loading_info=True, **options)
+    except Exception as error:  # whatever the libraries below raise, the user reads one line
+        raise OSError(f"reader {name}: cannot be loaded: {first_line(error)}") from error
+    if any(one.startswith("qa_outputs") for one in report["missing_keys"]):
+        raise ValueError(f"reader {name}: its weights have no question-answering head; wanted a SQuAD 2.0 model")
+    if not tokenizer.is_fast:
+        raise ValueError(f"reader {name}: its tokenizer gives no offsets; wanted one with a tokenizer.json")
+    short = Path(name).resolve().name if Path(name).is_dir() else name
+    return TransformersReader(model.to(device), tokenizer, short)

@@ -1,0 +1,238 @@
+"""Graders: how well a passage answers a question. Extract and verify, rate, or judge without questions.
+
+Every grader says for each pair a grade, or NaN with the reply that fits no rule; replies are parsed by
+`grading.graders._reply_parsing`, keys compared by `grading.graders._verification`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from examcore import NoReply, Prompt
+from grading._records import BankQuestion, Grade
+from grading.formats._passages import Pair, keyed
+from grading.graders._asking import TOGETHER, Asked, Asking, Reply
+from grading.graders._prompts import (
+    EXAMPLES,
+    QA_VERSION,
+    RATING_VERSION,
+    RELEVANCE_VERSION,
+    VERIFY_VERSION,
+    Scale,
+    Verify,
+    qa_prompt,
+    rating_prompt,
+    relevance_prompt,
+    verify_prompt,
+)
+from grading.graders._reply_parsing import (
+    UNPARSED,
+    Parsed,
+    cleaned,
+    parse_answer,
+    parse_level,
+    parse_rating,
+    parse_yes_no,
+)
+from grading.graders._verification import is_correct, polarity
+
+NO_REPLY = "no reply"
+MATCH, NO_MATCH, VERIFIED = "match", "no match", "verified"
+FEW = 8
+"""Tokens of a reply that is one word or number."""
+RELEVANCE = "relevance"
+"""The question id of judgements that concern no question of the bank."""
+
+
+class Graded(NamedTuple):
+    """A grade, the rule that gave it, and how many characters of the passage were not read."""
+
+    grade: Grade
+    rule: str
+    cut: int = 0
+
+
+class Grader(Protocol):
+    """Grades pairs, in order; `name` and `settings` (prompt versions and all else that decides) are kept with them."""
+
+    @property
+    def name(self) -> str:
+        """The name it is chosen by."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """What decides the grades besides the model."""
+        ...
+
+    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """The pairs it can grade; those left out are counted by who asks."""
+        ...
+
+    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+        """One grade per pair."""
+        ...
+
+
+@dataclass(frozen=True)
+class SelfRating:
+    """The model rates from 0 to 5 how well the passage answers (EXAM++, section 4.2.2)."""
+
+    asking: Asking
+    name: str = "rating"
+    max_tokens: int = 16
+    settings: Mapping[str, object] = field(default_factory=lambda: {"prompt": RATING_VERSION})
+
+    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """All of them."""
+        return list(pairs)
+
+    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+        """See `Grader`."""
+        asked = (_asked(one, rating_prompt, self.max_tokens) for one in pairs)
+        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
+            yield _graded(one, reply, parse_rating)
+
+
+@dataclass(frozen=True)
+class QaGrader:
+    """The model extracts an answer, which is compared with the key: 0 or 1 (EXAM++, section 4.2.1).
+
+    `verify`: `words` compares by the word rule; `model` asks the model about the answers that the word rule rejects.
+    Questions without a key are left out.
+    """
+
+    asking: Asking
+    verify: Verify = "words"
+    name: str = "qa"
+    max_tokens: int = 48
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The prompts' versions and how answers are verified."""
+        asked = {"verify_prompt": VERIFY_VERSION} if self.verify == "model" else {}
+        return {"prompt": QA_VERSION, "verify": self.verify, **asked}
+
+    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Those whose question has a key."""
+        return keyed(pairs)
+
+    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+        """See `Grader`."""
+        asked = (_asked(one, qa_prompt, self.max_tokens) for one in pairs)
+        group: list[Graded] = []
+        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
+            group.append(graded_answer(one, reply))
+            if len(group) == TOGETHER:
+                yield from self._verified(group, pairs)
+                group = []
+        yield from self._verified(group, pairs)
+
+    def _verified(self, found: list[Graded], pairs: Sequence[Pair]) -> Iterator[Graded]:
+        """The grades, once the model has judged the answers that the word rule rejects."""
+        if self.verify == "words":
+            yield from found
+            return
+        questions = {(one.question.query, one.question.id): one.question for one in pairs}
+        unsure = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
+        grades = [found[place].grade for place in unsure]
+        prompts = [verify_prompt(questions[(one.query, one.question)], one.answer) for one in grades]
+        asked = [Asked(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
+        for place, reply in zip(unsure, self.asking.replies(asked), strict=True):
+            found[place] = _second(found[place], reply)
+        yield from found
+
+
+@dataclass(frozen=True)
+class DirectRelevance:
+    """The baseline without questions: is the passage relevant for the query (yes or no: 1 or 0; or 0 to 2).
+
+    `queries` leads from a query's id to its text; an id that it lacks stands for itself. `shots` solved examples.
+    """
+
+    asking: Asking
+    scale: Scale = "yes-no"
+    shots: int = 0
+    queries: Mapping[str, str] = field(default_factory=dict)
+    name: str = RELEVANCE
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The prompt's version, its scale and examples."""
+        return {"prompt": RELEVANCE_VERSION, "scale": self.scale, "shots": self.shots}
+
+    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Each passage once per query."""
+        return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
+
+    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+        """See `Grader`."""
+        asked = (Asked(one.passage.id, self._prompt(one), one.passage.text, FEW) for one in pairs)
+        parse = parse_yes_no if self.scale == "yes-no" else parse_level
+        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
+            question = BankQuestion(RELEVANCE, one.passage.query, "")
+            yield _graded(Pair(question, one.passage), reply, parse)
+
+    def _prompt(self, pair: Pair) -> Prompt:
+        query = self.queries.get(pair.passage.query, pair.passage.query)
+        return relevance_prompt(query, pair.passage.text, self.scale, EXAMPLES[: self.shots])
+
+
+def graded_answer(pair: Pair, reply: Reply) -> Graded:
+    """The grade of an extracted answer by the word rule; a key that is met goes before every other rule.
+
+    So a key "no" or "C" can be answered, although "no" and a bare letter otherwise say that there is no answer.
+    """
+    if isinstance(reply.text, NoReply):
+        return _graded(pair, reply, parse_answer)
+    answer, parsed = cleaned(reply.text), parse_answer(reply.text)
+    told = is_correct(answer, pair.question)
+    truth = any(polarity(one.text, alone=True) is not None for one in pair.question.answers)
+    if told and (parsed.rule == "answer" or truth or _is_literal(answer, pair.question)):
+        parsed = Parsed(1.0, MATCH)
+    elif parsed.rule == "answer":
+        parsed = Parsed(0.0, NO_MATCH)
+    return Graded(_grade(pair, parsed, answer if parsed.rule in (MATCH, NO_MATCH) else "", reply), *_by(parsed, reply))
+
+
+def _is_literal(answer: str, question: BankQuestion) -> bool:
+    plain = answer.strip(" .()[]").casefold()
+    return any(plain == one.text.strip(" .()[]").casefold() for one in question.answers)
+
+
+def _second(first: Graded, reply: Reply) -> Graded:
+    """The grade after the model was asked about an answer that the word rule rejects."""
+    if isinstance(reply.text, NoReply):
+        return Graded(_regraded(first.grade, UNPARSED.grade, reply.text.reason), NO_REPLY, first.cut)
+    parsed = parse_yes_no(reply.text)
+    rule = {"yes": VERIFIED, "no": NO_MATCH}.get(parsed.rule, "unparsed verification")
+    shown = first.grade.reply if rule != "unparsed verification" else reply.text
+    return Graded(_regraded(first.grade, parsed.grade, shown), rule, first.cut)
+
+
+def _regraded(grade: Grade, value: float, reply: str) -> Grade:
+    return Grade(grade.query, grade.passage, grade.question, value, grade.answer, reply)
+
+
+def _asked(pair: Pair, prompt: Callable[[str, str], Prompt], max_tokens: int) -> Asked:
+    question, passage = pair.question, pair.passage
+    return Asked(question.id, prompt(question.question, passage.text), passage.text, max_tokens)
+
+
+def _graded(pair: Pair, reply: Reply, parse: Callable[[str], Parsed]) -> Graded:
+    if isinstance(reply.text, NoReply):
+        parsed = Parsed(UNPARSED.grade, NO_REPLY)
+        return Graded(_grade(pair, parsed, "", reply), *_by(parsed, reply))
+    parsed = parse(reply.text)
+    return Graded(_grade(pair, parsed, "", reply), *_by(parsed, reply))
+
+
+def _grade(pair: Pair, parsed: Parsed, answer: str, reply: Reply) -> Grade:
+    said = reply.text.reason if isinstance(reply.text, NoReply) else reply.text
+    return Grade(pair.passage.query, pair.passage.id, pair.question.id, parsed.grade, answer, said)
+
+
+def _by(parsed: Parsed, reply: Reply) -> tuple[str, int]:
+    return parsed.rule, reply.cut

@@ -1,0 +1,116 @@
+"""The prompts that grade: answer from a passage, rate it, judge it; each has a version, stored with every grade.
+
+The words are ours; the tasks are those of EXAM++ (Farzi and Dietz 2024, Table 2) and of direct relevance judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from examcore import Prompt
+from grading._records import BankQuestion
+
+QA_VERSION = "qa-1"
+RATING_VERSION = "rating-1"
+VERIFY_VERSION = "verify-1"
+RELEVANCE_VERSION = "relevance-1"
+
+Scale = Literal["yes-no", "0-2"]
+Verify = Literal["words", "model"]
+"""How an answer is compared with the key: by the word rule, or by the model where that rejects it."""
+
+
+class Judged(NamedTuple):
+    """An example of a judgement: a query, a passage, and its level from 0 to 2."""
+
+    query: str
+    passage: str
+    level: int
+
+
+EXAMPLES: tuple[Judged, ...] = (
+    Judged(
+        "how long do barn swallows sit on their eggs",
+        "A pair of barn swallows builds its cup of mud under a roof. Four or five eggs are laid, and the female sits "
+        "on them for about two weeks until they hatch.",
+        2,
+    ),
+    Judged(
+        "what causes dry rot in timber",
+        "Oak floors are sanded in three passes, each with a finer paper, and then oiled.",
+        0,
+    ),
+    Judged(
+        "why does bread dough need salt",
+        "Bakers weigh flour, water, yeast and salt. Too much salt slows the yeast, which is why some add it late.",
+        1,
+    ),
+    Judged(
+        "when was the first tunnel under the Thames opened",
+        "The lighthouse on the point was lit with oil until 1902 and can be seen from twenty miles away.",
+        0,
+    ),
+)
+"""Solved examples for the few-shot judgements; both ends of the scale, no fact of a test collection."""
+
+_RATING = """Rate how well the text below, taken by itself, answers the question.
+5: it answers it fully and correctly
+4: it answers nearly all of it, with small gaps
+3: it answers part of it, with clear gaps
+2: it touches the question, and most of the answer is missing
+1: hardly anything in it helps to answer
+0: nothing in it helps to answer
+Use only what the text says. Reply with one number from 0 to 5."""
+
+_QA = (
+    "Answer the question with what the text below says, and nothing else. Give the shortest complete answer, in the "
+    "words of the text where possible. If the text does not hold the answer, reply: unanswerable"
+)
+
+_YES_NO = "Would somebody with this query want to read this passage? Reply with Yes or No."
+_LEVELS = """Judge how useful the passage is for the query:
+2: it answers the query or an important part of it
+1: it has to do with the query and helps a little
+0: it does not help
+Reply with one number: 0, 1 or 2."""
+
+
+def rating_prompt(question: str, passage: str) -> Prompt:
+    """How well a passage answers a question, from 0 to 5."""
+    return Prompt(user=f"{_RATING}\n\n{_text(passage)}\n\nQuestion: {question}", reply="Rating:")
+
+
+def qa_prompt(question: str, passage: str) -> Prompt:
+    """The answer to a question from a passage alone, or "unanswerable"."""
+    return Prompt(user=f"{_QA}\n\n{_text(passage)}\n\nQuestion: {question}", reply="Answer:")
+
+
+def verify_prompt(question: BankQuestion, answer: str) -> Prompt:
+    """Whether an answer says the same as the key."""
+    joint = " and " if question.combine == "and" else " or "
+    key = joint.join(f'"{one.text}"' for one in question.answers)
+    return Prompt(
+        user=f"Question: {question.question}\nRight answer: {key}\nGiven answer: {answer!r}\n\n"
+        "Does the given answer say the same as the right answer to this question? Reply with Yes or No.",
+        reply="Reply:",
+    )
+
+
+def relevance_prompt(query: str, passage: str, scale: Scale = "yes-no", examples: Sequence[Judged] = ()) -> Prompt:
+    """Whether, or how far, a passage is relevant for a query; with solved examples before it."""
+    shown = [f"{_asked(one.query, one.passage)}\nJudgement: {_level(one.level, scale)}" for one in examples]
+    parts = [_YES_NO if scale == "yes-no" else _LEVELS, *shown, _asked(query, passage)]
+    return Prompt(user="\n\n".join(parts), reply="Judgement:")
+
+
+def _level(level: int, scale: Scale) -> str:
+    return str(level) if scale == "0-2" else "Yes" if level else "No"
+
+
+def _asked(query: str, passage: str) -> str:
+    return f"Query: {query}\nPassage: {passage}"
+
+
+def _text(passage: str) -> str:
+    return f"Text:\n{passage}"

@@ -1,0 +1,159 @@
+"""How far two sets of judgements of the same passages agree beyond chance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
+from grading._table_rows import Columns, Row, read_rows
+from grading.formats._score_tables import QUESTION, TOPIC
+from grading.formats._trec import read_qrels
+
+Judgements = Mapping[str, Mapping[str, float]]
+"""topic -> what was judged -> grade."""
+Over = Literal["auto", "topics", "pairs"]
+TOPICS = 10
+"""From so many topics on, an interval resamples topics unless asked otherwise; fewer say too little of each other."""
+
+_PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id")}
+_GRADE: Columns = {"grade": ("label", "relevance", "rel", "score", "rating")}
+
+
+class JudgedOnce(NamedTuple):
+    """What one of the files alone judges: `(topic, passage)` pairs, and the topics that the other lacks wholly."""
+
+    pairs: tuple[tuple[str, str], ...]
+    topics: tuple[str, ...]
+
+
+class JudgeAgreement(NamedTuple):
+    """The agreement of two judges over the `n` pairs that both judged, of `topics` topics.
+
+    `kappa` is Cohen's, `kappa_quadratic` counts a disagreement by the squared distance of the grades; `alpha` is
+    Krippendorff's for nominal grades, `alpha_ordinal` and `alpha_interval` for ordered ones. `confusion[a][b]` counts
+    the pairs that the first grades a and the second b. `interval_over` says what the intervals resample.
+    """
+
+    n: int
+    topics: int
+    agreement: IntervalEstimate
+    kappa: IntervalEstimate
+    kappa_quadratic: IntervalEstimate
+    alpha: IntervalEstimate
+    alpha_ordinal: IntervalEstimate
+    alpha_interval: IntervalEstimate
+    confusion: dict[float, dict[float, int]]
+    only_first: JudgedOnce
+    only_second: JudgedOnce
+    interval_over: Literal["topics", "pairs"]
+
+
+def read_judgements(path: str | Path) -> tuple[Judgements, int]:
+    """Judgements of a qrels file or of a table, and how many of its rows lack a grade.
+
+    The table has `topic, passage, grade`, and `question` where each passage is graded by several.
+    A table has a header, or is JSON lines; with questions, what is judged is a passage by a question. Raises
+    `ValueError` (file:line, found, wanted) for lines of another form and for what is judged twice.
+    """
+    path = Path(path)
+    if not _is_table(path):
+        return read_qrels(path), 0
+    judgements: dict[str, dict[str, float]] = {}
+    rows = read_rows(path, {**TOPIC, **_PASSAGE}, {**_GRADE, **QUESTION})
+    graded = [row for row in rows if "grade" in row.fields]
+    if not graded:
+        raise ValueError(f"{path}: no row has a grade; wanted a column 'grade'")
+    for row in graded:
+        topic, passage = row.text("topic"), _judged(row)
+        if passage in judgements.setdefault(topic, {}):
+            raise ValueError(f"{row.place}: {passage!r} of topic {topic!r} stands twice; wanted it once")
+        judgements[topic][passage] = row.number("grade")
+    return judgements, len(rows) - len(graded)
+
+
+def agree(
+    first: Judgements,
+    second: Judgements,
+    *,
+    over: Over = "auto",
+    level: float = INTERVAL_LEVEL,
+    draws: int = 1000,
+    seed: int = 0,
+) -> JudgeAgreement:
+    """The agreement of two sets of judgements; `ValueError` when they have no pair in common."""
+    pairs = [(topic, one) for topic, judged in first.items() for one in judged if one in second.get(topic, {})]
+    if not pairs:
+        raise ValueError("judgements: no topic and passage is judged by both; wanted some pairs in common")
+    grades = [[judged[topic][one] for topic, one in pairs] for judged in (first, second)]
+    topics = len({topic for topic, _ in pairs})
+    by_topic = over == "topics" or (over == "auto" and topics >= TOPICS)
+    groups = [topic for topic, _ in pairs] if by_topic else None
+    a, b = grades
+
+    def kappa(weights: Literal["none", "quadratic"]) -> IntervalEstimate:
+        return _plain(cohen_kappa(a, b, weights=weights, groups=groups, interval=level, draws=draws, seed=seed))
+
+    def alpha(metric: Literal["nominal", "ordinal", "interval"]) -> IntervalEstimate:
+        return _plain(krippendorff_alpha(grades, metric=metric, groups=groups, interval=level, draws=draws, seed=seed))
+
+    return JudgeAgreement(
+        n=len(pairs),
+        topics=topics,
+        agreement=_observed(grades, groups, level, draws, seed),
+        kappa=kappa("none"),
+        kappa_quadratic=kappa("quadratic"),
+        alpha=alpha("nominal"),
+        alpha_ordinal=alpha("ordinal"),
+        alpha_interval=alpha("interval"),
+        confusion=_confusion(grades),
+        only_first=_only(first, second),
+        only_second=_only(second, first),
+        interval_over="topics" if by_topic else "pairs",
+    )
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file is a table by its name, or by a header that names a grade."""
+    if path.name.lower().removesuffix(".gz").endswith((".csv", ".json", ".jsonl")):
+        return True
+    header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
+    return bool({"grade", *_GRADE["grade"]} & {one.strip() for one in header})
+
+
+def _judged(row: Row) -> str:
+    passage = row.text("passage")
+    return f"{passage} by {row.text('question')}" if "question" in row.fields else passage
+
+
+def _plain(found: IntervalEstimate) -> IntervalEstimate:
+    return IntervalEstimate(*found)
+
+
+def _observed(
+    grades: list[list[float]], groups: list[str] | None, level: float, draws: int, seed: int
+) -> IntervalEstimate:
+    """The share of pairs with equal grades."""
+    names: list[str] | list[int] = list(range(len(grades[0]))) if groups is None else groups
+    number = {one: at for at, one in enumerate(dict.fromkeys(names))}
+    at = np.array([number[one] for one in names])
+    equal = np.bincount(at, weights=np.equal(grades[0], grades[1]))
+    size = np.bincount(at)
+    return bootstrap(
+        lambda drawn: float(equal[drawn].sum() / size[drawn].sum()), len(size), level=level, draws=draws, seed=seed
+    )
+
+
+def _confusion(grades: list[list[float]]) -> dict[float, dict[float, int]]:
+    pairs = Counter(zip(*grades, strict=True))
+    labels = sorted({one for row in grades for one in row})
+    return {one: {other: pairs[one, other] for other in labels} for one in labels}
+
+
+def _only(these: Judgements, others: Judgements) -> JudgedOnce:
+    pairs = tuple((topic, one) for topic, judged in these.items() for one in judged if one not in others.get(topic, {}))
+    return JudgedOnce(pairs, tuple(topic for topic in these if topic not in others))

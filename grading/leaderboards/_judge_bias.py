@@ -1,0 +1,243 @@
+"""Does a judge favour systems of its own family? A difference in differences, tested by permuting the families.
+
+The mean score of system s by judge j is taken as `system_s + judge_j + favour * own_sj`, own where both are of one
+family: how good a system is and how mild a judge is cancel, and the favour is what a judge gives its own beyond that.
+With the writer of the questions in the judge's place it says whether exams favour the family that wrote them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean
+from grading._table_rows import Columns, read_rows
+from grading.formats._score_tables import SCORE, SYSTEM, TOPIC, cells_of
+
+PERMUTATIONS = 2000
+
+Floats = NDArray[np.float64]
+_FAMILY: Columns = {"family": ("system_family",)}
+_JUDGE: Columns = {"judge": ("writer", "grader", "assessor")}
+_JUDGE_FAMILY: Columns = {"judge_family": ("writer_family", "grader_family")}
+
+
+class Judged(NamedTuple):
+    """Scores `[S, J, T]` by every judge on every topic that all cells have; `left_out` topics lack some cell.
+
+    `families` are the systems' and `judge_families` the judges'.
+    """
+
+    systems: tuple[str, ...]
+    families: tuple[str, ...]
+    judges: tuple[str, ...]
+    judge_families: tuple[str, ...]
+    topics: tuple[str, ...]
+    scores: Floats
+    left_out: tuple[str, ...]
+
+
+class Favour(NamedTuple):
+    """What judges give systems of their own family beyond others, in the scores' unit.
+
+    The interval of `favour` holds every value that the permutation test does not reject, `p` is that of 0;
+    `over_topics` resamples topics with systems and judges as they are. `by_judge` are the favours of the judges with
+    systems of their family (no interval: one judge is no sample), NaN where only their sum is known. `arrangements`
+    are the distinct ways to deal the families to the systems.
+    """
+
+    favour: IntervalEstimate
+    p: float
+    over_topics: IntervalEstimate
+    by_judge: dict[str, float]
+    n_systems: int
+    n_own: int
+    arrangements: int
+    exact: bool
+
+
+def read_judged(path: str | Path) -> Judged:
+    """A table `system,family,judge,topic,score`, with `judge_family` unless a judge's name is its family's.
+
+    `writer` may stand for `judge`. Raises `ValueError` (file:line, found, wanted) for a missing column, a cell that
+    stands twice, a system or judge of two families, and when no topic has every system by every judge.
+    """
+    rows = read_rows(path, {**SYSTEM, **_FAMILY, **_JUDGE, **TOPIC, **SCORE}, _JUDGE_FAMILY)
+    cells = cells_of(rows, ("system", "judge", "topic"), "score")
+    families: dict[str, dict[str, str]] = {"system": {}, "judge": {}}
+    for row in rows:
+        for who, family in (("system", row.text("family")), ("judge", row.text("judge_family", row.text("judge")))):
+            known = families[who].setdefault(row.text(who), family)
+            if known != family:
+                raise ValueError(
+                    f"{row.place}: {who} {row.text(who)!r} is of family {family!r}; wanted {known!r}, as before"
+                )
+    systems, judges = tuple(families["system"]), tuple(families["judge"])
+    topics = tuple(dict.fromkeys(key[2] for key in cells))
+    scores = np.array([[[cells.get((s, j, t), np.nan) for t in topics] for j in judges] for s in systems])
+    complete = np.isfinite(scores).all(axis=(0, 1))
+    if not complete.any():
+        raise ValueError(
+            f"{path}: no topic has all {len(systems)} systems scored by all {len(judges)} judges; wanted some"
+        )
+    kept, left_out = (tuple(itertools.compress(topics, which)) for which in (complete, ~complete))
+    return Judged(
+        systems,
+        tuple(families["system"].values()),
+        judges,
+        tuple(families["judge"].values()),
+        kept,
+        scores[:, :, complete],
+        left_out,
+    )
+
+
+def favour(
+    data: Judged,
+    *,
+    level: float = INTERVAL_LEVEL,
+    draws: int = BOOTSTRAP_DRAWS,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Favour:
+    """Estimate and test the favour.
+
+    Raises `ValueError` when the families and judges are too few: fewer than two judges or systems, nobody of a judge's
+    family or nobody else, or fewer ways to deal the families to the systems than the interval's level needs.
+    """
+    own = _own(data.families, data.judge_families)
+    _require_design(data, own, level)
+    mean = data.scores.mean(axis=2)
+    labels = [one if one in data.judge_families else "" for one in data.families]
+    arrangements = _arrangements(labels)
+    exact = arrangements <= permutations
+    dealt = _every_deal(labels) if exact else _random_deals(labels, permutations, seed)
+    patterns = np.array([_own(one, data.judge_families) for one in dealt])
+    estimate = float(_effects(own[None], mean[None])[0])
+    low, high, p = _invert(patterns, mean, own, estimate, 1 - level)
+    return Favour(
+        IntervalEstimate(estimate, low, high),
+        p,
+        _over_topics(own, data.scores, level, draws, seed),
+        _by_judge(data, mean),
+        len(data.systems),
+        int(own.sum()),
+        arrangements,
+        exact,
+    )
+
+
+def _own(families: Sequence[str], judge_families: Sequence[str]) -> Floats:
+    """`[S, J]`: 1 where system and judge are of one family."""
+    return np.array([[float(one == other) for other in judge_families] for one in families])
+
+
+def _centred(table: Floats) -> Floats:
+    """`[..., S, J]` without the means of its rows and columns."""
+    rows, columns = table.mean(axis=-1, keepdims=True), table.mean(axis=-2, keepdims=True)
+    return np.asarray(table - rows - columns + table.mean(axis=(-1, -2), keepdims=True))
+
+
+def _effects(own: Floats, scores: Floats) -> Floats:
+    """The least-squares coefficient `[...]` of `own` `[..., S, J]` beside systems' and judges' effects."""
+    centred = _centred(own)
+    return np.asarray((centred * scores).sum(axis=(-1, -2)) / np.square(centred).sum(axis=(-1, -2)))
+
+
+def _invert(patterns: Floats, mean: Floats, own: Floats, estimate: float, alpha: float) -> tuple[float, float, float]:
+    """Ends of the values that permutation does not reject at `alpha`, and the p of 0 (Ernst 2004).
+
+    Taking `value` off the own cells leaves `a - value * b` as the effect under each dealing, to be as far from 0 as
+    `estimate - value`; acceptance changes only where the two are equal.
+    """
+    a, b = _effects(patterns, mean), _effects(patterns, own)
+
+    def p_of(values: Floats) -> Floats:
+        far = np.abs(estimate - values) * (1 - 1e-9) - 1e-12
+        return np.asarray(np.mean(np.abs(a - values[:, None] * b) >= far[:, None], axis=1))
+
+    equal = np.concatenate([_finite(a - estimate, b - 1), _finite(a + estimate, b + 1), [estimate]])
+    equal = np.unique(equal)
+    values = np.concatenate([equal, (equal[1:] + equal[:-1]) / 2])
+    accepted = values[p_of(values) > alpha]
+    return float(accepted.min()), float(accepted.max()), float(p_of(np.zeros(1))[0])
+
+
+def _finite(above: Floats, below: Floats) -> Floats:
+    known = np.abs(below) > 1e-9
+    return np.asarray(above[known] / below[known])
+
+
+def _require_design(data: Judged, own: Floats, level: float) -> None:
+    if len(data.judges) < 2 or len(data.systems) < 3:
+        raise ValueError(
+            f"judges: {len(data.judges)} judges of {len(data.systems)} systems; wanted at least 2 judges and 3 systems"
+        )
+    if not own.any():
+        known = ", ".join(sorted(set(data.families)))
+        raise ValueError(f"judges: none is of a system's family ({known}); wanted a column judge_family that says so")
+    if np.square(_centred(own)).sum() < 1e-9:
+        raise ValueError("judges: favour cannot be told from how good a family is; wanted judges of several families")
+    labels = [one if one in data.judge_families else "" for one in data.families]
+    ways = _arrangements(labels)
+    smallest = _smallest_p(labels, data, own)
+    if smallest > 1 - level + 1e-9:
+        raise ValueError(
+            f"families: {ways} ways to deal them to {len(labels)} systems, of which the smallest p is {smallest:.2f}; "
+            f"wanted one of at most {1 - level:.2f}: more systems, families or judges"
+        )
+
+
+def _smallest_p(labels: Sequence[str], data: Judged, own: Floats) -> float:
+    """The share of dealings that look as extreme as the true one whatever the scores are."""
+    if _arrangements(labels) > PERMUTATIONS:
+        return 0.0
+    patterns = np.array([_own(one, data.judge_families) for one in _every_deal(labels)])
+    return float(np.mean(np.abs(_effects(patterns, own)) >= 1 - 1e-9))
+
+
+def _arrangements(labels: Sequence[str]) -> int:
+    return math.factorial(len(labels)) // math.prod(math.factorial(one) for one in Counter(labels).values())
+
+
+def _every_deal(labels: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The distinct orders of the labels."""
+    if not labels:
+        yield ()
+    for one in sorted(set(labels)):
+        rest = list(labels)
+        rest.remove(one)
+        for order in _every_deal(rest):
+            yield (one, *order)
+
+
+def _random_deals(labels: Sequence[str], number: int, seed: int) -> list[tuple[str, ...]]:
+    """The labels as they are and `number` random orders of them."""
+    rng = np.random.default_rng(seed)
+    return [tuple(labels), *(tuple(labels[at] for at in rng.permutation(len(labels))) for _ in range(number))]
+
+
+def _over_topics(own: Floats, scores: Floats, level: float, draws: int, seed: int) -> IntervalEstimate:
+    """The effect is linear in the scores, so it is the mean of the topics' effects."""
+    by_topic = np.array([_effects(own, scores[:, :, at]) for at in range(scores.shape[2])])
+    return bootstrap_mean(by_topic, level=level, draws=draws, seed=seed)
+
+
+def _by_judge(data: Judged, mean: Floats) -> dict[str, float]:
+    """The favour of each judge with own systems, all estimated together; NaN where they cannot be told apart."""
+    own = _own(data.families, data.judge_families)
+    judges = [at for at in range(len(data.judges)) if own[:, at].any()]
+    alone = np.zeros((len(judges), *own.shape))
+    for number, at in enumerate(judges):
+        alone[number, :, at] = own[:, at]
+    design = _centred(alone).reshape(len(judges), -1).T
+    identified = np.linalg.matrix_rank(design) == len(judges)
+    found = np.linalg.lstsq(design, _centred(mean).ravel())[0] if identified else np.full(len(judges), np.nan)
+    return {data.judges[at]: float(one) for at, one in zip(judges, found, strict=True)}

@@ -1,0 +1,204 @@
+"""Two leaderboards of the same systems compared: rank correlations, and what their ties and samples leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import (
+    BOOTSTRAP_DRAWS,
+    INTERVAL_LEVEL,
+    RANDOM_TIES,
+    RANK_CORRELATIONS,
+    IntervalEstimate,
+    RankCorrelation,
+    break_ties,
+    in_batches,
+)
+from grading.formats._score_tables import ScoreTable
+from grading.leaderboards._paired import counted_means
+
+FEW = 10
+"""With fewer systems than this the interval over systems is too short and jumps: it is given with a warning."""
+
+Floats = NDArray[np.float64]
+Intervals = dict[str, IntervalEstimate]
+
+
+class RandomTies(NamedTuple):
+    """A coefficient when ties are broken at random: its expectation with interval, and its spread over breaks."""
+
+    mean: IntervalEstimate
+    sd: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """`estimate, low, high, sd` for JSON."""
+        return {**self.mean.as_dict(), "sd": None if np.isnan(self.sd) else self.sd}
+
+
+class Correlations(NamedTuple):
+    """How far two leaderboards agree: every coefficient by name, each with percentile bootstrap intervals.
+
+    `systems` are those in both; `only_first` and `only_second` stand in one alone and do not count. `over_systems`
+    resamples systems (would others agree like these?); `over_topics` resamples topics of these systems and
+    `over_both` systems and topics, where a leaderboard has topics. `tied` counts the systems of the first and of the
+    second leaderboard that share their score with another.
+    """
+
+    systems: tuple[str, ...]
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    over_systems: Intervals
+    over_topics: Intervals | None
+    over_both: Intervals | None
+    random_ties: Mapping[str, RandomTies]
+    tied: tuple[int, int]
+    warnings: tuple[str, ...]
+
+
+class Sampling(NamedTuple):
+    """How intervals are drawn."""
+
+    level: float = INTERVAL_LEVEL
+    draws: int = BOOTSTRAP_DRAWS
+    tie_draws: int = 1000
+    seed: int = 0
+
+
+def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling | None = None) -> Correlations:
+    """Compare the leaderboards; `first` is the truth that tau_AP measures `second` against.
+
+    Raises `ValueError` when fewer than two systems stand in both.
+    """
+    sampling = sampling or Sampling()
+    systems = tuple(one for one in first.systems if one in set(second.systems))
+    if len(systems) < 2:
+        raise ValueError(
+            f"{second.name}: {len(systems)} systems stand in {first.name} too; wanted at least 2 to be ranked by both"
+        )
+    pair = (first.select(systems), second.select(systems))
+    x, y = (_rounded(table.means) for table in pair)
+    found = over_systems(x, y, sampling)
+    with_topics = any(len(table.topics) > 1 for table in pair)
+    return Correlations(
+        systems,
+        _missing(first.systems, systems),
+        _missing(second.systems, systems),
+        found,
+        over_topics(*pair, sampling) if with_topics else None,
+        over_topics(*pair, sampling, systems_too=True) if with_topics else None,
+        {name: _random_ties(name, x, y, sampling) for name in RANDOM_TIES},
+        (_tied(x), _tied(y)),
+        tuple(_warnings(x, y, found)),
+    )
+
+
+def over_systems(
+    x: Floats, y: Floats, sampling: Sampling, coefficients: Mapping[str, RankCorrelation] = RANK_CORRELATIONS
+) -> Intervals:
+    """Each coefficient of the scores `x`, `y` `[n]` with its interval over resampled systems; copies are no pairs."""
+    size = len(x)
+    rng = np.random.default_rng(sampling.seed)
+    weights = rng.multinomial(size, np.full(size, 1 / size), size=sampling.draws).astype(float)
+    return {
+        name: _between(one(x, y, np.ones(size)), in_batches(one, x, y, weights), sampling.level)
+        for name, one in coefficients.items()
+    }
+
+
+def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, systems_too: bool = False) -> Intervals:
+    """Each coefficient with its interval over resampled topics (and systems); a table without topics stays as it is.
+
+    Topics that both tables have are drawn together, as one sample of topics; tables of different topics are drawn
+    independently. Drawing adds its own noise to both rankings and lowers every draw, so the draws are moved to have
+    the estimate as their mean: the interval is that of the correlation of rankings by as many topics.
+    """
+    rng = np.random.default_rng(sampling.seed)
+    first, second, counts = _drawn_topics(first, second, sampling.draws, rng)
+    x, y = (_rounded(counted_means(one.values, drawn)) for one, drawn in zip((first, second), counts, strict=True))
+    size = len(first.systems)
+    weights = rng.multinomial(size, np.full(size, 1 / size), size=sampling.draws).astype(float)
+    complete = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
+    x, y, weights = x[complete], y[complete], weights[complete] if systems_too else np.ones_like(weights[complete])
+    observed = (_rounded(first.means), _rounded(second.means), np.ones(size))
+    return {
+        name: _centred(one(*observed), in_batches(one, x, y, weights), sampling.level)
+        for name, one in RANK_CORRELATIONS.items()
+    }
+
+
+def _drawn_topics(
+    first: ScoreTable, second: ScoreTable, draws: int, rng: np.random.Generator
+) -> tuple[ScoreTable, ScoreTable, tuple[Floats, Floats]]:
+    """Both tables and how often each of their topics stands in each draw `[draws, T]`."""
+    if set(first.topics) & set(second.topics):
+        topics = tuple(dict.fromkeys((*first.topics, *second.topics)))
+        first, second = (_laid_out(table, topics) for table in (first, second))
+        counts = _counts(len(topics), draws, rng)
+        return first, second, (counts, counts)
+    one, two = (_counts(table.values.shape[1], draws, rng) for table in (first, second))
+    return first, second, (one, two)
+
+
+def _laid_out(table: ScoreTable, topics: Sequence[str]) -> ScoreTable:
+    """The table with a column for each of the topics, NaN where it has none."""
+    values = np.full((len(table.systems), len(topics)), np.nan)
+    values[:, [topics.index(one) for one in table.topics]] = table.values
+    return table._replace(topics=tuple(topics), values=values)
+
+
+def _rounded(scores: Floats) -> Floats:
+    """The scores without the last digits, in which equal means differ by the order of summing."""
+    return np.round(scores, 12)
+
+
+def _counts(size: int, draws: int, rng: np.random.Generator) -> Floats:
+    return rng.multinomial(size, np.full(size, 1 / size), size=draws).astype(float)
+
+
+def _random_ties(name: str, x: Floats, y: Floats, sampling: Sampling) -> RandomTies:
+    mean = over_systems(x, y, sampling, {name: RANDOM_TIES[name]})[name]
+    if not _tied(x) and not _tied(y):
+        return RandomTies(mean, 0.0)
+    return RandomTies(mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=sampling.tie_draws, seed=sampling.seed).sd)
+
+
+def _between(estimate: Floats, values: Floats, level: float) -> IntervalEstimate:
+    values = values[np.isfinite(values)]
+    if not np.isfinite(estimate) or values.size < 2:
+        return IntervalEstimate(float(estimate), np.nan, np.nan)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return IntervalEstimate(float(estimate), float(low), float(high))
+
+
+def _centred(estimate: Floats, values: Floats, level: float) -> IntervalEstimate:
+    """The interval of the values moved to the estimate, cut at -1 and 1."""
+    values = values[np.isfinite(values)]
+    moved = np.clip(values - values.mean() + estimate, -1, 1) if values.size else values
+    return _between(estimate, moved, level)
+
+
+def _missing(systems: Sequence[str], common: Sequence[str]) -> tuple[str, ...]:
+    return tuple(one for one in systems if one not in set(common))
+
+
+def _tied(scores: Floats) -> int:
+    """How many systems share their score with another."""
+    _, counts = np.unique(scores, return_counts=True)
+    return int(counts[counts > 1].sum())
+
+
+def _warnings(x: Floats, y: Floats, found: Intervals) -> list[str]:
+    size = len(x)
+    few = f"{size} systems: an interval over so few systems is only a rough guide; at least {FEW} are wanted."
+    tied = [
+        f"all systems of the {name} leaderboard are tied: no rank correlation is defined."
+        for name, scores in (("first", x), ("second", y))
+        if len(np.unique(scores)) == 1
+    ]
+    flat = [name for name, one in found.items() if one.low == one.high]
+    sure = f"no resample of the systems changes {', '.join(flat)}: an interval without width is not certainty."
+    return [*([few] if size < FEW else []), *tied, *([sure] if flat else [])]

@@ -1,0 +1,217 @@
+"""Systems compared in pairs over the topics they share: differences, intervals, tests, the chance of being best."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate
+from grading.formats._score_tables import ScoreTable
+
+PERMUTATIONS = 10_000
+BLOCK = 1000
+ALPHA = 0.05
+"""Systems are told apart by an adjusted p below this."""
+POWER = 0.8
+
+Floats = NDArray[np.float64]
+
+
+class Pair(NamedTuple):
+    """Two systems on `n` common topics: the mean difference of the first less the second, and its two-sided test.
+
+    `p` is of the sign-flip permutation test (Fisher 1935), `p_adjusted` is adjusted for all pairs compared;
+    `detectable` is the difference that so many topics tell with a power of .8 by an unadjusted test at .05.
+    """
+
+    first: str
+    second: str
+    n: int
+    difference: IntervalEstimate
+    p: float
+    p_adjusted: float
+    detectable: float
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the two differ at the level of .05, by adjusted p."""
+        return bool(self.p_adjusted < ALPHA)
+
+    def as_dict(self) -> dict[str, object]:
+        """The fields for JSON, and `told_apart`."""
+        return {**self._asdict(), "difference": self.difference.as_dict(), "told_apart": self.told_apart}
+
+
+class Comparison(NamedTuple):
+    """All pairs of a table's systems, and for each system how often it is the best over resampled topics."""
+
+    pairs: tuple[Pair, ...]
+    best: dict[str, float]
+
+    def apart(self) -> list[Pair]:
+        """The pairs that are told apart."""
+        return [pair for pair in self.pairs if pair.told_apart]
+
+
+def compare_systems(
+    table: ScoreTable,
+    *,
+    level: float = INTERVAL_LEVEL,
+    draws: int = BOOTSTRAP_DRAWS,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Comparison:
+    """Every pair of systems over the topics that both have; a pair with fewer than two is left undefined (NaN)."""
+    first, second = (np.array(one) for one in zip(*itertools.combinations(range(len(table.systems)), 2), strict=True))
+    differences = table.values[first] - table.values[second]
+    rng = np.random.default_rng(seed)
+    ends = _intervals(differences, level, draws, rng)
+    p, adjusted = sign_flip(differences, permutations, rng)
+    detectable = _detectable(differences)
+    pairs = tuple(
+        Pair(
+            table.systems[one],
+            table.systems[two],
+            int(np.isfinite(differences[at]).sum()),
+            ends[at],
+            float(p[at]),
+            float(adjusted[at]),
+            float(detectable[at]),
+        )
+        for at, (one, two) in enumerate(zip(first, second, strict=True))
+    )
+    return Comparison(pairs, probability_best(table, draws=draws, seed=seed))
+
+
+def sign_flip(differences: Floats, permutations: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Two-sided p `[P]` of the differences `[P, T]` and p adjusted for all of them, by flipping the topics' signs.
+
+    How often flipped signs make a mean as far from 0: over all sign vectors where there are no more than
+    `permutations`, else over that many at random and the one observed (Phipson and Smyth 2010). Adjusted by the
+    step-down maximum of t (Westfall and Young 1993), which knows how the pairs hang together and is
+    not bounded by the number of permutations as Bonferroni's or Holm's is. NaN cells take no part; NaN where fewer
+    than two are left.
+    """
+    counted = np.isfinite(differences).sum(axis=1)
+    p, adjusted = np.full((2, len(differences)), np.nan)
+    tested = np.flatnonzero(counted > 1)
+    if not tested.size:
+        return p, adjusted
+    known, sizes = np.nan_to_num(differences[tested]), counted[tested]
+    observed = _t_squared(known.sum(axis=1), known, sizes)
+    order = np.argsort(-observed, kind="stable")
+    bound = observed * (1 - 1e-9)
+    flips, exact = _flips(known.shape[1], permutations, rng)
+    far, farthest, total = np.zeros(len(tested)), np.zeros(len(tested)), 0
+    for signs in flips:
+        found = _t_squared(signs @ known.T, known, sizes)
+        maxima = np.maximum.accumulate(found[:, order[::-1]], axis=1)[:, ::-1]
+        far += (found >= bound).sum(axis=0)
+        farthest += (maxima >= bound[order]).sum(axis=0)
+        total += len(signs)
+    itself = 0 if exact else 1
+    p[tested] = (far + itself) / (total + itself)
+    adjusted[tested[order]] = np.maximum.accumulate((farthest + itself) / (total + itself))
+    return p, adjusted
+
+
+def probability_best(table: ScoreTable, *, draws: int = BOOTSTRAP_DRAWS, seed: int = 0) -> dict[str, float]:
+    """How often each system has the highest mean over resampled topics; the tied share. NaN with fewer than two."""
+    if table.values.shape[1] < 2:
+        return dict.fromkeys(table.systems, np.nan)
+    means = resampled_means(table.values, draws, np.random.default_rng(seed))
+    means = means[np.isfinite(means).all(axis=1)]
+    best = means >= means.max(axis=1, keepdims=True) - 1e-12
+    shares = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+    return dict(zip(table.systems, map(float, shares), strict=True))
+
+
+def resampled_means(values: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Means `[draws, S]` of `values` `[S, T]` over topics drawn with replacement, the same for all; NaN if none."""
+    topics = values.shape[1]
+    counts = rng.multinomial(topics, np.full(topics, 1 / topics), size=draws).astype(float)
+    return counted_means(values, counts)
+
+
+def counted_means(values: Floats, counts: Floats) -> Floats:
+    """Means `[draws, S]` of `values` `[S, T]` with each topic as often as `counts` `[draws, T]` says."""
+    sums, numbers = counts @ np.nan_to_num(values).T, counts @ np.isfinite(values).T
+    means: Floats = np.divide(sums, numbers, out=np.full(sums.shape, np.nan), where=numbers > 0)
+    return means
+
+
+def in_words(comparison: Comparison, what: str) -> str:
+    """One plain sentence on what the pairs of one table say."""
+    pairs, apart = comparison.pairs, comparison.apart()
+    systems = len(comparison.best)
+    topics = sorted({pair.n for pair in pairs})
+    over = f"over {topics[0]} topics" if len(topics) == 1 else f"over {topics[0]} to {topics[-1]} topics"
+    known = [pair.p_adjusted for pair in pairs if np.isfinite(pair.p_adjusted)]
+    if not known:
+        return f"{what}: no pair of systems shares two topics, so nothing can be said of their differences."
+    if not apart:
+        return (
+            f"{what}: the {systems} systems cannot be told apart {over} "
+            f"(smallest adjusted {p_in_words(min(known))} of {len(pairs)} pairs, level {ALPHA:.2f})."
+        )
+    shown = "; ".join(f"{_ordered(pair)} ({p_in_words(pair.p_adjusted)})" for pair in apart[:5])
+    more = f"; and {len(apart) - 5} more" if len(apart) > 5 else ""
+    return f"{what}: {len(apart)} of {len(pairs)} pairs differ {over} (p adjusted): {shown}{more}."
+
+
+def p_in_words(p: float) -> str:
+    """`p = 0.013`, or `p < 0.001`: a permutation test never gives 0."""
+    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
+
+
+def _ordered(pair: Pair) -> str:
+    names = (pair.first, pair.second) if pair.difference.estimate > 0 else (pair.second, pair.first)
+    return f"{names[0]} above {names[1]}"
+
+
+def _t_squared(sums: Floats, differences: Floats, sizes: NDArray[np.int_]) -> Floats:
+    """The square of t `[..., P]` of differences whose flipped signs sum to `sums`; flipping keeps their squares."""
+    squares = np.square(differences).sum(axis=1)
+    share = np.divide(sums**2, squares, out=np.zeros(sums.shape), where=squares > 0)
+    return np.asarray((sizes - 1) * share / np.maximum(sizes - share, 1e-9))
+
+
+def _flips(topics: int, permutations: int, rng: np.random.Generator) -> tuple[Iterator[Floats], bool]:
+    """Sign vectors in blocks `[B, T]`, and whether they are all there are."""
+    if topics < 31 and 2**topics <= permutations:
+        return iter([_all_signs(topics)]), True
+    sizes = (min(BLOCK, permutations - start) for start in range(0, permutations, BLOCK))
+    return (rng.choice((-1.0, 1.0), size=(size, topics)) for size in sizes), False
+
+
+def _all_signs(topics: int) -> Floats:
+    return np.array(list(itertools.product((1.0, -1.0), repeat=topics)))
+
+
+def _intervals(differences: Floats, level: float, draws: int, rng: np.random.Generator) -> list[IntervalEstimate]:
+    """The mean `[P]` of each row of `differences` `[P, T]` with its interval over resampled topics."""
+    means = resampled_means(differences, draws, rng)
+    return [_estimate(row[np.isfinite(row)], drawn, level) for row, drawn in zip(differences, means.T, strict=True)]
+
+
+def _estimate(values: Floats, drawn: Floats, level: float) -> IntervalEstimate:
+    if len(values) < 2:
+        return IntervalEstimate(float(values[0]) if len(values) else np.nan, np.nan, np.nan)
+    low, high = np.quantile(drawn[np.isfinite(drawn)], [(1 - level) / 2, (1 + level) / 2])
+    return IntervalEstimate(float(values.mean()), float(low), float(high))
+
+
+def _detectable(differences: Floats) -> Floats:
+    """The gap `[P]` that a two-sided t test at .05 finds with power .8, by the normal approximation."""
+    counted = np.isfinite(differences).sum(axis=1)
+    result = np.full(len(differences), np.nan)
+    for at in np.flatnonzero(counted > 1):
+        deviation = float(np.nanstd(differences[at], ddof=1))
+        quantiles = np.sum(stats.t.ppf([1 - ALPHA / 2, POWER], counted[at] - 1))
+        result[at] = quantiles * deviation / np.sqrt(counted[at])
+    return result

@@ -1,0 +1,172 @@
+"""The rest of the page: grades and replies, each query, what was left out, how it was made."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from examcore import IntervalEstimate
+from examcore.page import clipped, flattened, percent, shown_value
+from grading.commands._printing import named
+from grading.graders._running import EXAMPLES, SHOWN
+from grading.page._evidence import Evidence
+from grading.page._scores import Board
+from grading.page._verdict import name, with_interval
+
+View = dict[str, Any]
+COLUMNS = 8
+_COUNTS = ("no_reply", "without_key", "cut_passages", "beyond_limit")
+
+
+def replies_view(evidence: Evidence) -> View:
+    """The distribution of grades and the replies that fit no rule."""
+    grades = evidence.graded.grades
+    known = Counter(one.grade for one in grades if not math.isnan(one.grade))
+    bars = [(f"grade {grade:g}", known[grade]) for grade in sorted(known)]
+    bars += [("unparsed", evidence.graded.unparsed)] if evidence.graded.unparsed else []
+    # One of each passage first: the replies about one passage are much alike.
+    bad = [one for one in grades if math.isnan(one.grade)]
+    first = {(one.query, one.passage): one for one in reversed(bad)}
+    bad.sort(key=lambda one: first[one.query, one.passage] is not one)
+    rules = evidence.record.get("rules")
+    return {
+        "sentences": [
+            f"{len(grades)} pairs of a passage and a question were graded; {_share(evidence)}.",
+            *_one_sided(known),
+        ],
+        "bars": [
+            {"name": f"{what}: {n}", "share": round(100 * n / len(grades)), "text": percent(n / len(grades))}
+            for what, n in bars
+        ],
+        "examples": [
+            {
+                "query": name(one.query),
+                "passage": name(one.passage),
+                "question": clipped(evidence.bank.get(one.query, {}).get(one.question, "") or one.question, SHOWN),
+                "reply": clipped(one.reply, SHOWN) or "(not kept)",
+            }
+            for one in bad[:EXAMPLES]
+        ],
+        "rules": [(clipped(str(rule), 60), shown_value(count)) for rule, count in rules.items()]
+        if isinstance(rules, Mapping)
+        else [],
+    }
+
+
+def _share(evidence: Evidence) -> str:
+    bad = evidence.graded.unparsed
+    if not bad:
+        return "every reply fits a rule"
+    told = evidence.record.get("unparsed_share")
+    values = [told.get(one) for one in ("estimate", "low", "high")] if isinstance(told, Mapping) else []
+    numbers = [math.nan if one is None else float(one) for one in values if one is None or isinstance(one, float | int)]
+    level = evidence.record.get("interval")
+    if len(numbers) == 3 and isinstance(level, float):
+        return f"{bad} replies fit no rule, a share of {with_interval(IntervalEstimate(*numbers), level)}"
+    return f"{bad} replies fit no rule, a share of {percent(bad / len(evidence.graded.grades), 1)}"
+
+
+def _one_sided(known: Mapping[float, int]) -> list[str]:
+    """A grader that gives nearly all pairs one grade tells nothing apart."""
+    total = sum(known.values())
+    most = max(known, key=lambda grade: known[grade], default=None)
+    if most is None or len(known) < 2 or known[most] < 0.9 * total:
+        return []
+    return [f"{percent(known[most] / total)} of the grades are {most:g}: the grader hardly tells passages apart."]
+
+
+def queries_view(evidence: Evidence, found: Board) -> View:
+    """Each query's questions, passages, and scores."""
+    systems = [one.system for one in found.ranked[:COLUMNS]]
+    rows = []
+    for query, asked in evidence.bank.items():
+        every = found.everything.queries[query]
+        rows.append(
+            {
+                "name": name(query),
+                "questions": len(asked),
+                "passages": len(evidence.graded.by_passage.get(query, {})),
+                "answered": len(every.questions),
+                "scores": [_score(found, system, query) for system in systems],
+            }
+        )
+    some = f" (the best {COLUMNS} of {len(found.ranked)})" if len(found.ranked) > COLUMNS else ""
+    columns = f", and the share of its questions that each system{some} answers" if systems else ""
+    return {
+        "caption": f"Each query: its questions, the passages graded, the questions that any passage answers{columns}",
+        "systems": [name(one) for one in systems],
+        "rows": rows,
+    }
+
+
+def _score(found: Board, system: str, query: str) -> View:
+    cover = found.covers[system]
+    score = cover.queries[query].score
+    text = "skipped" if query in cover.skipped else "not graded" if math.isnan(score) else percent(score)
+    return {"text": text, "value": "" if math.isnan(score) else f"{score:.6f}"}
+
+
+def left_out_view(evidence: Evidence, found: Board) -> View:
+    """What took no part, what was taken for granted, all counted and named."""
+    lines = list(evidence.notes)
+    for one in evidence.systems.runs:
+        lines += one.notes
+    for system, cover in found.covers.items():
+        who = name(system)
+        lines += named(f"Queries of the bank that {who} skips, counted 0", map(name, cover.skipped))
+        lines += named(f"Queries of {who} without a question, which take no part", map(name, cover.without_bank))
+        unknown = [query for query, one in cover.queries.items() if math.isnan(one.score)]
+        lines += named(f"Queries of {who} without a graded passage, left out of its mean", map(name, unknown))
+        lost = [passage for one in cover.queries.values() for passage in one.ungraded]
+        lines += named(f"Passages of {who} without a grade, of {cover.passages}", map(name, lost))
+    ungraded = [query for query in evidence.bank if query not in evidence.graded.by_passage]
+    lines += named("Queries of the bank without any graded passage", map(name, ungraded))
+    return {"sentences": lines or ["Nothing."], "facts": _left_of_run(evidence.record)}
+
+
+def _left_of_run(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the grading itself left out."""
+    words = {
+        "no_reply": "pairs without a reply",
+        "without_key": "pairs whose question has no key",
+        "cut_passages": "passages longer than the model reads, cut",
+        "beyond_limit": "pairs beyond --limit",
+    }
+    facts = [(words[one], shown_value(record[one])) for one in _COUNTS if record.get(one)]
+    left = record.get("left_out")
+    if isinstance(left, Mapping):
+        facts += [(key.replace("_", " "), shown_value(value)) for key, value in left.items() if value]
+    return facts
+
+
+def making_view(evidence: Evidence, command: str, version: str) -> list[View]:
+    """Grader, model, prompts, seeds, counts, commands."""
+    record, sources = evidence.record, evidence.sources
+    plain = {key: record[key] for key in ("grader", "model", "seed", "interval", "n", "ragexam") if key in record}
+    settings, usage = record.get("settings"), record.get("usage")
+    parts = [
+        {"title": "Grading", "facts": _facts(plain) or [("run.json", "absent")]},
+        {"title": "Settings and prompts", "facts": _facts(settings)},
+        {"title": "Model use", "facts": _facts(usage)},
+        {"title": "Graded files (hash)", "facts": _facts(record.get("made_from"))},
+        {"title": "Commands", "facts": [("grading", shown_value(record.get("command"))), ("this page", command)]},
+        {
+            "title": "This page",
+            "facts": [
+                ("systems from", evidence.systems.source or "none"),
+                ("interval", percent(sources.level)),
+                ("resampled", "queries, 2,000 times"),
+                ("seed", str(sources.seed)),
+                ("ragexam", version),
+            ],
+        },
+    ]
+    return [one for one in parts if one["facts"]]
+
+
+def _facts(value: object) -> list[tuple[str, str]]:
+    if not isinstance(value, Mapping):
+        return []
+    return [(clipped(str(key), 60), shown_value(one)) for key, one in flattened(value)]

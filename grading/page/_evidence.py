@@ -1,0 +1,199 @@
+"""What the page of free-text grading rests on: grades, systems, the bank, texts, judgements."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from examcore import INTERVAL_LEVEL, file_hash
+from grading._table_rows import Row, read_rows
+from grading.formats._bank_questions import ALL, read_bank_questions
+from grading.formats._fields import PASSAGE, QUERY, present
+from grading.formats._grades import Graded, read_grades
+from grading.formats._passages import Passage, read_passages
+from grading.formats._trec import Qrels, Run, read_qrels, read_runs
+from grading.scores._cover import BUDGET, outside
+
+RATING = 4.0
+"""The tau of ratings from 0 to 5 where none is given, one that the paper reports; for other grades it is 1."""
+EVERYTHING = "any passage"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the page is made of besides the folder; the fields are the options of `ragexam grade report`."""
+
+    runs: tuple[Path, ...] = ()
+    qrels: Path | None = None
+    bank: Path | None = None
+    passages: Path | None = None
+    tau: float | None = None
+    k: int = BUDGET
+    rel: int = 1
+    level: float = INTERVAL_LEVEL
+    seed: int = 0
+
+
+class Systems(NamedTuple):
+    """The systems as rankings, how many passages of each count, whether they are articles, and who says so."""
+
+    runs: tuple[Run, ...]
+    k: int
+    articles: bool
+    source: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Grades and all that is known of them; `record` is `run.json`, empty where there is none.
+
+    `bank` leads from a query to its questions and their texts (empty where unknown); `texts` from a query and a passage
+    to its text; `notes` are sentences about what was left out or taken for granted.
+    """
+
+    folder: Path
+    sources: Sources
+    record: Mapping[str, Any]
+    graded: Graded
+    systems: Systems
+    bank: Mapping[str, Mapping[str, str]]
+    texts: Mapping[tuple[str, str], str]
+    official: Qrels | None
+    notes: tuple[str, ...]
+
+    @property
+    def questions(self) -> dict[str, tuple[str, ...]]:
+        """Query -> ids of its questions."""
+        return {query: tuple(asked) for query, asked in self.bank.items()}
+
+    @property
+    def everything(self) -> Run:
+        """All graded passages as one ranking: what no system can exceed."""
+        passages = self.graded.by_passage
+        return Run(EVERYTHING, {query: [(one, 0.0) for one in found] for query, found in passages.items()})
+
+    def text_of(self, query: str, passage: str) -> str:
+        """A passage's text, empty where it is unknown; a corpus's passages stand for every query."""
+        return self.texts.get((query, passage)) or self.texts.get(("", passage), "")
+
+
+def gather(folder: Path, sources: Sources) -> Evidence:
+    """Read the folder of `ragexam grade run` and what was named beside it.
+
+    The bank and the passages are those that were graded where none are named and the files still are what they were.
+    Raises `ValueError` in one line for a folder without grades and for every fault of a file.
+    """
+    grades, record = folder / "grades.jsonl", _record(folder / "run.json")
+    if not grades.is_file():
+        raise ValueError(f"{folder}: has no grades.jsonl; wanted a folder that `ragexam grade run` wrote")
+    graded = read_grades(grades)
+    notes: list[str] = []
+    passages = sources.passages or _unchanged(record, "passages", notes)
+    pool = read_passages(passages) if passages else []
+    bank, told = _bank(graded, sources.bank, _unchanged(record, "bank", notes))
+    return Evidence(
+        folder=folder,
+        sources=sources,
+        record=record,
+        graded=graded,
+        systems=_systems(grades, sources, pool),
+        bank=bank,
+        texts={(one.query, one.id): one.text for one in pool},
+        official=read_qrels(sources.qrels) if sources.qrels else None,
+        notes=(*graded.notes, *notes, *told, *_texts_note(passages)),
+    )
+
+
+def _record(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}; wanted JSON") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: JSON {type(found).__name__}; wanted an object")
+    return found
+
+
+def _unchanged(record: Mapping[str, Any], name: str, notes: list[str]) -> Path | None:
+    """The file that was graded, where it still is what it was."""
+    sources, hashes = (record.get(key) for key in ("sources", "made_from"))
+    said = sources.get(name) if isinstance(sources, Mapping) else None
+    if not isinstance(said, str):
+        return None
+    path = Path(said)
+    if not path.is_file():
+        notes.append(f"The {name} that was graded, {said}, is not there: --{name} names another place.")
+        return None
+    if not isinstance(hashes, Mapping) or file_hash(path) != hashes.get(name):
+        notes.append(f"The {name} that was graded, {said}, has changed since and is not read; --{name} names a copy.")
+        return None
+    return path
+
+
+def _bank(graded: Graded, named: Path | None, found: Path | None) -> tuple[Mapping[str, Mapping[str, str]], list[str]]:
+    """The bank's questions with their texts, and what has to be said of it."""
+    seen = {query: dict.fromkeys(asked, "") for query, asked in graded.questions.items()}
+    path = named or found
+    if path is None:
+        return _own_words(seen), ["No bank is known: it is every question graded; those never asked are missing."]
+    bank = read_bank_questions(path, graded.questions)
+    if any(query in bank for query in seen):
+        strange = outside(graded, {query: tuple(asked) for query, asked in bank.items()})
+        return bank, [f"Grades of questions that {path} does not have, which do not count: {strange}."] * bool(strange)
+    if list(bank) == [ALL]:
+        words = {query: {one: bank[ALL].get(one, "") for one in asked} for query, asked in seen.items()}
+        return words, [f"{path} names no queries: the bank is every question graded."]
+    if named is None:
+        return _own_words(seen), [f"{path} has none of the queries graded: the bank is every question graded."]
+    raise ValueError(f"{path}: has none of the queries graded (such as {next(iter(seen))!r}); wanted their bank")
+
+
+def _own_words(bank: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """A question whose id has blanks is its own text."""
+    return {query: {one: one if " " in one else "" for one in asked} for query, asked in bank.items()}
+
+
+def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems:
+    """The systems of the runs named, else those that the grades name, else those that returned the passages."""
+    if sources.runs:
+        return Systems(tuple(read_runs(sources.runs)), sources.k, False, "the runs")
+    rows = read_rows(grades, {})
+    named = [(row.text("system"), row) for row in rows if present(row, ("system",))]
+    if named:
+        found = _ranked((who, row.text(present(row, QUERY) or ""), _passage_of(row)) for who, row in named)
+        articles = all(_passage_of(row) == who for who, row in named)
+        return Systems(found, sources.k, articles, grades.name)
+    returned = [(one.system, one.query, one.id) for one in pool if one.system and one.query]
+    if returned:
+        return Systems(_ranked(returned), sources.k, False, "the file of passages, in its order")
+    return Systems((), sources.k, False, "")
+
+
+def _passage_of(row: Row) -> str:
+    return row.text(present(row, PASSAGE) or "passage")
+
+
+def _ranked(found: Iterable[tuple[str, str, str]]) -> tuple[Run, ...]:
+    rankings: dict[str, dict[str, dict[str, None]]] = {}
+    for system, query, passage in found:
+        rankings.setdefault(system, {}).setdefault(query, {})[passage] = None
+    return tuple(
+        Run(name, {query: [(one, -float(place)) for place, one in enumerate(ids)] for query, ids in queries.items()})
+        for name, queries in rankings.items()
+    )
+
+
+def _texts_note(passages: Path | None) -> list[str]:
+    return [] if passages else ["No passages are known: questions are shown without the texts that answer them."]
+
+
+def default_tau(graded: Graded, record: Mapping[str, Any]) -> float:
+    """The tau where none is said: 4 of ratings up to 5, else 1."""
+    rated = record.get("grader") == "rating" or (not math.isnan(graded.highest) and graded.highest > 2)
+    return RATING if rated else 1.0

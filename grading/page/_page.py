@@ -1,0 +1,165 @@
+"""Writing the page of free-text grading: gather, score, and fill the template with everything escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from examcore import write_text
+from examcore.page import installed_version, page_frame, page_template, percent, plain_number, points
+from grading.page import _background as background
+from grading.page._evidence import Evidence, Sources, default_tau, gather
+from grading.page._questions import Asked, asked_questions, questions_view
+from grading.page._scores import Board, board
+from grading.page._taus import shown_taus, tau_view
+from grading.page._verdict import caption, name, rows, verdict_view
+from grading.scores._thresholds import Choice, candidates, choose_by_passages
+
+CONTENTS = (
+    ("verdict", "Verdict"),
+    ("systems", "Systems"),
+    ("tau", "Tau"),
+    ("replies", "Grades and replies"),
+    ("questions", "Questions"),
+    ("queries", "Queries"),
+    ("left-out", "What was left out"),
+    ("making", "How it was made"),
+)
+PAIRS = 200
+"""Pairs of systems in the table."""
+
+
+class Written(NamedTuple):
+    """The page's path and its numbers."""
+
+    path: Path
+    result: dict[str, Any]
+
+
+def write_grading_report(folder: Path, sources: Sources, command: str) -> Written:
+    """Write `report.html` into a folder of `ragexam grade run`; `command` is what the page says it was made by.
+
+    Raises `ValueError` in one line when the folder has no grades, for a damaged file, and for a tau of 0 or less.
+    """
+    evidence = gather(Path(folder), sources)
+    known = candidates(evidence.graded) if evidence.graded.highest > 0 else ()
+    choice = _choice(evidence, sources)
+    tau, origin = _tau(evidence, choice)
+    used = board(evidence, tau)
+    boards = [used if one == tau else board(evidence, one) for one in shown_taus(known, tau)]
+    asked = asked_questions(evidence, used)
+    verdict = verdict_view(evidence, used, boards, asked)
+    view = {
+        **page_frame(_title(evidence), _subtitle(evidence, asked), CONTENTS),
+        "verdict": verdict,
+        "systems": _systems_view(evidence, used),
+        "tau": tau_view(evidence, used, boards, choice, origin),
+        "replies": background.replies_view(evidence),
+        "questions": questions_view(evidence, tau, asked),
+        "queries": background.queries_view(evidence, used),
+        "left_out": background.left_out_view(evidence, used),
+        "making": background.making_view(evidence, command, installed_version()),
+        "level": percent(sources.level),
+    }
+    path = evidence.folder / "report.html"
+    write_text(path, [page_template("grading.page", "grading.html").render(view)])
+    return Written(path, _result(path, evidence, used, choice, asked, verdict["warnings"]))
+
+
+def _choice(evidence: Evidence, sources: Sources) -> Choice | None:
+    if evidence.official is None:
+        return None
+    try:
+        return choose_by_passages(
+            evidence.graded, evidence.official, rel=sources.rel, level=sources.level, seed=sources.seed
+        )
+    except ValueError as error:
+        raise ValueError(f"{sources.qrels}: {error}") from None
+
+
+def _tau(evidence: Evidence, choice: Choice | None) -> tuple[float, str]:
+    """The tau and where it comes from."""
+    if evidence.sources.tau is not None:
+        return evidence.sources.tau, "as asked for (--tau)"
+    if choice is not None:
+        return choice.tau, "which agrees best with the official judgements"
+    return default_tau(evidence.graded, evidence.record), "the default for such grades (--tau)"
+
+
+def _title(evidence: Evidence) -> str:
+    if len(evidence.systems.runs) > 1:
+        return "Which system answers most questions?"
+    return "Which questions do the passages answer?"
+
+
+def _subtitle(evidence: Evidence, asked: list[Asked]) -> str:
+    systems = len(evidence.systems.runs)
+    return (
+        f"{len(asked)} questions of {len(evidence.bank)} queries, {len(evidence.graded.grades)} grades"
+        f"{f', {systems} systems' if systems > 1 else ', 1 system' if systems else ''}"
+    )
+
+
+def _systems_view(evidence: Evidence, used: Board) -> dict[str, Any]:
+    pairs = () if used.comparison is None else used.comparison.pairs
+    told = sum(pair.told_apart for pair in pairs)
+    more = f"The first {PAIRS} of {len(pairs)} pairs; `ragexam grade cover --json` lists all."
+    lines = [f"{told} of {len(pairs)} pairs of systems are told apart, by permutation tests adjusted for all pairs."]
+    lines.append(
+        "Told apart means an adjusted p below 0.05; with few queries the test may see nothing where an interval does "
+        "not hold 0."
+    )
+    gaps = sorted(pair.detectable for pair in pairs if not math.isnan(pair.detectable))
+    if gaps:
+        lines.append(
+            f"With so many queries two systems have to differ by about "
+            f"{plain_number(100 * gaps[len(gaps) // 2], 0)} points "
+            "for one test to tell them apart 4 times in 5 (the median of the pairs)."
+        )
+    if evidence.systems.source:
+        lines.append(f"The systems are those of {evidence.systems.source}.")
+    return {
+        "sentences": lines if pairs else ["No systems are compared."],
+        "caption": caption(evidence, used),
+        "rows": rows(used),
+        "pairs": [
+            {
+                "first": name(pair.first),
+                "second": name(pair.second),
+                "difference": points(pair.difference) if pair.n > 1 else "–",
+                "value": f"{pair.difference.estimate:.6f}",
+                "p": plain_number(pair.p_adjusted, 3),
+                "told": "told apart" if pair.told_apart else "not told apart",
+            }
+            for pair in pairs[:PAIRS]
+        ],
+        "more": more if len(pairs) > PAIRS else "",
+    }
+
+
+def _result(
+    path: Path, evidence: Evidence, used: Board, choice: Choice | None, asked: list[Asked], warnings: list[str]
+) -> dict[str, Any]:
+    """The numbers for a program."""
+    pairs: Mapping[str, Any] = used.against_best
+    return {
+        "report": str(path),
+        "tau": used.tau,
+        "tau_held_out": None if choice is None else {"tau": choice.tau, "kappa": choice.held_out.as_dict()},
+        "k": None if evidence.systems.articles else evidence.systems.k,
+        # Nobody is best where several share the first place, or where nobody answers anything.
+        "best": used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
+        "systems": {one.system: one.score.as_dict() for one in used.ranked},
+        "told_apart_from_best": [other for other, pair in pairs.items() if pair.told_apart],
+        "queries": len(evidence.bank),
+        "questions": len(asked),
+        "answered": sum(one.passages > 0 for one in asked),
+        "dead": sum(one.dead for one in asked),
+        "universal": sum(one.universal for one in asked),
+        "redundant": sum(bool(one.redundant) for one in asked),
+        "grades": len(evidence.graded.grades),
+        "unparsed": evidence.graded.unparsed,
+        "warnings": warnings,
+    }

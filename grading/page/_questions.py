@@ -1,0 +1,191 @@
+"""The questions of the bank: what answers each, which tell nothing, and their best and worst passages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from examcore.page import clipped, plain_number
+from grading._records import Grade
+from grading.formats._grades import Graded, parsed
+from grading.page._evidence import Evidence
+from grading.page._scores import Board
+from grading.scores._items import redundant, table_of_passages
+
+View = dict[str, Any]
+CARDS = 30
+"""Questions of a kind that are shown with their passages; the table has all."""
+TEXT = 700
+"""Characters of a passage that are shown."""
+WORDS = 300
+NAME = 60
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: how many of the `graded` passages answer it, how many of the `of` systems do, and its mean grade.
+
+    `best` and `worst` are passages with their grades, None where no grade was parsed; `redundant` says what an earlier
+    question makes of it, empty where nothing.
+    """
+
+    number: int
+    query: str
+    id: str
+    text: str
+    graded: int
+    passages: int
+    systems: int
+    of: int
+    mean: float
+    best: tuple[str, float] | None
+    worst: tuple[str, float] | None
+    redundant: str
+
+    @property
+    def dead(self) -> bool:
+        """Answered by none of the systems, or of the passages where there are no systems."""
+        return self.graded > 0 and (self.systems if self.of else self.passages) == 0
+
+    @property
+    def universal(self) -> bool:
+        """Answered by all of them, of which there are at least two."""
+        found, size = (self.systems, self.of) if self.of else (self.passages, self.graded)
+        return size > 1 and found == size
+
+
+def asked_questions(evidence: Evidence, found: Board) -> list[Asked]:
+    """Every question of the bank, in its order."""
+    repeated = _redundant(evidence)
+    questions: list[Asked] = []
+    for query, texts in evidence.bank.items():
+        grades = _by_question(evidence.graded.by_passage.get(query, {}))
+        for one, text in texts.items():
+            given = sorted(grades.get(one, {}).items(), key=lambda pair: -pair[1])
+            covered = [name for name, cover in found.covers.items() if one in cover.queries[query].questions]
+            questions.append(
+                Asked(
+                    number=len(questions) + 1,
+                    query=query,
+                    id=one,
+                    text=text,
+                    graded=len(given),
+                    passages=sum(grade >= found.tau for _, grade in given),
+                    systems=len(covered),
+                    of=len(found.covers),
+                    mean=sum(grade for _, grade in given) / len(given) if given else math.nan,
+                    best=given[0] if given else None,
+                    worst=given[-1] if len(given) > 1 else None,
+                    redundant=repeated.get((query, one), ""),
+                )
+            )
+    return questions
+
+
+def questions_view(evidence: Evidence, tau: float, asked: Sequence[Asked]) -> View:
+    """The groups of cards and the table of all questions."""
+    by = "system" if evidence.systems.runs else "passage"
+    never = [one for one in asked if not one.graded]
+    dead = [one for one in asked if one.dead]
+    universal = [one for one in asked if one.universal]
+    copies = [one for one in asked if one.redundant]
+    rest = [one for one in asked if one.graded and not one.dead and not one.universal]
+    groups = (
+        (f"Answered by no {by}", "They may be too hard, ask for what no text says, or be misread by the grader.", dead),
+        (f"Answered by every {by}", "They are redundant for comparing: without them the order stays.", universal),
+        (f"Answered by some: what tells one {by} from another", "", rest),
+        ("Without a parsed grade", "Nothing is known of them; they count as unanswered.", never),
+    )
+    again = f"{len(copies)} repeat an earlier question of their query in their words or their grades."
+    return {
+        "sentences": [
+            f"A question is answered where a grade reaches tau {tau:g}. Of {len(asked)} questions {len(dead)} are "
+            f"answered by no {by}, {len(universal)} by every one, {len(rest)} by some"
+            f"{f'; {len(never)} have no parsed grade' if never else ''}.",
+            *([again] if copies else []),
+        ],
+        "groups": [_group(evidence, *one) for one in groups if one[2]],
+        "rows": [_row(one) for one in asked],
+        "systems": bool(evidence.systems.runs),
+    }
+
+
+def _group(evidence: Evidence, title: str, sentence: str, found: Sequence[Asked]) -> View:
+    more = f"Shown are the first {CARDS}; the table has all." if len(found) > CARDS else ""
+    return {
+        "title": f"{title} ({len(found)})",
+        "sentences": [one for one in (sentence, more) if one],
+        "cards": [_card(evidence, one) for one in found[:CARDS]],
+    }
+
+
+def _card(evidence: Evidence, one: Asked) -> View:
+    return {
+        "number": one.number,
+        "stem": _stem(one),
+        "facts": [f"query {clipped(one.query, NAME)}", *_counts(one), f"mean grade {plain_number(one.mean)}"],
+        "faults": [one.redundant] if one.redundant else [],
+        "passages": [
+            _passage(evidence, one.query, which, told)
+            for which, told in (("Best", one.best), ("Worst", one.worst))
+            if told is not None
+        ],
+    }
+
+
+def _counts(one: Asked) -> list[str]:
+    passages = f"answered by {one.passages} of {one.graded} passages"
+    return [passages, f"{one.systems} of {one.of} systems"] if one.of else [passages]
+
+
+def _passage(evidence: Evidence, query: str, which: str, told: tuple[str, float]) -> View:
+    passage, grade = told
+    return {
+        "title": f"{which} passage: {clipped(passage, NAME)}, grade {grade:g}",
+        "text": clipped(evidence.text_of(query, passage), TEXT),
+    }
+
+
+def _row(one: Asked) -> View:
+    remarks = ["answered by none"] * one.dead + ["answered by all"] * one.universal
+    return {
+        "number": one.number,
+        "stem": _stem(one),
+        "query": clipped(one.query, NAME),
+        "passages": f"{one.passages} of {one.graded}",
+        "passages_value": one.passages,
+        "systems": f"{one.systems} of {one.of}",
+        "systems_value": one.systems,
+        "mean": plain_number(one.mean),
+        "remarks": ", ".join([*remarks, *([one.redundant] if one.redundant else [])]),
+    }
+
+
+def _stem(one: Asked) -> str:
+    return clipped(one.text or one.id, WORDS)
+
+
+def _by_question(passages: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for passage, grades in passages.items():
+        for question, grade in parsed(grades):
+            found.setdefault(question, {})[passage] = grade
+    return found
+
+
+def _redundant(evidence: Evidence) -> dict[tuple[str, str], str]:
+    """What earlier question of its query each one repeats, by words or by grades (`grading.scores._items`)."""
+    graded: dict[str, list[Grade]] = {}
+    for one in evidence.graded.grades:
+        graded.setdefault(one.query, []).append(one)
+    found = {}
+    for query, grades in graded.items():
+        texts = {(query, one): text for one, text in evidence.bank.get(query, {}).items() if text}
+        table = table_of_passages(Graded(tuple(grades)))
+        for place, (earlier, why) in redundant(table, texts).items():
+            found[table.items[place]] = f"{why} of {clipped(earlier, NAME)}".replace(
+                "answered alike of", "answered as is"
+            )
+    return found

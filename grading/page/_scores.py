@@ -1,0 +1,66 @@
+"""The systems at one tau: their leaderboard, what tells them apart, and what all passages together answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from examcore import IntervalEstimate
+from grading.formats._score_tables import table_of
+from grading.leaderboards._paired import Comparison, Pair, compare_systems
+from grading.leaderboards._separated_groups import Standing, standings
+from grading.page._evidence import Evidence
+from grading.scores._cover import Cover, cover
+
+
+@dataclass(frozen=True)
+class Board:
+    """The systems at a tau, the best first; `pairs` leads from the best system to its comparison with each other."""
+
+    tau: float
+    ranked: tuple[Standing, ...]
+    covers: Mapping[str, Cover]
+    comparison: Comparison | None
+    everything: Cover
+    reachable: IntervalEstimate
+
+    @property
+    def best(self) -> Standing | None:
+        """The system in front, None where no system has a score."""
+        return self.ranked[0] if self.ranked and self.ranked[0].topics else None
+
+    @property
+    def against_best(self) -> dict[str, Pair]:
+        """Each other system's comparison with the best one."""
+        if self.best is None or self.comparison is None:
+            return {}
+        name = self.best.system
+        return {
+            pair.second if pair.first == name else pair.first: pair
+            for pair in self.comparison.pairs
+            if name in (pair.first, pair.second)
+        }
+
+    @property
+    def leaders(self) -> list[str]:
+        """The systems whose score is the highest: several where they tie."""
+        best = self.best
+        return [] if best is None else [one.system for one in self.ranked if one.score.estimate == best.score.estimate]
+
+
+def board(evidence: Evidence, tau: float) -> Board:
+    """The leaderboard at a tau; `ValueError` for a tau of 0 or less and for runs of other queries than the bank's."""
+    level, seed = evidence.sources.level, evidence.sources.seed
+    runs, questions = evidence.systems.runs, evidence.questions
+    covers = {run.name: cover(evidence.graded, run, tau, evidence.systems.k, questions) for run in runs}
+    every = evidence.everything
+    longest = max(map(len, every.rankings.values()), default=1)
+    everything = cover(evidence.graded, every, tau, max(longest, 1), questions)
+    ranked = standings({name: one.scores for name, one in covers.items()}, level=level, seed=seed)
+    reachable = standings({every.name: everything.scores}, level=level, seed=seed)[0].score
+    known = [one.system for one in ranked if covers[one.system].scores]
+    comparison = None
+    if len(known) > 1:
+        cells = {(name, query): score for name in known for query, score in covers[name].scores.items()}
+        comparison = compare_systems(table_of(cells), level=level, seed=seed)
+    return Board(tau, tuple(ranked), covers, comparison, everything, reachable)

@@ -1,0 +1,211 @@
+"""The verdict: which system answers most, how sure that is, and what a reader has to know before believing it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from examcore import IntervalEstimate
+from examcore.page import chance, clipped, joined, percent, percent_range, points
+from grading.commands._printing import FEWEST, few
+from grading.leaderboards._paired import ALPHA
+from grading.leaderboards._separated_groups import Standing
+from grading.page._evidence import Evidence
+from grading.page._questions import Asked
+from grading.page._scores import Board
+
+View = dict[str, Any]
+FIRST = 10
+"""Systems of the table that opens the page; all stand in the next section."""
+NAMED = 5
+NAME = 60
+"""Characters of a name that are shown."""
+MANY = 0.05
+"""The share from which unparsed replies and ungraded passages are a warning."""
+
+
+def name(text: str) -> str:
+    """An id as it is shown."""
+    return clipped(text, NAME)
+
+
+def names(found: Sequence[str], word: str = "and") -> str:
+    """Ids in a sentence, the first few of many."""
+    shown = [name(one) for one in found[:NAMED]]
+    return joined([*shown, f"{len(found) - NAMED} more"] if len(found) > NAMED else shown, word)
+
+
+def with_interval(found: IntervalEstimate, level: float) -> str:
+    """`62 % (90 % interval 50 to 74 %)`."""
+    if math.isnan(found.estimate):
+        return "unknown"
+    if math.isnan(found.low):
+        return f"{percent(found.estimate)} (interval unknown)"
+    return f"{percent(found.estimate)} ({percent(level)} interval {percent_range(found)})"
+
+
+def verdict_view(evidence: Evidence, found: Board, boards: Sequence[Board], asked: Sequence[Asked]) -> View:
+    """What stands before the first scroll."""
+    return {
+        "sentences": _sentences(evidence, found, asked),
+        "warnings": _warnings(evidence, found, boards),
+        "cards": [*_best_card(found), _questions_card(evidence, asked), _replies_card(evidence)],
+        "rows": rows(found)[:FIRST],
+        "caption": caption(evidence, found),
+        "more": len(found.ranked) > FIRST,
+    }
+
+
+def measure(evidence: Evidence, tau: float) -> str:
+    """The name of the score."""
+    return f"EXAM, tau {tau:g}" if evidence.systems.articles else f"EXAM-Cover@{evidence.systems.k}, tau {tau:g}"
+
+
+def caption(evidence: Evidence, found: Board) -> str:
+    """What the leaderboard shows."""
+    what = "article answers" if evidence.systems.articles else f"first {evidence.systems.k} passages answer"
+    return (
+        f"{measure(evidence, found.tau)}: the share of a query's questions that the system's {what}, mean over "
+        f"{len(evidence.bank)} queries, with {percent(evidence.sources.level)} intervals over queries"
+    )
+
+
+def rows(found: Board) -> list[View]:
+    """The leaderboard."""
+    return [_row(found, place, one) for place, one in enumerate(found.ranked, start=1)]
+
+
+def _row(found: Board, place: int, one: Standing) -> View:
+    score, cover, pair = one.score, found.covers[one.system], found.against_best.get(one.system)
+    known = not math.isnan(score.low)
+    return {
+        "place": place,
+        "name": name(one.system),
+        "score": percent(score.estimate),
+        "value": f"{score.estimate:.6f}" if one.topics else "",
+        "range": percent_range(score),
+        "low": f"{100 * score.low:.1f}" if known else "",
+        "width": f"{100 * (score.high - score.low):.1f}" if known else "",
+        "at": f"{100 * score.estimate:.1f}" if one.topics else "",
+        "behind": "–" if pair is None else points(_turned(pair.difference)),
+        "told": "" if pair is None else "told apart" if pair.told_apart else "not told apart",
+        "graded": f"{cover.passages - cover.ungraded} of {cover.passages}",
+        "skipped": len(cover.skipped),
+    }
+
+
+def _turned(found: IntervalEstimate) -> IntervalEstimate:
+    return IntervalEstimate(-found.estimate, -found.high, -found.low)
+
+
+def _sentences(evidence: Evidence, found: Board, asked: Sequence[Asked]) -> list[str]:
+    level, best = evidence.sources.level, found.best
+    if best is None:
+        answered = sum(one.passages > 0 for one in asked)
+        first = f"{answered} of {len(asked)} questions are answered by some passage at tau\u00a0{found.tau:g}."
+        if found.ranked:
+            return [first, "No passage of any system was graded, so that nothing is known of the systems."]
+        return [first, "No system is compared: no run is given, and the grades name no system."]
+    what = f"{with_interval(best.score, level)} of the questions at tau\u00a0{found.tau:g}"
+    if len(found.ranked) == 1:
+        return [f"{name(best.system)} answers {what}.", "It is the only system: nothing is compared."]
+    if len(found.leaders) > 1:
+        return [f"{names(found.leaders)} share the first place: each answers {what}.", *_apart(found)]
+    return [f"{name(best.system)} answers most: {what}.", *_apart(found)]
+
+
+def _apart(found: Board) -> list[str]:
+    """Which systems the best one is told apart from, and its lead over the next of those that it is not."""
+    assert found.best is not None
+    who, pairs = name(found.best.system), found.against_best
+    if not pairs:
+        return ["Nothing can be said of the differences: no two systems have a score."]
+    told = [other for other, pair in pairs.items() if pair.told_apart]
+    open_ = [other for other in pairs if other not in told and other not in found.leaders]
+    if not told and not open_:
+        return []
+    if not open_:
+        return [f"The data tell {who} from {names(told)}: {_lead(found, told[0])}."]
+    line = f"The data cannot tell {who} from {names(open_, 'or')}: {_lead(found, open_[0])}."
+    return [f"{line} They do tell it from {names(told)}."] if told else [line]
+
+
+def _lead(found: Board, other: str) -> str:
+    pair = found.against_best[other]
+    if math.isnan(pair.difference.low):
+        return "they have too few queries in common"
+    sure = "" if pair.told_apart else f", not below {ALPHA:g}"
+    return f"it leads {name(other)} by {points(pair.difference)}, adjusted p = {pair.p_adjusted:.3f}{sure}"
+
+
+def _warnings(evidence: Evidence, found: Board, boards: Sequence[Board]) -> list[str]:
+    told = []
+    if not evidence.graded.highest >= found.tau:
+        told.append(f"No grade reaches tau {found.tau:g}; the highest is {evidence.graded.highest:g}.")
+    others: dict[str, list[str]] = {}
+    for one in boards:
+        if found.best and one.best and found.best.system not in one.leaders:
+            others.setdefault(names(one.leaders), []).append(f"{one.tau:g}")
+    leads = joined([f"{who} at tau {joined(taus)}" for who, taus in others.items()])
+    if leads:
+        told.append(f"Another tau puts another system first: {leads}.")
+    return [*told, *_unparsed(evidence), *_ungraded(found), *_few(evidence, found)]
+
+
+def _unparsed(evidence: Evidence) -> list[str]:
+    bad, size = evidence.graded.unparsed, len(evidence.graded.grades)
+    if bad < MANY * size:
+        return []
+    return [f"{bad} of {size} replies ({percent(bad / size)}) fit no rule and count nowhere: see Grades and replies."]
+
+
+def _ungraded(found: Board) -> list[str]:
+    lacking = {who: (one.ungraded, one.passages) for who, one in found.covers.items() if one.ungraded}
+    share = {who: bad / size for who, (bad, size) in lacking.items() if bad > MANY * size}
+    if not share:
+        return []
+    worst = max(share, key=lambda who: share[who])
+    return [
+        "Passages without a grade, never graded or with unparsed replies only, count as answering nothing. They are "
+        f"{percent(share[worst])} of those of {name(worst)}, the most of any system: see What was left out."
+    ]
+
+
+def _few(evidence: Evidence, found: Board) -> list[str]:
+    size = len(evidence.bank)
+    return few(size, "queries") if found.ranked and size < FEWEST else []
+
+
+def _best_card(found: Board) -> list[View]:
+    if found.comparison is None or found.best is None:
+        return []
+    shares = sorted(found.comparison.best.items(), key=lambda one: -one[1] if one[1] == one[1] else 0.0)
+    bars = [
+        {"name": name(who), "share": round(100 * share), "text": chance(share, short=True)}
+        for who, share in shares[:NAMED]
+        if not math.isnan(share)
+    ]
+    sentence = "How often each system is first when queries are drawn anew from those at hand."
+    return [{"heading": "Probability of being best", "answer": "", "sentence": sentence, "chances": bars}]
+
+
+def _questions_card(evidence: Evidence, asked: Sequence[Asked]) -> View:
+    dead, universal = sum(one.dead for one in asked), sum(one.universal for one in asked)
+    by = "systems" if evidence.systems.runs else "passages"
+    return {
+        "heading": "Questions that some passage answers",
+        "answer": f"{sum(one.passages > 0 for one in asked)} of {len(asked)}",
+        "sentence": f"{dead} are answered by none of the {by}, {universal} by all: neither kind tells {by} apart.",
+        "chances": [],
+    }
+
+
+def _replies_card(evidence: Evidence) -> View:
+    bad, size = evidence.graded.unparsed, len(evidence.graded.grades)
+    return {
+        "heading": "Replies that fit no rule",
+        "answer": f"{bad} of {size}",
+        "sentence": f"A share of {percent(bad / size, 1)}; their grade is unknown, never 0." if size else "",
+        "chances": [],
+    }

@@ -1,0 +1,226 @@
+"""ARGUE's scores of judged reports: per report, per run over topics, with bootstrap intervals over topics.
+
+Precision is `(#3 + #8) / (N - #2 - #4 - #6)` over sentences (or, with `micro` citations, over citations and sentences
+that cite nothing), recall the share of the topic's nuggets that the report states with a right citation, each once
+(Mayfield et al. 2024, section 4.5). A denominator of zero makes the value NaN, which is named and never counts as 0 or
+1. F1 is their harmonic mean: NaN where one of them is, and 0 where both are 0, which is its limit there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, bootstrap_of_sums
+from grading._records import BankQuestion, Report
+from grading.reports._sentence_flow import IGNORED, PENALISED, REWARDED, Judged
+
+Floats = NDArray[np.float64]
+WEIGHTS = {"vital": 2.0, "okay": 1.0}
+"""What a nugget weighs in `recall_weighted`."""
+RATIOS = ("precision", "recall", "recall_weighted", "sentence_support", "citation_support")
+MEASURES = (*RATIOS, "f1")
+Missing = Literal["zero", "skip"]
+"""What a run gets for a topic that it has no report on: recall and F1 of 0 (precision stays unknown), or nothing."""
+
+
+@dataclass(frozen=True)
+class ReportScore:
+    """The scores of one report: for each measure but F1 the numerator and denominator.
+
+    `outcomes` counts units by outcome, `unjudged` those without one. `credited` are the nuggets that count, `partly`
+    those of which some wanted answers are missing.
+    """
+
+    run: str
+    topic: str
+    sentences: int
+    outcomes: Mapping[int, int]
+    unjudged: int
+    ratios: Mapping[str, tuple[float, float]]
+    credited: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
+    missing: bool = False
+
+    def value(self, measure: str) -> float:
+        """A measure from 0 to 1; NaN where its denominator is zero."""
+        if measure == "f1":
+            return 0.0 if self.missing else f1(self.value("precision"), self.value("recall"))
+        return _ratio(*self.ratios[measure])
+
+
+@dataclass(frozen=True)
+class RunScore:
+    """A run over its topics: means of the reports' values (`macro`), and values of the summed counts (`micro`).
+
+    `undefined` names, for each measure, the topics where it is NaN, which its mean leaves out; `missing` the topics
+    that other runs have a report on, `filled` whether they count as without any nugget.
+    """
+
+    run: str
+    topics: tuple[str, ...]
+    sentences: int
+    outcomes: Mapping[int, int]
+    unjudged: int
+    macro: Mapping[str, IntervalEstimate]
+    micro: Mapping[str, IntervalEstimate]
+    undefined: Mapping[str, tuple[str, ...]]
+    missing: tuple[str, ...]
+    filled: bool
+
+
+def f1(precision: float, recall: float) -> float:
+    """The harmonic mean of both; NaN where one is NaN, and its limit 0 where both are 0."""
+    if np.isnan(precision) or np.isnan(recall):
+        return np.nan
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def score_reports(
+    reports: Sequence[Report], judged: Sequence[Judged], nuggets: Sequence[BankQuestion]
+) -> list[ReportScore]:
+    """The scores of each report, in order; `judged` holds all their sentences."""
+    by_report: dict[tuple[str, str], list[Judged]] = {}
+    for one in judged:
+        by_report.setdefault((one.run, one.topic), []).append(one)
+    return [
+        _score(
+            report, by_report.get((report.run, report.topic), []), [one for one in nuggets if one.query == report.topic]
+        )
+        for report in reports
+    ]
+
+
+def score_runs(
+    scores: Sequence[ReportScore],
+    nuggets: Sequence[BankQuestion],
+    *,
+    missing: Missing = "zero",
+    level: float = INTERVAL_LEVEL,
+    seed: int = 0,
+) -> list[RunScore]:
+    """Each run over all topics that any run has a report on, in the order of the reports."""
+    topics = list(dict.fromkeys(one.topic for one in scores))
+    found: list[RunScore] = []
+    for run in dict.fromkeys(one.run for one in scores):
+        own = {one.topic: one for one in scores if one.run == run}
+        absent = [topic for topic in topics if topic not in own]
+        blank = {topic: _blank(run, topic, [one for one in nuggets if one.query == topic]) for topic in absent}
+        each = {**own, **blank} if missing == "zero" else own
+        found.append(_over_topics(run, [each[one] for one in topics if one in each], tuple(absent), level, seed))
+    return found
+
+
+def grade_lines(scores: Sequence[ReportScore], nuggets: Sequence[BankQuestion]) -> Iterator[dict[str, object]]:
+    """A line per report and nugget of its topic: `query, passage` (the run), `question` (the nugget), `grade` 0 or 1.
+
+    These are the rows of an item analysis: how hard nuggets are, and what tells runs apart.
+    """
+    for one in scores:
+        for nugget in nuggets:
+            if nugget.query == one.topic:
+                yield {
+                    "query": one.topic,
+                    "passage": one.run,
+                    "question": nugget.id,
+                    "grade": int(nugget.id in one.credited),
+                }
+
+
+def completed(stated: set[tuple[str, int]], nugget: BankQuestion) -> tuple[bool, bool]:
+    """Whether the nugget counts, and whether any of it was stated.
+
+    One stated answer is enough (`or`), or all are needed (`and`); a rightly claimed absence is the whole of its nugget.
+    """
+    answers = {answer for name, answer in stated if name == nugget.id}
+    if not answers:
+        return False, False
+    whole = -1 in answers or nugget.combine == "or" or answers >= set(range(len(nugget.answers)))
+    return whole, True
+
+
+def _score(report: Report, judged: Sequence[Judged], nuggets: Sequence[BankQuestion]) -> ReportScore:
+    outcomes = Counter(unit.outcome for one in judged for unit in one.units)
+    stated = {pair for one in judged for pair in one.stated}
+    states = {one.id: completed(stated, one) for one in nuggets}
+    credited = tuple(name for name, (whole, _) in states.items() if whole)
+    counted = [one for one in judged if one.supported]
+    holds = [[holds for _, holds in one.supported] for one in counted]
+    good, bad = (float(sum(outcomes[one] for one in group)) for group in (REWARDED, PENALISED))
+    supported = sum(1 for one in counted if any(unit.outcome in {2, 3} for unit in one.units))
+    return ReportScore(
+        run=report.run,
+        topic=report.topic,
+        sentences=len(report.sentences),
+        outcomes={one: outcomes[one] for one in sorted(REWARDED | PENALISED | IGNORED)},
+        unjudged=outcomes[None],
+        ratios={
+            "precision": (good, good + bad),
+            "recall": (float(len(credited)), float(len(nuggets))),
+            "recall_weighted": (_weight([one for one in nuggets if states[one.id][0]]), _weight(nuggets)),
+            "sentence_support": (float(supported), float(len(counted))),
+            "citation_support": (float(sum(map(sum, holds))), float(sum(map(len, holds)))),
+        },
+        credited=credited,
+        partly=tuple(name for name, (whole, some) in states.items() if some and not whole),
+    )
+
+
+def _blank(run: str, topic: str, nuggets: Sequence[BankQuestion]) -> ReportScore:
+    """A topic without a report: none of its nuggets is stated, and there is no sentence to be right or wrong."""
+    ratios = dict.fromkeys(RATIOS, (0.0, 0.0))
+    ratios |= {"recall": (0.0, float(len(nuggets))), "recall_weighted": (0.0, _weight(nuggets))}
+    return ReportScore(run, topic, 0, dict.fromkeys(sorted(REWARDED | PENALISED | IGNORED), 0), 0, ratios, missing=True)
+
+
+def _weight(nuggets: Sequence[BankQuestion]) -> float:
+    return float(sum(WEIGHTS[one.importance] for one in nuggets))
+
+
+def _over_topics(
+    run: str, scores: Sequence[ReportScore], missing: tuple[str, ...], level: float, seed: int
+) -> RunScore:
+    values = {name: np.array([one.value(name) for one in scores]) for name in MEASURES}
+    counts = {name: np.array([one.ratios[name] for one in scores]) for name in RATIOS}
+    macro = {name: bootstrap_mean(found[~np.isnan(found)], level=level, seed=seed) for name, found in values.items()}
+    micro = {name: bootstrap_of_sums(_ratios, counts[name], level=level, seed=seed) for name in RATIOS}
+    both = np.hstack([counts["precision"], counts["recall"]])
+    micro["f1"] = bootstrap_of_sums(_f1s, both, level=level, seed=seed)
+    return RunScore(
+        run=run,
+        topics=tuple(one.topic for one in scores if not one.missing),
+        sentences=sum(one.sentences for one in scores),
+        outcomes={number: sum(one.outcomes[number] for one in scores) for number in scores[0].outcomes},
+        unjudged=sum(one.unjudged for one in scores),
+        macro=macro,
+        micro=micro,
+        undefined={
+            name: tuple(one.topic for one, value in zip(scores, found, strict=True) if np.isnan(value))
+            for name, found in values.items()
+        },
+        missing=missing,
+        filled=any(one.missing for one in scores),
+    )
+
+
+def _ratios(sums: Floats) -> Floats:
+    """The first column over the second, NaN where that is zero."""
+    found: Floats = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+    return found
+
+
+def _f1s(sums: Floats) -> Floats:
+    """F1 of precision (the first two columns) and recall (the others), as `f1`."""
+    precision, recall = _ratios(sums[:, :2]), _ratios(sums[:, 2:])
+    total = precision + recall
+    found: Floats = np.divide(2 * precision * recall, total, out=np.where(total == 0, 0.0, np.nan), where=total > 0)
+    return found
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    return float(numerator / denominator) if denominator else np.nan

@@ -1,0 +1,342 @@
+"""Human judgements of sentences, from a file of JSON lines or a table.
+
+A line either holds all that is judged of a sentence (`supported`, `nuggets`, `needs_citation`, `repeats`,
+`claims_absence`), or one decision (`kind` with `value`, and the `document`, `nugget` or `answer` it is about), or the
+`outcome` itself with its `nuggets`. Lines on one sentence add up; where they contradict one another, both are named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar, cast
+
+from examcore import json_kind, shown_json
+from grading._table_rows import Row, read_rows
+from grading.formats._faults import Fault
+from grading.reports._asks import Ask, Decision, Material
+
+NAMES = {
+    "run": ("run_id",),
+    "topic": ("topic_id", "query", "qid", "query_id", "request_id"),
+    "sentence": ("sentence_index", "sentence_id", "index"),
+    "kind": ("type",),
+    "value": ("label", "decision", "judgment", "judgement"),
+    "document": ("document_id", "doc", "docid", "doc_id", "citation"),
+    "nugget": ("nugget_id",),
+    "answer": (),
+    "supported": ("support",),
+    "nuggets": ("nugget_ids", "answers"),
+    "needs_citation": ("need_citation", "requires_citation"),
+    "repeats": ("repeated",),
+    "first": ("first_time",),
+    "claims_absence": ("absence",),
+    "outcome": (),
+}
+NOTES = frozenset({"text", "note", "notes", "comment", "why", "assessor", "annotator", "format"})
+"""Fields that may stand in a line and say nothing to the scores."""
+NO_REPORT = "judgements of no report"
+YES = frozenset({"yes", "true", "1", "supported", "support", "need citation", "needs citation"})
+NO = frozenset({"no", "false", "0", "not supported", "not_supported", "no support", "no need citations", "none"})
+_OUTCOMES: dict[int, dict[str, object]] = {
+    1: {"claims_absence": False, "supported": False},
+    2: {"claims_absence": False, "supported": True, "nuggets": []},
+    3: {"claims_absence": False, "supported": True},
+    4: {"claims_absence": False, "needs_citation": False},
+    5: {"claims_absence": False, "needs_citation": True, "repeats": False},
+    6: {"claims_absence": False, "needs_citation": True, "repeats": True},
+    7: {"claims_absence": True, "nuggets": []},
+    8: {"claims_absence": True},
+}
+"""What an outcome says of the questions that lead to it."""
+
+Key = tuple[str, str, int]
+_Value = TypeVar("_Value")
+
+
+@dataclass
+class _Judgments:
+    """What lines say of one sentence, each with the place that said it first."""
+
+    supported: dict[str, tuple[bool, str]] = field(default_factory=dict)
+    nuggets: dict[tuple[str, int | None], tuple[bool, str]] = field(default_factory=dict)
+    lists_nuggets: str = ""
+    flags: dict[str, tuple[bool, str]] = field(default_factory=dict)
+    outcome: tuple[int, str] | None = None
+    unread: list[str] = field(default_factory=list)
+
+
+class HumanJudge:
+    """Decides as a file of judgements says; what it does not say stays open, but that a sentence claims no absence.
+
+    `remarks` are on lines and fields that say nothing to these reports.
+    """
+
+    def __init__(self, found: Mapping[Key, _Judgments], remarks: Sequence[Fault]) -> None:
+        self._found, self.remarks = found, tuple(remarks)
+        self._used: set[tuple[Key, str]] = set()
+
+    def decide(self, asks: Sequence[Ask]) -> list[Decision]:
+        """One decision per question; its reason is where it stands, or a line that may have been meant for it."""
+        return [self._hinted(one, self._decide(one)) for one in asks]
+
+    def without_effect(self) -> list[Fault]:
+        """Nuggets that are named for a sentence and were never asked about when it was scored."""
+        return [
+            Fault(
+                place,
+                "nuggets named in vain",
+                f"nugget {name!r}: no document that supports the sentence is one that its answers are bound to",
+                stops=False,
+            )
+            for key, one in self._found.items()
+            for (name, _), (verdict, place) in one.nuggets.items()
+            if verdict and (key, name) not in self._used
+        ]
+
+    def overruled(self, outcomes: Mapping[Key, int | None]) -> list[Fault]:
+        """Outcomes that the file states and the flow does not come to."""
+        return [
+            Fault(
+                one.outcome[1],
+                "outcomes overruled",
+                f"outcome {one.outcome[0]}; reports, nuggets and judgements together make it {outcomes[key] or 'none'}",
+                stops=False,
+            )
+            for key, one in self._found.items()
+            if one.outcome and key in outcomes and outcomes[key] != one.outcome[0]
+        ]
+
+    def _hinted(self, ask: Ask, decision: Decision) -> Decision:
+        if decision.verdict is not None or decision.why:
+            return decision
+        one = self._found.get((ask.run, ask.topic, ask.sentence), _Judgments())
+        elsewhere = [str(fault) for fault in self.remarks if fault.kind == NO_REPORT]
+        return Decision(None, next(iter([*one.unread, *elsewhere]), ""))
+
+    def _decide(self, ask: Ask) -> Decision:
+        key = (ask.run, ask.topic, ask.sentence)
+        one = self._found.get(key, _Judgments())
+        if ask.kind == "supported":
+            return _given(one.supported.get(ask.document, one.supported.get("")))
+        if ask.kind == "answers":
+            self._used.add((key, ask.nugget))
+            said = one.nuggets.get((ask.nugget, ask.answer), one.nuggets.get((ask.nugget, None)))
+            return Decision(False, one.lists_nuggets) if said is None and one.lists_nuggets else _given(said)
+        if ask.kind == "claims_absence" and ask.kind not in one.flags:
+            return Decision(False, "not said to claim an absence")
+        return _given(one.flags.get(ask.kind))
+
+
+def read_judgments(path: str | Path, material: Material) -> HumanJudge:
+    """The judgements of a file (JSON lines, CSV or TSV, each optionally .gz) on the reports of `material`.
+
+    `run` and `topic` may be left out where all reports share them; sentences count from 0. Raises `ValueError`
+    (file:line, found, wanted) for a sentence, document, nugget or answer that there is not, a value that is neither yes
+    nor no, and a contradiction. Lines on reports that are not in `material` are `remarks`.
+    """
+    found: dict[Key, _Judgments] = {}
+    remarks: list[Fault] = []
+    for row in read_rows(path, {"sentence": NAMES["sentence"]}, NAMES):
+        run, topic = _of_report(row, material)
+        if (run, topic) not in material.reports:
+            message = f"judges run {run!r} on topic {topic!r}, of which there is no report"
+            remarks.append(Fault(row.place, NO_REPORT, message, stops=False))
+            continue
+        key = (run, topic, _index(row, material, run, topic))
+        for name in sorted(row.fields.keys() - NAMES.keys() - NOTES):
+            message = f"field {name!r} says nothing here and is not read"
+            remarks.append(Fault(row.place, f"field {name!r} not read", message, stops=False))
+            found.setdefault(key, _Judgments()).unread.append(str(remarks[-1]))
+        _require_text(row, material.reports[run, topic].sentences[key[2]].text)
+        _add(found.setdefault(key, _Judgments()), row, key, material)
+    return HumanJudge(found, remarks)
+
+
+def judgment_line(ask: Ask, decision: Decision) -> dict[str, object]:
+    """A decision as a line that `read_judgments` reads; `ValueError` for one that was left open."""
+    if decision.verdict is None:
+        raise ValueError(f"{ask.kind}: left open; wanted a decision")
+    fields: dict[str, object] = {"topic": ask.topic, "run": ask.run, "sentence": ask.sentence, "kind": ask.kind}
+    if ask.document:
+        fields["document"] = ask.document
+    if ask.nugget:
+        fields["nugget"] = ask.nugget
+    if ask.answer >= 0:
+        fields["answer"] = ask.answer
+    return {**fields, "value": decision.verdict, "why": decision.why}
+
+
+def _given(said: tuple[bool, str] | None) -> Decision:
+    return Decision(None) if said is None else Decision(*said)
+
+
+def _of_report(row: Row, material: Material) -> tuple[str, str]:
+    found: list[str] = []
+    for at, name in enumerate(("run", "topic")):
+        known = {one[at] for one in material.reports}
+        found.append(row.text(name, next(iter(known)) if len(known) == 1 else None))
+    return found[0], found[1]
+
+
+def _index(row: Row, material: Material, run: str, topic: str) -> int:
+    value = row.fields["sentence"]
+    count = len(material.reports[run, topic].sentences)
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.isdecimal() or int(text) >= count:
+        raise ValueError(f"{row.place}: sentence {shown_json(value)}; wanted a number from 0 to {count - 1}")
+    return int(text)
+
+
+def _require_text(row: Row, text: str) -> None:
+    said = row.fields.get("text")
+    if isinstance(said, str) and said.split() != text.split():
+        raise ValueError(f"{row.place}: text {shown_json(said)} is not that of the sentence; wanted {shown_json(text)}")
+
+
+def _add(one: _Judgments, row: Row, key: Key, material: Material) -> None:
+    fields = dict(_spread(row))
+    if "outcome" in fields and "kind" not in row.fields:
+        one.outcome = (int(str(fields["outcome"]).strip().lstrip("#")), row.place)
+    if "supported" in fields:
+        for document, verdict in _support(fields["supported"], row, key, material):
+            _put(one.supported, document, verdict, row, f"'supported' of {document or 'the citations'}")
+    if "nuggets" in fields:
+        one.lists_nuggets = one.lists_nuggets or row.place
+        for named, verdict in _nuggets(fields["nuggets"], row, key, material):
+            _put(one.nuggets, named, verdict, row, f"nugget {named[0]!r}")
+    for name in ("needs_citation", "repeats", "claims_absence"):
+        if name in fields:
+            _put(one.flags, name, _truth(fields[name], name, row), row, repr(name))
+
+
+def _put(into: dict[_Value, tuple[bool, str]], name: _Value, verdict: bool, row: Row, what: str) -> None:
+    before = into.setdefault(name, (verdict, row.place))
+    if before[0] != verdict:
+        raise ValueError(
+            f"{row.place}: {what} is {_yes(verdict)}, and {_yes(before[0])} at {before[1]}; wanted one of them"
+        )
+
+
+def _yes(verdict: bool) -> str:
+    return "yes" if verdict else "no"
+
+
+def _spread(row: Row) -> Iterator[tuple[str, object]]:
+    """The fields of a line in the form that judges a sentence as a whole."""
+    fields = row.fields
+    if "kind" in fields:
+        yield _one_decision(row)
+        return
+    said = dict(fields)
+    if "outcome" in fields:
+        outcome = str(fields["outcome"]).strip().lstrip("#")
+        if outcome not in map(str, _OUTCOMES):
+            raise ValueError(f"{row.place}: outcome {shown_json(fields['outcome'])}; wanted a number from 1 to 8")
+        said = {**_OUTCOMES[int(outcome)], **said}
+        if outcome in {"3", "8"} and "nuggets" not in said and "nugget" not in said:
+            raise ValueError(f"{row.place}: outcome {outcome} and no 'nuggets'; wanted those that the sentence answers")
+    if "first" in said:
+        said["repeats"] = not _truth(said["first"], "first", row)
+    if "nugget" in said:
+        said.setdefault("nuggets", [said["nugget"]])
+    if "document" in said and "supported" in said:
+        said["supported"] = {str(said["document"]): said["supported"]}
+    yield from said.items()
+
+
+def _one_decision(row: Row) -> tuple[str, object]:
+    name, value = row.text("kind"), row.fields.get("value", True)
+    if name == "supported":
+        return name, {row.text("document"): value}
+    if name == "answers":
+        if "nugget" not in row.fields:
+            if _truth(value, "value", row):
+                raise ValueError(f"{row.place}: kind 'answers' and no 'nugget'; wanted the nugget it answers")
+            return "nuggets", {}
+        answer = row.fields.get("answer")
+        return "nuggets", {row.text("nugget"): value if answer is None else {str(answer): value}}
+    if name in {"first", "repeats", "needs_citation", "claims_absence", "absence"}:
+        verdict = _truth(value, "value", row)
+        renamed = {"first": "repeats", "absence": "claims_absence"}.get(name, name)
+        return renamed, not verdict if name == "first" else verdict
+    wanted = "supported, answers, needs_citation, repeats, first or claims_absence"
+    raise ValueError(f"{row.place}: kind {name!r}; wanted {wanted}")
+
+
+def _support(value: object, row: Row, key: Key, material: Material) -> Iterator[tuple[str, bool]]:
+    """Each cited document and whether it supports; the empty name for all that are cited."""
+    cited = material.reports[key[0], key[1]].sentences[key[2]].citations
+    value = _unpacked(value)
+    if isinstance(value, list):
+        listed = [str(one) for one in value]
+        value = {**dict.fromkeys(cited, False), **dict.fromkeys(listed, True)}
+    if not isinstance(value, dict):
+        yield "", _truth(value, "supported", row)
+        return
+    for document, verdict in value.items():
+        if document not in cited:
+            wanted = f"one of {', '.join(cited)}" if cited else "none, for the sentence cites nothing"
+            raise ValueError(f"{row.place}: judges support by {document!r}; wanted {wanted}")
+        yield document, _truth(verdict, f"supported by {document!r}", row)
+
+
+def _nuggets(value: object, row: Row, key: Key, material: Material) -> Iterator[tuple[tuple[str, int | None], bool]]:
+    """Each named nugget, with None for all of its answers or the index of one, and whether it is answered."""
+    value = _unpacked(value)
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        value = [value]
+    if isinstance(value, list):
+        value = {str(one): True for one in value}
+    if not isinstance(value, dict):
+        raise ValueError(f"{row.place}: nuggets are {shown_json(value)}; wanted a list of nugget ids, empty for none")
+    for name, said in value.items():
+        if (key[1], name) not in material.nuggets:
+            raise ValueError(f"{row.place}: nugget {name!r}; wanted one of topic {key[1]!r}")
+        for answer, verdict in _answers(said, name, row, key, material):
+            yield (name, answer), verdict
+
+
+def _answers(said: object, name: str, row: Row, key: Key, material: Material) -> Iterable[tuple[int | None, bool]]:
+    if isinstance(said, list):
+        said = {str(one): True for one in said}
+    if not isinstance(said, dict):
+        return [(None, _truth(said, f"nugget {name!r}", row))]
+    texts = [one.text for one in material.nuggets[key[1], name].answers]
+    return [
+        (_answer(answer, texts, name, row), _truth(verdict, f"answer {answer!r}", row))
+        for answer, verdict in said.items()
+    ]
+
+
+def _answer(said: str, texts: Sequence[str], name: str, row: Row) -> int:
+    """The index of an answer that is given by its text or by its index."""
+    if said in texts:
+        return texts.index(said)
+    if said.isdecimal() and int(said) < len(texts):
+        return int(said)
+    raise ValueError(f"{row.place}: answer {said!r} of nugget {name!r}; wanted its text or an index below {len(texts)}")
+
+
+def _unpacked(value: object) -> object:
+    """A list or object that stands as JSON in the field of a table."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
+        try:
+            return cast(object, json.loads(value))
+        except json.JSONDecodeError:
+            return value
+    return value
+
+
+def _truth(value: object, name: str, row: Row) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower() if isinstance(value, str | int | float) else ""
+    if text in YES:
+        return True
+    if text in NO:
+        return False
+    found = shown_json(value) if not isinstance(value, list | dict) else f"a {json_kind(value)}"
+    raise ValueError(f"{row.place}: {name} is {found}; wanted true or false (or yes, no, supported, not supported)")

@@ -1,0 +1,101 @@
+"""EXAM-Cover: the share of a query's questions that the first k passages of a ranking answer (EXAM++ 2024, eq. 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from grading.formats._grades import Graded, parsed
+from grading.formats._trec import Run
+
+BUDGET = 20
+"""Passages that count per query (section 4.3.1)."""
+
+Bank = Mapping[str, Sequence[str]]
+"""Query -> ids of its questions."""
+
+
+class Covered(NamedTuple):
+    """A query of one run: EXAM-Cover, the questions covered, and which of the first k passages were never graded.
+
+    `score` is NaN where passages were retrieved and none of them was graded: then nothing is known.
+    """
+
+    score: float
+    questions: tuple[str, ...]
+    passages: int
+    ungraded: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cover:
+    """One run: its queries, those of the bank that it skips (each scored 0) and those of its own without a bank."""
+
+    run: str
+    queries: Mapping[str, Covered]
+    skipped: tuple[str, ...]
+    without_bank: tuple[str, ...]
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Query -> EXAM-Cover."""
+        return {query: one.score for query, one in self.queries.items()}
+
+    @property
+    def passages(self) -> int:
+        """How many passages count, over all queries."""
+        return sum(one.passages for one in self.queries.values())
+
+    @property
+    def ungraded(self) -> int:
+        """How many of them were never graded."""
+        return sum(len(one.ungraded) for one in self.queries.values())
+
+
+def cover(graded: Graded, run: Run, tau: float, k: int = BUDGET, bank: Bank | None = None) -> Cover:
+    """EXAM-Cover@k,tau of a run for every query of the bank: `|{r: max grade(p, r) >= tau}| / |bank|`.
+
+    The bank is the query's own, over all its facets; without one it is every question graded for the query in any
+    passage. k counts along the whole ranking of the query. Raises `ValueError` for a tau of 0 or less, which every
+    question reaches, for k below 1, and where no query of the run is in the bank.
+    """
+    if not 0 < tau < math.inf:
+        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
+    if k < 1:
+        raise ValueError(f"k: {k}; wanted at least 1")
+    bank = graded.questions if bank is None else bank
+    require_common(run, bank)
+    passages = graded.by_passage
+    queries = {query: _covered(passages.get(query, {}), run.top(query, k), tau, bank[query]) for query in bank}
+    return Cover(
+        run.name,
+        queries,
+        tuple(query for query in bank if query not in run.rankings),
+        tuple(query for query in run.rankings if query not in bank),
+    )
+
+
+def require_common(run: Run, bank: Bank) -> None:
+    """Refuse a run none of whose queries is in the bank."""
+    if not any(query in run.rankings for query in bank):
+        theirs, ours = next(iter(run.rankings)), next(iter(bank), "nothing")
+        raise ValueError(f"run {run.name!r}: its queries (such as {theirs!r}) and the bank's ({ours!r}) are disjoint")
+
+
+def outside(graded: Graded, bank: Bank) -> int:
+    """How many grades are of questions that the bank does not have: they count nowhere."""
+    known = {query: set(questions) for query, questions in bank.items()}
+    return sum(one.question not in known.get(one.query, ()) for one in graded.grades)
+
+
+def _covered(
+    grades: Mapping[str, Mapping[str, float]], top: Sequence[str], tau: float, questions: Sequence[str]
+) -> Covered:
+    known = [one for one in top if one in grades and any(parsed(grades[one]))]
+    reached = {name for one in known for name, grade in parsed(grades[one]) if grade >= tau}
+    found = tuple(name for name in questions if name in reached)
+    ungraded = tuple(one for one in top if one not in set(known))
+    unknown = not questions or (bool(top) and not known)
+    return Covered(math.nan if unknown else len(found) / len(questions), found, len(top), ungraded)

@@ -1,0 +1,72 @@
+"""ROUGE-1 F1 against gold articles, the baseline that does not agree with assessors (EXAM 2021, section 4.1.2)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from examcore import shown_json
+from grading._table_rows import read_rows
+from grading.formats import _fields as fields
+
+WORD = re.compile(r"[^\W_]+")
+TEXT = ("text", "article", "answer", "report", "response")
+
+
+def rouge_1_f1(article: str, gold: str) -> float:
+    """Harmonic mean of the shares of words in common, as bags: lower-case lemmas without stop words and punctuation.
+
+    NaN for a gold article without words, 0 for an article without any.
+    """
+    ours, theirs = Counter(words(article)), Counter(words(gold))
+    if not theirs:
+        return math.nan
+    return 2 * (ours & theirs).total() / (ours.total() + theirs.total())
+
+
+def words(text: str) -> list[str]:
+    """The lemmas of the content words of an English text, in lower case (simplemma; bm25s's longer stop list)."""
+    found = (one for one in WORD.findall(text.lower()) if one not in _stop_words())
+    return [_lemma(one) for one in found]
+
+
+def rouge_scores(articles: Mapping[str, str], gold: Mapping[str, str]) -> dict[str, float]:
+    """ROUGE-1 F1 of a system's articles for every query of the gold articles; 0 for one that it skips."""
+    return {query: rouge_1_f1(articles.get(query, ""), text) for query, text in gold.items()}
+
+
+def read_articles(path: str | Path) -> dict[str, dict[str, str]]:
+    """System -> query -> article, from a table of `system, query, text` (one system without that column).
+
+    Raises `ValueError` (file:line, found, wanted) for a query that a system answers twice; a blank text is an empty
+    article.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for row in read_rows(path, {}):
+        system = fields.text(row, ("system", "run_id", "run"), "system")
+        query = fields.text(row, fields.QUERY)
+        articles = found.setdefault(system, {})
+        if query in articles:
+            raise ValueError(
+                f"{row.place}: {shown_json(system)} has a second article on {shown_json(query)}; wanted one"
+            )
+        articles[query] = fields.text(row, TEXT, "")
+    return found
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return frozenset(STOPWORDS_EN_PLUS)
+
+
+@cache
+def _lemma(word: str) -> str:
+    import simplemma
+
+    return str(simplemma.lemmatize(word, lang="en")).lower()

@@ -1,0 +1,57 @@
+"""One pipeline of a grid: which language model, which retriever, how many examples and passages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FACETS = ("llm", "retriever", "icl")
+"""The facet columns of every table of responses, in order."""
+
+FACTORS = ("passages", "budget")
+"""Further facet columns, of grids that cross the number of passages or their length."""
+
+_MARKS = {"passages": "k", "budget": "b"}
+
+OWN_FACETS = "own"
+"""The retriever of black boxes in every table: each brings its own."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One examinee: a language model, a retriever (both by their names in the grid) and a number of shots.
+
+    `passages` (how many it reads) and `budget` (their characters) are None where the grid does not cross them; then the
+    settings of the sitting say.
+    """
+
+    llm: str
+    retriever: str
+    shots: int = 0
+    passages: int | None = None
+    budget: int | None = None
+
+    @property
+    def id(self) -> str:
+        """The name its answers are stored under, such as `smollm2-135m+bm25+icl2`, with `+k3`, `+b2000` if crossed."""
+        return "+".join([self.llm, self.retriever, f"icl{self.shots}", *self._marks])
+
+    @property
+    def reading(self) -> str:
+        """What decides the passages it reads: `bm25`, or `bm25-k3-b2000`."""
+        return "-".join([self.retriever, *self._marks])
+
+    @property
+    def factors(self) -> dict[str, int]:
+        """Its level in each further factor."""
+        levels = {"passages": self.passages, "budget": self.budget}
+        return {name: level for name, level in levels.items() if level is not None}
+
+    @property
+    def facets(self) -> dict[str, str]:
+        """Its level in each facet."""
+        named = {"llm": self.llm, "retriever": self.retriever, "icl": str(self.shots)}
+        return named | {name: str(level) for name, level in self.factors.items()}
+
+    @property
+    def _marks(self) -> list[str]:
+        return [f"{_MARKS[name]}{level}" for name, level in self.factors.items()]

@@ -1,0 +1,100 @@
+"""Answers by letters: the choices are shown, the model writes, and what it wrote is read.
+
+For models that give no log-probabilities of a given text. Another measurement than likelihoods: choices are seen
+beside one another, nothing grades how sure the model is, and a reply may name none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from examcore import Arrival, Chunk, LanguageModel, Likelihoods, NoReply, Prompt, Question, RemoteLanguageModel
+from rag._examinees import ExamineeAnswer, ExamineeFailure
+from rag._prompts import ANSWER_PREFIX, Shot, passage_and_stem, passages_and_stem
+from rag._tasks import Task
+from rag._truncation import Fitter
+from rag.answering import _reading as reading
+from rag.answering._reading import read_choice
+
+VERSION = "letters-exam-1"
+"""Stored with every answer; changes whenever a prompt changes by a character."""
+MAX_TOKENS = 32
+"""Room for a letter, its choice and a polite word."""
+MOST_CHOICES = 26
+
+
+def letters_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[Shot] = ()) -> Prompt:
+    """The prompt of one exam question that is answered with a letter; choices stand in the exam's order."""
+    parts = [
+        f"{passage_and_stem(shot)}\n{_listed(shot.choices)}\n{ANSWER_PREFIX} {_letter(shot.choices.index(shot.answer))}"
+        for shot in shots
+    ]
+    parts.append(f"{passages_and_stem(question, passages)}\n{_listed(question.choices)}")
+    lead = "Read the text and answer" if passages else "Answer"
+    told = f"{lead} the question with the letter of the right choice alone; guess if you must."
+    return Prompt(user="\n\n".join([told, *parts]), reply=ANSWER_PREFIX)
+
+
+class Lettered:
+    """A language model that answers by letters, greedily, each prompt for itself."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._fit = Fitter(model, letters_prompt, lambda _: (), MAX_TOKENS)
+        self.settings: Mapping[str, object] = {
+            **dict(getattr(model, "settings", {})),
+            "answers": "letters",
+            "prompt": VERSION,
+            "reading": reading.VERSION,
+            "max_tokens": MAX_TOKENS,
+        }
+
+    def check(self, tasks: Sequence[Task]) -> None:
+        """Refuse a question of more choices than letters, and a prompt that cannot fit."""
+        require_letters(tasks)
+        self._fit.check(tasks)
+
+    def answer(self, tasks: Sequence[Task]) -> Iterator[ExamineeAnswer | ExamineeFailure]:
+        """The choice that each reply names, as the replies come."""
+        fitted = [self._fit(task) for task in tasks]
+        before = time.perf_counter()
+        for arrival in self._replies([one.prompt for one in fitted]):
+            place, found, now = arrival.place, arrival.value, time.perf_counter()
+            if isinstance(found, NoReply):
+                yield ExamineeFailure(place, found.reason)
+            else:
+                chosen = read_choice(found, tasks[place].question.choices)
+                read = Likelihoods((), (), arrival.prompt_tokens)
+                yield ExamineeAnswer(
+                    place, chosen, read, (), now - before, found, fitted[place].read, fitted[place].cut
+                )
+            before = time.perf_counter()
+
+    def _replies(self, prompts: Sequence[Prompt]) -> Iterator[Arrival[str]]:
+        if isinstance(self._model, RemoteLanguageModel):
+            yield from self._model.replies(prompts, max_tokens=MAX_TOKENS)
+            return
+        # One at a time: in low precision a reply may depend on those beside it in a batch.
+        for place, prompt in enumerate(prompts):
+            (text,) = self._model.generate([prompt], max_tokens=MAX_TOKENS)
+            tokens = self._model.count_tokens(f"{prompt.user}{prompt.reply}")
+            yield Arrival(place, text, tokens, self._model.count_tokens(text))
+
+
+def require_letters(tasks: Sequence[Task]) -> None:
+    """ValueError naming the first question of more choices than letters."""
+    for task in tasks:
+        if len(task.question.choices) > MOST_CHOICES:
+            raise ValueError(
+                f"question {task.question.id!r}: {len(task.question.choices)} choices; wanted at most {MOST_CHOICES} "
+                "where letters name them"
+            )
+
+
+def _listed(choices: Sequence[str]) -> str:
+    return "\n".join(f"{_letter(place)}) {choice.strip()}" for place, choice in enumerate(choices))
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place)

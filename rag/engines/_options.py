@@ -1,0 +1,84 @@
+"""Which engine, and how much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+from rag._examinees import Build, Engine, Examinee, here
+from rag.engines._cluster import Actors, Need, joined
+from rag.engines._processes import Processes
+from rag.engines._team import Say, Team
+
+ENGINES = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where examinees answer; nothing here changes an answer.
+
+    `name`: `local` or `ray`. `workers`: how many answer at once; unsaid, `local` is this process, and `ray` takes one
+    per GPU, or one per four processors. `address`: the Ray cluster to join, `auto` for the one this machine belongs to;
+    unsaid, one is begun here. `worker_gpus`: GPUs a Ray worker takes, 1 where there are any; 0.5 puts two on one.
+    """
+
+    name: str = "local"
+    workers: int | None = None
+    address: str | None = None
+    worker_gpus: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in ENGINES:
+            raise ValueError(f"--engine {self.name}: unknown; wanted {' or '.join(ENGINES)}")
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"--workers {self.workers}; wanted at least 1")
+        if self.worker_gpus is not None and self.worker_gpus < 0:
+            raise ValueError(f"--worker-gpus {self.worker_gpus}; wanted at least 0")
+        if self.address is not None and "://" in self.address:
+            raise ValueError(
+                f"--address {self.address}: a client's; wanted auto or HOST:PORT, of this machine's cluster"
+            )
+        for name, value in (("address", self.address), ("worker-gpus", self.worker_gpus)):
+            if value is not None and self.name != "ray":
+                raise ValueError(f"--{name} {value}: found with --engine {self.name}; wanted --engine ray with it")
+
+
+def _silent(_: str) -> None:
+    """News that nobody asked for."""
+
+
+@contextmanager
+def opened(options: EngineOptions, say: Say = _silent) -> Iterator[Engine]:
+    """The engine of these options; what it needs is begun when it is first used. `say` is told of lost workers."""
+    with ExitStack() as held:
+        if options.name == "ray":
+            yield _on_ray(cache(lambda: held.enter_context(joined(*_cluster(options)))), say)
+        elif options.workers is None:
+            yield here
+        else:
+            yield _in_processes(options.workers, say)
+
+
+def _cluster(options: EngineOptions) -> tuple[str | None, int | None, float | None]:
+    return options.address, options.workers, options.worker_gpus
+
+
+def _on_ray(needed: Callable[[], Need], say: Say) -> Engine:
+    @contextmanager
+    def engine(build: Build, normalization: str) -> Iterator[Examinee]:
+        need = needed()
+        with closing(Actors(build, normalization, need)) as crew:
+            yield Team(crew, need.workers, say)
+
+    return engine
+
+
+def _in_processes(workers: int, say: Say) -> Engine:
+    @contextmanager
+    def engine(build: Build, normalization: str) -> Iterator[Examinee]:
+        with closing(Processes(build, normalization, workers)) as crew:
+            yield Team(crew, workers, say)
+
+    return engine

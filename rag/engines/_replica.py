@@ -1,0 +1,120 @@
+"""A replica: one examinee at work for an engine, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from examcore import FailedError
+from rag._examinees import Build, Examinee, here
+from rag._tasks import Task
+from rag.engines._crew import Came, Done, Event, Failed, Ready, Work
+
+T = TypeVar("T")
+OURS = frozenset({"exam_gen", "rag", "ragexam"})
+KINDS: tuple[type[Exception], ...] = (FailedError, OSError, ValueError)
+"""What an examinee may raise to be told in one line; the first that fits."""
+PARCEL_SECONDS = 0.5
+"""What is said within so many seconds travels together."""
+
+
+class Replica:
+    """Builds an examinee and answers for it. Everything it yields is an `Event`; it raises nothing of its own accord.
+
+    `threads`: how many its computations take; `paths`: where modules are looked for besides.
+    """
+
+    def __init__(self, worker: int, packed: bytes, normalization: str, threads: int, paths: Sequence[str] = ()) -> None:
+        self._worker, self._packed, self._normalization = worker, packed, normalization
+        self._examinee: Examinee | None = None
+        self._held = ExitStack()
+        # The libraries that compute are not loaded yet, and read this when they are.
+        os.environ["OMP_NUM_THREADS"] = str(threads)
+        sys.path += [one for one in paths if one not in sys.path]
+
+    def begin(self) -> Iterator[Event]:
+        """Build the examinee."""
+        yield from self._guarded(self._begin)
+
+    def work(self, job: int, work: Work, tasks: Sequence[Task]) -> Iterator[Event]:
+        """Do a job."""
+        yield from self._guarded(lambda: self._check(job, tasks) if work == "check" else self._answer(job, tasks))
+
+    def _begin(self) -> Iterator[Event]:
+        self._examinee = self._held.enter_context(here(unpack(self._packed), self._normalization))
+        yield Ready(self._worker, dict(self._examinee.settings), f"{platform.node()} ({os.getpid()})")
+
+    def _check(self, job: int, tasks: Sequence[Task]) -> Iterator[Event]:
+        assert self._examinee is not None
+        self._examinee.check(tasks)
+        yield Done(self._worker, job)
+
+    def _answer(self, job: int, tasks: Sequence[Task]) -> Iterator[Event]:
+        assert self._examinee is not None
+        for said in parcels(self._examinee.answer(tasks)):
+            yield Came(self._worker, job, said)
+        yield Done(self._worker, job)
+
+    def _guarded(self, events: Callable[[], Iterator[Event]]) -> Iterator[Event]:
+        try:
+            yield from events()
+        except Exception as error:
+            yield _failed(self._worker, error)
+
+
+def parcels(said: Iterable[T], seconds: float = PARCEL_SECONDS) -> Iterator[list[T]]:
+    """What came since the last parcel, as soon as one thing comes after so many seconds, and what is left."""
+    held: list[T] = []
+    since = time.monotonic()
+    for one in said:
+        held.append(one)
+        if time.monotonic() - since >= seconds:
+            yield held
+            held, since = [], time.monotonic()
+    if held:
+        yield held
+
+
+def module_paths() -> list[str]:
+    """Where this process looks for modules."""
+    return [str(Path(one).absolute()) for one in sys.path]
+
+
+def pack(build: Build) -> bytes:
+    """A way to build as bytes; ValueError for one that holds what cannot leave this process."""
+    import cloudpickle
+
+    try:
+        return bytes(cloudpickle.dumps(build))
+    except Exception as error:  # whatever the things it holds raise
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"engine: what builds the model cannot be sent to workers ({message})") from error
+
+
+def unpack(packed: bytes) -> Build:
+    """The way to build."""
+    build: Build = pickle.loads(packed)
+    return build
+
+
+def _failed(worker: int, error: Exception) -> Failed:
+    """A ValueError of ours and any OSError are told in one line; everything else keeps its trace."""
+    known = next((one for one in KINDS if isinstance(error, one)), None)
+    ours = known is not ValueError or _raised_in(error.__traceback__) in OURS
+    kind = known.__name__ if known and ours else "fault"
+    return Failed(worker, kind, str(error) or type(error).__name__, "".join(traceback.format_exception(error)))
+
+
+def _raised_in(trace: TracebackType | None) -> str:
+    """The top-level package whose code raised."""
+    *_, (frame, _) = traceback.walk_tb(trace)
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -1,0 +1,86 @@
+"""Dense retrieval: nearest sentence embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from examcore import Chunk, Question
+from rag._encoders import DEFAULT_ENCODER, embed, encode, encoder_place
+from rag._vectors import Vectors
+from rag.retrieval._seam import searched
+
+
+class Dense:
+    """Inner product of embeddings (the cosine, where they have unit length), exact search; ties by chunk order.
+
+    `query_encoder` embeds the questions where they have an encoder of their own (DPR); by default it is `encoder`.
+    `index` is the `passage_index` of the chunks where there is one already, else it is made at the first question.
+    """
+
+    def __init__(
+        self,
+        chunks: Sequence[Chunk],
+        encoder: str = DEFAULT_ENCODER,
+        cache_dir: Path | None = None,
+        name: str = "dense",
+        query_encoder: str = "",
+        index: Any = None,
+    ) -> None:
+        self.name = name
+        self._given = index
+        self._chunks = tuple(chunks)
+        self._encoder = encoder
+        self._query_encoder = query_encoder or encoder
+        self._cache_dir = cache_dir
+        self._questions: dict[str, Vectors] = {}
+
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:
+        """The k passages nearest to the stem.
+
+        Raises ValueError when the two encoders do not speak of the same space.
+        """
+        if not self._chunks:
+            return []
+        asked = self._vector(question.stem)
+        if asked.shape[1] != self._index.d:
+            raise ValueError(
+                f"retriever {self.name}: question {question.id!r}: encoder {self._query_encoder} gives "
+                f"{asked.shape[1]} numbers and {self._encoder} {self._index.d}; wanted two encoders of one model"
+            )
+        # A few more than asked for, so that equal scores at the edge are ordered by us and not by the index.
+        wide = min(len(self._chunks), k + 16)
+        scores, indices = self._index.search(asked, wide)
+        order = np.lexsort((indices[0], -scores[0]))[:k]
+        return [self._chunks[int(indices[0][one])] for one in order]
+
+    def _vector(self, stem: str) -> Vectors:
+        # One question at a time: in a batch its numbers would depend on its neighbours.
+        if stem not in self._questions:
+            self._questions[stem] = encode([stem], encoder_place(self._query_encoder))
+        return self._questions[stem]
+
+    @cached_property
+    def _index(self) -> Any:
+        if self._given is not None:
+            return self._given
+        return passage_index(self._chunks, self._encoder, self._cache_dir)
+
+
+def passage_index(
+    chunks: Sequence[Chunk],
+    encoder: str = DEFAULT_ENCODER,
+    cache_dir: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Any:
+    """The embeddings of passages, ready to be searched; `progress` is told of those that are encoded now."""
+    import faiss
+
+    vectors = embed([searched(chunk) for chunk in chunks], encoder=encoder, cache_dir=cache_dir, progress=progress)
+    index = faiss.IndexFlatIP(vectors.shape[1])
+    index.add(vectors)
+    return index

@@ -1,0 +1,361 @@
+"""Requests over HTTP: many at once, within limits, repeated when they fail, each answer handed over as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import queue
+import random
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import httpx
+
+from examcore import FailedError, NoReply
+from rag._failed_prompts import number_of
+from rag.servers._options import Address, ServerOptions
+from rag.servers._traffic import Traffic
+
+Answer = TypeVar("Answer")
+
+MOST_BYTES = 10 * 1024 * 1024
+"""A longer reply is cut off and counts as failed."""
+LONGEST_WAIT = 120.0
+"""Seconds: no server makes us wait longer before the next attempt."""
+GRACE = 0.5
+"""Seconds for requests under way to end when given up: one cut off while it connects would leave its socket open."""
+CLOSING = 5.0
+"""Seconds for connections to close when what is under way is given up."""
+GONE_AFTER = 20
+"""So many prompts lost in a row mean that the server is gone, not that the prompts are bad."""
+_TOO_LONG = re.compile(
+    r"context.{0,9}(?:length|window|size)|maximum context|too (?:long|large|many tokens)|content.?(?:filter|management)"
+    r"|prompt.{0,20}exceed",
+    re.IGNORECASE,
+)
+_JITTER = random.Random()
+"""Of its own, so that waits disturb nobody's seeded draws."""
+_ABOUT_THE_BODY = frozenset({400, 422})
+_ABOUT_THE_KEY = frozenset({401, 403})
+_REPEATED = frozenset({408, 409, 425, 429})
+_PAYMENT = 402
+
+
+class UnusableError(Exception):
+    """An attempt without a usable reply: it is counted by its `kind` and repeated.
+
+    `said`: more of it, such as the server's own words; `wait`: seconds the server asked for.
+    """
+
+    def __init__(self, kind: str, said: str = "", wait: float = 0.0) -> None:
+        super().__init__(f"{kind}: {said}" if said else kind)
+        self.kind, self.said, self.wait = kind, said, wait
+
+
+class RefusedError(ValueError):
+    """A request the server will not answer however often it is sent; `said` are the server's own words.
+
+    `place` is that of its job among those of the stream.
+    """
+
+    def __init__(self, message: str, status: int, said: str) -> None:
+        super().__init__(message)
+        self.status, self.said, self.place = status, said, 0
+
+    @property
+    def of_the_key(self) -> bool:
+        """Whether the key, or the lack of one, is refused, and so whatever is asked."""
+        return self.status in _ABOUT_THE_KEY
+
+
+@dataclass(frozen=True)
+class Job(Generic[Answer]):
+    """One request: where it goes, what is sent, and how its JSON is read.
+
+    `body` is made anew for each attempt. `read` raises `UnusableError` for a reply it cannot use. `adapt` is told why
+    the server refused which body; when the next one is another, it is sent.
+    """
+
+    path: str
+    body: Callable[[], Mapping[str, Any]]
+    read: Callable[[Mapping[str, Any]], Answer]
+    adapt: Callable[[str, Mapping[str, Any]], None] = lambda _said, _sent: None
+
+
+class Transport:
+    """A connection to one server, on a thread of its own, so that it works inside a notebook and ends with Ctrl-C."""
+
+    def __init__(self, place: Address, key: str | None, options: ServerOptions, traffic: Traffic) -> None:
+        self.place, self._key, self._options, self.traffic = place, key, options, traffic
+        self._pace = 60 / options.requests_per_minute if options.requests_per_minute else 0.0
+        self._next = 0.0
+        self._lost_in_a_row = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def stream(self, jobs: Sequence[Job[Answer]]) -> Iterator[tuple[int, Answer | NoReply]]:
+        """Answers with the places of their jobs, as they come; `NoReply` where every attempt failed.
+
+        An answer counts as under way until the next is asked for: whoever stores each as it comes loses, when killed,
+        at most `concurrency` of them.
+
+        Raises `RefusedError` when the server refuses for good, `FailedError` when it is gone or wants to be paid.
+        Whatever is still under way when the iterator is left is given up.
+        """
+        arrived: queue.SimpleQueue[tuple[int, Answer | NoReply] | None] = queue.SimpleQueue()
+        stop, slots = asyncio.Event(), asyncio.Semaphore(self._options.concurrency)
+        work = self._start(self._ask(jobs, arrived, stop, slots))
+        work.add_done_callback(lambda _: arrived.put(None))
+        try:
+            while (item := arrived.get()) is not None:
+                self._count_lost(item[1])
+                yield item
+                self._running().call_soon_threadsafe(slots.release)
+            work.result()
+        finally:
+            self._running().call_soon_threadsafe(stop.set)
+            self._running().call_soon_threadsafe(slots.release)
+            wait([work], CLOSING)
+
+    def models(self) -> list[Mapping[str, Any]]:
+        """What the server says of its models, empty when it says nothing of use.
+
+        Raises `RefusedError` when it refuses the key, `FailedError` when it cannot be reached.
+        """
+        listed: list[Mapping[str, Any]] = self._start(self._models()).result()
+        return listed
+
+    def _count_lost(self, answer: object) -> None:
+        if not isinstance(answer, NoReply):
+            self._lost_in_a_row = 0
+            return
+        self.traffic.lost += 1
+        self._lost_in_a_row += 1
+        if self._lost_in_a_row >= GONE_AFTER:
+            raise FailedError(
+                f"server {self.place.host}: no usable reply to {GONE_AFTER} prompts in a row ({answer.reason})"
+            )
+
+    def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(work, self._running())
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=self._loop.run_forever, name=f"server {self.place.host}", daemon=True).start()
+        return self._loop
+
+    async def _ask(
+        self,
+        jobs: Sequence[Job[Answer]],
+        arrived: queue.SimpleQueue[Any],
+        stop: asyncio.Event,
+        slots: asyncio.Semaphore,
+    ) -> None:
+        """Put each answer into `arrived`, whose reader releases its slot."""
+
+        async def one(place: int, job: Job[Answer], client: httpx.AsyncClient) -> None:
+            await slots.acquire()
+            try:
+                if not stop.is_set():
+                    arrived.put((place, await self._answer(job, client)))
+            except Exception as error:
+                stop.set()
+                if isinstance(error, RefusedError):
+                    error.place = place
+                raise
+            finally:
+                if stop.is_set():  # nobody reads on: the next in turn sees it, too
+                    slots.release()
+
+        async with self._client() as client:
+            tasks = [asyncio.create_task(one(place, job, client)) for place, job in enumerate(jobs)]
+            together = asyncio.gather(*tasks)
+            together.add_done_callback(lambda _: stop.set())
+            await stop.wait()
+            await _give_up(tasks)
+            await together
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[httpx.AsyncClient]:
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        limits = httpx.Limits(max_connections=self._options.concurrency)
+        # A proxy stands between this machine and others, not between it and itself.
+        async with httpx.AsyncClient(
+            headers=headers, limits=limits, timeout=self._options.timeout, trust_env=not self.place.is_local
+        ) as client:
+            yield client
+
+    async def _answer(self, job: Job[Answer], client: httpx.AsyncClient) -> Answer | NoReply:
+        reason, attempt, backoff = "", 0, self._options.backoff
+        while attempt <= self._options.retries:
+            await self._turn()
+            body = dict(job.body())
+            self.traffic.requests += 1
+            try:
+                return _read(job, await self._post(client, job.path, body))
+            except UnusableError as error:
+                reason = str(error)
+                self.traffic.failed[error.kind] += 1
+                attempt += 1
+                if error.wait:
+                    self._next = max(self._next, time.monotonic() + min(error.wait, LONGEST_WAIT))
+                elif attempt <= self._options.retries:
+                    await asyncio.sleep(min(backoff, LONGEST_WAIT) * _JITTER.uniform(0.5, 1))
+                backoff *= 2
+            except RefusedError as error:
+                if error.status in _ABOUT_THE_BODY:
+                    job.adapt(error.said, body)
+                if dict(job.body()) == body:
+                    return self._given_up(error)
+        return NoReply(f"{reason}, {number_of(attempt, 'attempt')}")
+
+    @staticmethod
+    def _given_up(error: RefusedError) -> NoReply:
+        """A prompt the server cannot take is one lost prompt; any other refusal would meet every prompt."""
+        if error.status == 413 or (error.status in _ABOUT_THE_BODY and _TOO_LONG.search(error.said)):
+            return NoReply(f"status {error.status}: {error.said}")
+        raise error
+
+    async def _turn(self) -> None:
+        """Wait until the rate limit, or a server that asked for patience, allows the next request."""
+        now = time.monotonic()
+        begin = max(now, self._next)
+        self._next = begin + self._pace if self._pace else self._next
+        if begin > now:
+            await asyncio.sleep(begin - now)
+
+    async def _post(self, client: httpx.AsyncClient, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        response, content = await self._exchange(client, "POST", path, body)
+        if response.status_code != 200:
+            raise self._fault(response, content)
+        return _object(content)
+
+    async def _exchange(
+        self, client: httpx.AsyncClient, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> tuple[httpx.Response, bytes]:
+        try:
+            async with (
+                asyncio.timeout(self._options.timeout),
+                client.stream(method, f"{self.place.base_url}/{path}", json=body) as response,
+            ):
+                return response, self._masked(await _bounded(response))
+        except (TimeoutError, httpx.TimeoutException):
+            raise UnusableError(f"no answer within {self._options.timeout:g} s") from None
+        except httpx.TransportError as error:
+            raise UnusableError(f"connection: {plain(str(error)) or type(error).__name__}") from None
+
+    def _fault(self, response: httpx.Response, content: bytes) -> Exception:
+        status, message, code = response.status_code, *_message(content)
+        spent = status == _PAYMENT or code == "insufficient_quota"
+        if (status in _REPEATED or status >= 500) and not spent:
+            return UnusableError(f"status {status}", message, _retry_after(response.headers.get("retry-after")))
+        hint = "; wanted a key it accepts (api_key_env)" if status in _ABOUT_THE_KEY else ""
+        place = f"server {self.place.host}: model {self.place.model}"
+        whole = f"{place}: status {status}: {message or 'no reason given'}{hint}"
+        return FailedError(whole) if spent else RefusedError(whole, status, message)
+
+    def _masked(self, content: bytes) -> bytes:
+        """What a server says, without the key it may repeat."""
+        return content.replace(self._key.encode(), b"***") if self._key else content
+
+    async def _models(self) -> list[Mapping[str, Any]]:
+        async with self._client() as client:
+            try:
+                response, content = await self._exchange(client, "GET", "models")
+            except UnusableError as error:
+                raise FailedError(
+                    f"server {self.place.host}: cannot be reached ({error}); wanted an OpenAI-compatible server at "
+                    f"{self.place.base_url}"
+                ) from None
+        if response.status_code in _ABOUT_THE_KEY:
+            raise self._fault(response, content)
+        try:
+            listed = _object(content).get("data")
+        except UnusableError:
+            return []
+        return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+async def _give_up(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Return when all have ended: by themselves within `GRACE`, or cancelled."""
+    if tasks:
+        await asyncio.wait(tasks, timeout=GRACE)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _bounded(response: httpx.Response) -> bytes:
+    content = bytearray()
+    async for part in response.aiter_bytes():
+        content += part
+        if len(content) > MOST_BYTES:
+            raise UnusableError(f"a reply above {MOST_BYTES // 1024**2} MB")
+    return bytes(content)
+
+
+def _read(job: Job[Answer], reply: Mapping[str, Any]) -> Answer:
+    """A reply as its job reads it; one that it cannot use is shown where nothing else is said of it."""
+    try:
+        return job.read(reply)
+    except UnusableError as error:
+        raise UnusableError(error.kind, error.said or excerpt(json.dumps(reply, ensure_ascii=False))) from None
+
+
+def _object(content: bytes) -> Mapping[str, Any]:
+    """The JSON object of a reply; anything else is a failed request."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        text = content[:200].decode("utf-8", "replace")
+        kind = "HTML for JSON" if text.lstrip().startswith("<") else "broken JSON"
+        raise UnusableError(kind, excerpt(text)) from None
+    if not isinstance(value, dict):
+        raise UnusableError("JSON that is no object", excerpt(json.dumps(value)))
+    return value
+
+
+def _message(content: bytes) -> tuple[str, str]:
+    """What a server says of an error, on one line, and its code."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return plain(re.sub(r"<[^>]*>", " ", content[:2000].decode("utf-8", "replace"))), ""
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if not isinstance(error, dict):
+        return plain(str(error)), ""
+    said = error.get("message") or error.get("detail") or error or ""
+    return plain(str(said)), str(error.get("code") or "")
+
+
+def plain(text: str, longest: int = 300) -> str:
+    """Text of a server on one line, short and without control characters."""
+    kept = "".join(mark if mark.isprintable() else " " for mark in text[: 10 * longest])
+    return " ".join(kept.split())[:longest]
+
+
+def excerpt(text: str, longest: int = 80) -> str:
+    """The beginning of a text of a server, as `plain` shows it; its end is marked where it goes on."""
+    shown = plain(text, longest + 1)
+    return shown if len(shown) <= longest else f"{shown[:longest]}..."
+
+
+def _retry_after(value: str | None) -> float:
+    """Seconds of a Retry-After header, given in seconds or as a date; 0 without one."""
+    if not value:
+        return 0.0
+    try:
+        return max(float(value), 0.0) if float(value) < float("inf") else 0.0
+    except ValueError:
+        pass
+    try:
+        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,172 @@
+"""The configuration of a run: corpus, writer, exam, grid, fit, pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from exam_gen import WritingSettings
+from exam_gen.corpora import ChunkBounds, Selection
+from exam_gen.rules import needs_of, rules_of
+from rag import DEFAULT_ENCODER, FACTORS, Grid, ModelSettings, SettingsGroup, SittingSettings, grid_of
+
+WRITER = "embedded:qwen2.5-coder-1.5b"
+
+
+class CorpusSettings(SettingsGroup):
+    """Where documents come from, how records become documents, which are taken, and how they are cut."""
+
+    source: str
+    layout: Literal["documents", "abstracts", "threads", "filings"] = "documents"
+    select: Selection = Selection()
+    sample: int | None = Field(default=None, ge=1)
+    chunks: ChunkBounds = ChunkBounds()
+
+
+class WriterSettings(ModelSettings):
+    """The model that writes questions, and the encoder that compares texts (none: by their letters)."""
+
+    model: str = WRITER
+    encoder: str | None = DEFAULT_ENCODER
+
+
+class GridSettings(SettingsGroup):
+    """The pipelines that sit the exam, and how they sit it; several `passages` or budgets (characters) are crossed."""
+
+    llms: list[Any] = Field(default_factory=list)
+    retrievers: list[Any] = Field(default_factory=list)
+    black_boxes: list[Any] = Field(default_factory=list)
+    shots: list[int] = Field(default_factory=lambda: [0])
+    passages: int | list[int] = 1
+    budget: int | list[int] | None = None
+    normalization: str = "character"
+    shot_passages: bool = False
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> GridSettings:
+        _ = self.grid, self.sitting(0)
+        return self
+
+    @property
+    def grid(self) -> Grid:
+        """All combinations."""
+        crossed = {name: values for name in FACTORS if len(values := self._values(name)) > 1}
+        named = {"llms": self.llms, "retrievers": self.retrievers, "black_boxes": self.black_boxes}
+        return grid_of({**named, "shots": self.shots, **crossed})
+
+    @property
+    def models(self) -> list[str]:
+        """The language models, encoders and re-rankers it needs."""
+        retrievers = self.grid.retrievers
+        encoders = [encoder for one in retrievers for encoder in one.encoders]
+        rerankers = [one.parts.reranker for one in retrievers if one.parts.reranker]
+        return [*(one.model for one in self.grid.llms), *encoders, *rerankers]
+
+    def sitting(self, seed: int) -> SittingSettings:
+        """How the exam is sat."""
+        passages, budgets = self._values("passages"), self._values("budget")
+        for name, values in (("passages", passages), ("budget", budgets)):
+            if getattr(self, name) == []:
+                raise ValueError(f"{name}: {values}; wanted at least one number")
+        return SittingSettings(
+            passages[0], self.normalization, self.shot_passages, seed, budgets[0] if budgets else None
+        )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the answers; a setting of a later release is left out where it says nothing."""
+        later = {"budget": self.budget is not None, "black_boxes": bool(self.black_boxes)}
+        return self.model_dump(exclude={name for name, said in later.items() if not said})
+
+    def _values(self, name: str) -> list[int]:
+        value = getattr(self, name)
+        return [] if value is None else value if isinstance(value, list) else [value]
+
+
+class FitSettings(SettingsGroup):
+    """The measurement model; `interval` is the share of the central intervals.
+
+    `mml` is not among the methods: it knows no components, and a run is about them.
+    """
+
+    model: Literal["1pl", "2pl", "3pl", "3pl-shared", "4pl", "auto"] = "2pl"
+    method: Literal["nuts", "laplace", "map"] = "nuts"
+    backend: str | None = None
+    interval: float = Field(default=0.9, gt=0, lt=1)
+
+
+class PruneSettings(SettingsGroup):
+    """How the exam is shortened; with `balance: topic` every topic keeps its part, to within one question."""
+
+    keep: float = Field(default=0.7, gt=0, lt=1)
+    quantile: float = Field(default=0.1, gt=0, lt=1)
+    holdout: float = Field(default=0.3, gt=0, lt=1)
+    criterion: Literal["discrimination", "information"] = "discrimination"
+    balance: Literal["topic"] | None = None
+    stop: Literal["auto"] | None = None
+
+
+class ExamConfig(SettingsGroup):
+    """What `ragexam generate` needs; `run` is the folder the results go to, `filters` changes the usual rules.
+
+    Without `verifier` the writer verifies.
+    """
+
+    run: Path
+    seed: int = Field(default=0, ge=0)
+    corpus: CorpusSettings
+    writer: WriterSettings = WriterSettings()
+    verifier: ModelSettings | None = None
+    exam: WritingSettings = WritingSettings()
+    pool: int = Field(default=4, ge=0)
+    filters: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("filters")
+    @classmethod
+    def _names_rules(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        rules_of(settings)
+        return settings
+
+    @model_validator(mode="after")
+    def _has_an_encoder(self) -> ExamConfig:
+        if self.writer.encoder is None and "encoder" in needs_of(rules_of(self.filters)):
+            raise ValueError("filters: some compare meanings and writer.encoder is null; wanted an encoder")
+        return self
+
+    @property
+    def authors(self) -> list[ModelSettings]:
+        """The language models that make the exam."""
+        return [self.writer, *([self.verifier] if self.verifier else [])]
+
+    @property
+    def author_names(self) -> list[str]:
+        """Those and the encoder, by name."""
+        return [*(one.model for one in self.authors), *([self.writer.encoder] if self.writer.encoder else [])]
+
+
+class Config(ExamConfig):
+    """What `ragexam run` needs; without `prune` nothing is pruned."""
+
+    grid: GridSettings
+    fit: FitSettings = FitSettings()
+    prune: PruneSettings | None = PruneSettings()
+
+    @model_validator(mode="after")
+    def _has_enough_shots(self) -> Config:
+        if max(self.grid.shots) > self.pool:
+            raise ValueError(
+                f"grid.shots up to {max(self.grid.shots)} from a pool of {self.pool}; wanted a larger pool"
+            )
+        return self
+
+
+def of_generate(corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: Sequence[str]) -> ExamConfig:
+    """The configuration of `ragexam generate`, from its arguments."""
+    from ragexam._settings import check
+
+    content: dict[str, Any] = {"run": str(out), "seed": seed, "corpus": {"source": corpus}}
+    named = [f"{name}={value}" for name, value in given.items() if value is not None]
+    return check("generate", content, ExamConfig, [*named, *overrides])

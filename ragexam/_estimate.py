@@ -1,0 +1,336 @@
+"""What a run will take, before running it: tokens from the real prompts, time from this machine's measured speed."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exam_gen import MAX_TOKENS, QUESTION_FORMATS, closed_prompt, open_prompt, question_prompt, wrong_answers_prompt
+from exam_gen.drafting import Fact, facts
+from examcore import Chunk, Progress, Prompt, Question
+from examcore import duration_in_words as duration
+from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, exam_prompt
+from rag import _embedded_weights as weights
+from rag.servers import ServerOptions, is_server
+from ragexam._config import Config
+from ragexam._contents import CHARACTERS_PER_TOKEN, cut_corpus
+
+FACTS_PER_SURVIVOR = 5.2
+"""Facts tried for one survivor: 4.9 on the Python reference, 5.6 on cloud documentation in chunks of 700 characters."""
+CHECKS_PER_FACT, WRONG_PER_FACT = 2.2, 0.4
+"""Requests that verify one fact and that write its wrong answers: 2,218 requests in all for 612 facts of the latter."""
+STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 34, 4, 15
+PASSAGES_SHARED = 1.7
+"""How many times as fast requests about the same passage are read by a local model, which keeps it (RESULTS.md)."""
+EFFICIENCY = 0.9
+"""Share of the measured matrix rate at which the tokens counted here are done with. A pass reaches 0.6 (RESULTS.md),
+but what prompts share besides a passage is read once and counted here each time. By the quickstart's sitting: 130,000
+such tokens of a model of 135 million parameters in 116 s, where matrices reach 330 GFLOP/s."""
+SPREAD = 2.0
+"""How far off the time may be either way: the quickstart took 13 and 14 minutes of the 21 that are estimated by the
+speed of such cores with much other work (RESULTS.md)."""
+FOUND_ANEW = 0.42
+"""Share of a further retriever's passages that none before it found, whose prompts are therefore new: six retrievers of
+one passage each found 3.1 different ones for a question."""
+SAMPLE = 40
+BUSY = 1.5
+"""A load for each processor that is told."""
+NUTS_SECONDS = 60.0
+SERVER_SECONDS = 1.5
+"""What one request to a server takes, a guess: hosted ones differ by a factor of three either way."""
+CHUNKS_PER_SURVIVOR = 2.0
+QUESTION_TOKENS = 110
+"""Chunks tried for one question that is written in one request, and the tokens it is written in: guesses, too."""
+LETTERS_TOKENS = 3
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Measured speed: multiply-adds and weight bytes per second in bfloat16, with so many threads."""
+
+    flops: float
+    bytes: float
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Work:
+    """Tokens read and written by one model, the time they take, the requests to its server and what they cost."""
+
+    model: str
+    prompts: int
+    read_tokens: int
+    written_tokens: int
+    seconds: float
+    requests: int = 0
+    cost: float = 0.0
+
+
+def foresee(config: Config, progress: Progress) -> dict[str, Any]:
+    """`steps` with tokens and seconds, `seconds` in all, `download_bytes` still to come, `cost` of paid models.
+
+    `low` and `high` are what `seconds` may become; they rest on `machine`, the measured speed, and on `attempts` for a
+    question, as other corpora took.
+    """
+    with progress.step("corpus"):
+        documents, chunks, *_ = cut_corpus(config)
+    with progress.step("speed of this machine"):
+        machine = measure()
+    with progress.step("what can be asked about"):
+        stock = material(config, chunks)
+    writing, verifying = write_work(config, chunks, machine, stock)
+    sitting = [sit_work(spec, config, chunks, machine) for spec in config.grid.grid.llms]
+    sitting += [ask_work(spec, config) for spec in config.grid.grid.black_boxes]
+    works = [writing, verifying, *sitting]
+    fitting = NUTS_SECONDS if config.fit.method == "nuts" else 1.0
+    load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 2)
+    seconds = sum(one.seconds for one in works) + fitting
+    embedded = [name for name in (*config.author_names, *config.grid.models) if weights.is_embedded(name)]
+    return {
+        "documents": len(documents),
+        "chunks": len(chunks),
+        "questions": config.exam.questions,
+        "reachable": max(0, stock.reachable - config.pool),
+        "attempts": FACTS_PER_SURVIVOR if config.exam.mode == "answer-first" else CHUNKS_PER_SURVIVOR,
+        "load": load,
+        "machine": asdict(machine),
+        "pipelines": len(config.grid.grid.pipelines),
+        "steps": {
+            "writing": asdict(writing),
+            "verifying": asdict(verifying),
+            "sitting": [asdict(one) for one in sitting],
+        },
+        "seconds": round(seconds),
+        # Where others want the processors, too, each gets its share.
+        "low": round(seconds / SPREAD),
+        "high": round(seconds * max(SPREAD, load)),
+        "download_bytes": weights.missing_bytes(*embedded),
+        "requests": sum(one.requests for one in works),
+        "cost": round(sum(one.cost for one in works), 4),
+    }
+
+
+class Material(NamedTuple):
+    """What there is to write from, facts or chunks, how many are tried, and the questions that all of them may give."""
+
+    facts: Sequence[Fact]
+    tried: int
+    reachable: int
+
+
+def material(config: Config, chunks: Sequence[Chunk]) -> Material:
+    """The facts (or chunks, for a question in one request) of a corpus, and how many of them are tried."""
+    wanted, batch = config.exam.questions + config.pool, config.exam.batch
+    found: Sequence[Fact] = ()
+    there, each = len(chunks), CHUNKS_PER_SURVIVOR
+    if config.exam.mode == "answer-first":
+        found = facts(chunks, per_chunk=config.exam.per_chunk, seed=config.seed)
+        there, each = len(found), FACTS_PER_SURVIVOR
+    if not there:
+        raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
+    # A batch is written whole.
+    return Material(found, min(there, math.ceil(wanted * each / batch) * batch), min(wanted, int(there / each)))
+
+
+def measure(size: int = 1024) -> Machine:
+    """Time a matrix product and a matrix-vector product in bfloat16, the best of several, in processor time.
+
+    The waiting for a processor that other work has is thus left out; what it takes of caches and memory is not.
+    """
+    import torch
+
+    left = torch.randn(size, size, dtype=torch.bfloat16)
+    large = torch.randn(16 * size, 4 * size, dtype=torch.bfloat16)
+    product = _best(lambda: left @ left)
+    pass_over = _best(lambda: large @ large[0])
+    return Machine(2 * size**3 / product, large.numel() * 2 / pass_over, torch.get_num_threads())
+
+
+def write_work(
+    config: Config, chunks: Sequence[Chunk], machine: Machine, stock: Material | None = None
+) -> tuple[Work, Work]:
+    """What writer and verifier read and write for the wanted number of questions."""
+    stock = stock or material(config, chunks)
+    tried, found = stock.tried, stock.facts[:SAMPLE]
+    verifier = config.verifier or config.writer
+    if config.exam.mode != "answer-first":
+        form = QUESTION_FORMATS[config.exam.mode]
+        whole, own = _lengths([form.prompt(one.title, one.text) for one in chunks[:SAMPLE]])
+        load = Load(tried, round(tried * whole), tried * QUESTION_TOKENS, tried)
+        return _writing(config, machine, load, tried * own, MAX_TOKENS), Work(verifier.model, 0, 0, 0, 0.0)
+    asked, asked_own = _lengths([question_prompt(one.chunk.title, one.span.sentence) for one in found])
+    wrong, wrong_own = _lengths([wrong_answers_prompt(one.span.sentence, one.span.text) for one in found])
+    reading = round(tried * (asked + WRONG_PER_FACT * wrong))
+    load = Load(tried, reading, tried * STEM_TOKENS, round(tried * (1 + WRONG_PER_FACT)))
+    own = tried * (asked_own + WRONG_PER_FACT * wrong_own)
+    writing = _writing(config, machine, load, own, config.exam.max_tokens)
+    checks = _mean([_tokens(prompt) for one in found for prompt in _verification(one)])
+    by_letters = config.exam.verification == "letters"
+    load = _choosing(
+        verifier, round(tried * CHECKS_PER_FACT), checks, 1 + config.exam.candidates, by_letters=by_letters
+    )
+    seconds = _reading(parameters(verifier.model), load.read / PASSAGES_SHARED, machine)
+    return writing, _work(verifier, load, seconds)
+
+
+def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Machine) -> Work:
+    """What one examinee reads for its share of the grid."""
+    example = Question("example", "x" * 90, ("x" * 12,) * 4, 0)
+    shot = Shot(example.stem, example.answer)
+    sample = list(chunks[:: max(1, len(chunks) // SAMPLE)])
+    grid = config.grid.grid
+    searching = {one.name: one.kind != "closed-book" for one in grid.retrievers}
+    several = max(1, sum(searching.values()))
+    new = (1 + FOUND_ANEW * (several - 1)) / several
+    prompts = tokens = 0.0
+    for one in (pipeline for pipeline in grid.pipelines if pipeline.llm == spec.name):
+        passages = (one.passages or config.grid.sitting(0).k) if searching[one.retriever] else 0
+        made = [exam_prompt(example, [chunk] * passages, [shot] * one.shots) for chunk in sample]
+        share = new if passages else 1.0
+        prompts += share
+        tokens += share * _mean([_tokens(prompt) for prompt in made])
+    by_letters = spec.answers == "letters"
+    load = _choosing(spec, round(config.exam.questions * prompts), tokens / prompts, 4, by_letters=by_letters)
+    return _work(spec, load, _reading(parameters(spec.model), load.read, machine))
+
+
+def ask_work(spec: BlackBoxSpec, config: Config) -> Work:
+    """What a black box is asked; nobody here knows what it reads and what it costs."""
+    server = spec.server or ServerOptions()
+    seconds = config.exam.questions * max(
+        SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf)
+    )
+    return Work(spec.name, config.exam.questions, 0, 0, round(seconds, 1), config.exam.questions)
+
+
+class Load(NamedTuple):
+    """Prompts, tokens read and written, and the requests they would be to a server."""
+
+    prompts: int
+    read: int
+    written: int
+    requests: int
+
+
+def _choosing(
+    model: ModelSettings | LlmSpec, prompts: int, tokens: float, choices: int, *, by_letters: bool = False
+) -> Load:
+    """Prompts of so many tokens, each followed by choices; a server reads the prompt again with each of them."""
+    if by_letters:
+        return Load(prompts, round(prompts * (tokens + choices * CHOICE_TOKENS)), prompts * LETTERS_TOKENS, prompts)
+    if is_server(model.model):
+        requests = prompts * (1 + choices)
+        return Load(prompts, round(requests * tokens + prompts * choices * CHOICE_TOKENS), requests, requests)
+    return Load(prompts, round(prompts * (tokens + choices * CHOICE_TOKENS)), 0, 0)
+
+
+def _writing(config: Config, machine: Machine, load: Load, own: float, longest: int) -> Work:
+    """The work of the writer, which reads the tokens that prompts have in common once and `own` for each alone."""
+    size = parameters(config.writer.model)
+    steps = load.prompts / config.exam.batch * longest
+    decoding = max(steps * size * 2 / machine.bytes, 2 * size * load.written / (machine.flops * EFFICIENCY))
+    return _work(config.writer, load, _reading(size, own, machine) + decoding)
+
+
+def _work(model: ModelSettings | LlmSpec, load: Load, seconds: float) -> Work:
+    """The work of a model that takes so many seconds here, or is asked over the network."""
+    if not is_server(model.model):
+        return Work(model.model, load.prompts, load.read, load.written, round(seconds, 1))
+    server = model.server or ServerOptions()
+    seconds = load.requests * max(SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf))
+    cost = server.price_per_million.of(load.read, load.written)
+    return Work(model.model, load.prompts, load.read, load.written, round(seconds, 1), load.requests, round(cost, 4))
+
+
+def parameters(model: str) -> float:
+    """The size a model's name tells (`135m`, `1.5b`), else half the bytes of its file, else one billion."""
+    told = re.findall(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])", model.lower().replace("-", " "))
+    if told:
+        number, unit = told[-1]
+        return float(number) * (1e9 if unit == "b" else 1e6)
+    path = Path(model)
+    return path.stat().st_size / 2 if path.is_file() else 1e9
+
+
+def in_words(foreseen: Mapping[str, Any]) -> str:
+    """The estimate as lines for a reader."""
+    steps = foreseen["steps"]
+    works = [
+        ("writing", steps["writing"]),
+        ("verifying", steps["verifying"]),
+        *(("sitting", one) for one in steps["sitting"]),
+    ]
+    lines = [
+        f"{foreseen['documents']} documents, {foreseen['chunks']} chunks, {foreseen['questions']} questions, "
+        f"{foreseen['pipelines']} pipelines"
+    ]
+    for name, work in works:
+        tokens = f"{work['read_tokens']:,} tokens read, {work['written_tokens']:,} written"
+        requests = f", {work['requests']:,} requests, cost {work['cost']:.2f}" if work["requests"] else ""
+        line = f"{name} with {work['model']}: {work['prompts']} prompts, {tokens}{requests}"
+        lines.append(f"{line}, about {duration(work['seconds'])}")
+    machine = foreseen["machine"]
+    lines += [
+        f"in all {duration(foreseen['low'])} to {duration(foreseen['high'])}, about {duration(foreseen['seconds'])} at "
+        "the speed measured now",
+        f"basis: matrix products at {machine['flops'] / 1e9:.0f} GFLOP/s, of which models reach {EFFICIENCY:.0%}, "
+        f"weights read at {machine['bytes'] / 1e9:.1f} GB/s, {machine['threads']} threads; prompts of this corpus; "
+        f"{foreseen['attempts']} attempts for a question, as on other corpora",
+    ]
+    if foreseen["load"] > BUSY:
+        lines.append(
+            f"note: it is busy now (a load of {foreseen['load']:.1f} a processor), which the upper end counts; the "
+            "lower end is for an idle machine"
+        )
+    if foreseen["reachable"] < foreseen["questions"]:
+        lines.append(
+            f"warning: the corpus is likely to give about {foreseen['reachable']} questions, "
+            f"{foreseen['questions']} are wanted; wanted more text or fewer questions"
+        )
+    lines.append(f"still to download: {foreseen['download_bytes'] / 1e6:.0f} MB; cost of local models: none")
+    if foreseen["requests"]:
+        lines.append(f"servers: {foreseen['requests']:,} requests, cost {foreseen['cost']:.2f} at the configured price")
+    return "\n".join(lines)
+
+
+def _verification(fact: Fact) -> list[Prompt]:
+    stem = "x" * 90
+    return [open_prompt(fact.chunk.title, fact.chunk.text, stem), closed_prompt(stem)]
+
+
+def _tokens(prompt: Prompt) -> float:
+    return TEMPLATE_TOKENS + len(prompt.system + prompt.user + prompt.reply) / CHARACTERS_PER_TOKEN
+
+
+def _lengths(prompts: Sequence[Prompt]) -> tuple[float, float]:
+    """Tokens of a prompt on average, and of them those behind what all prompts begin with."""
+    whole = _mean([_tokens(one) for one in prompts])
+    texts = sorted(one.system + one.user for one in prompts)
+    # What the first and the last in order share, all between them share.
+    pairs = zip(texts[0], texts[-1], strict=False) if len(texts) > 1 else ()
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return whole, whole - common / CHARACTERS_PER_TOKEN
+
+
+def _reading(size: float, tokens: float, machine: Machine) -> float:
+    return 2 * size * tokens / (machine.flops * EFFICIENCY)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _best(work: Any, times: int = 5) -> float:
+    spent = []
+    for _ in range(times):
+        began = time.thread_time()
+        work()
+        spent.append(time.thread_time() - began)
+    return min(spent)

@@ -1,0 +1,350 @@
+"""Running the steps: corpus, chunks, exam, answers, fit, pruning, report; each done once, wherever it was stopped."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from exam_gen import WrittenExam, split_pool, write_screened
+from exam_gen.corpora import ChunkBounds, chunk, gather, need_source, take_inventory
+from exam_gen.rules import dropped
+from examcore import (
+    Exam,
+    LanguageModel,
+    Progress,
+    Question,
+    ReplyStore,
+    ReportProgress,
+    RunFolder,
+    RunRecord,
+    file_hash,
+    read_chunks,
+    read_documents,
+    read_dropped,
+    read_exam,
+    read_pool,
+    write_chunks,
+    write_documents,
+    write_dropped,
+    write_exam,
+)
+from irt.selecting.selection import FEWEST
+from rag import (
+    AnswerStore,
+    Engine,
+    embed,
+    failed_requests,
+    load_language_model,
+    need_likelihoods,
+    prepare_models,
+    sit,
+    usage_record,
+)
+from rag.engines import EngineOptions, opened
+from ragexam._config import Config, ExamConfig, GridSettings
+from ragexam._contents import inventory, statistics
+from ragexam._measure import fit_run, prune_run
+from ragexam._outcomes import Heard, builds, left_out, mixture, outcome
+from ragexam._retrieval import Library, retrieval_step
+from ragexam._sources import contexts, with_sources
+from ragexam._steps import Steps
+
+HERE = EngineOptions()
+"""Exams are sat in this process where nothing else is said."""
+POOL_ONLY = "fewer survived than the pool takes"
+
+
+def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> dict[str, Any]:
+    """Do what is left to do of a run and return the summary that `run.json` keeps; `engine` says where it is sat."""
+    folder = RunFolder(config.run)
+    with folder.held():
+        steps = Steps.of(folder, config, progress)
+        if steps.record.fingerprint("exam") is None:
+            need_source(config.corpus.source)
+            prepare_models(config.author_names, config.authors, progress)
+        if steps.record.fingerprint("answers") is None:
+            prepare_models(config.grid.models, config.grid.grid.examinees, progress)
+        exam = write_steps(steps, config)
+        library = Library(folder, exam, config.grid)
+        sit_step(steps, library, config.seed, engine)
+        retrieval_step(steps, library)
+        measure_steps(steps, config)
+        return report_step(steps)
+
+
+def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
+    """Write an exam; returns `n_questions`, `pool`, the number dropped by reason, its tables and cost (`usage`)."""
+    folder = RunFolder(config.run)
+    with folder.held():
+        steps = Steps.of(folder, config, progress)
+        if steps.record.fingerprint("exam") is None:
+            need_source(config.corpus.source)
+            prepare_models(config.author_names, config.authors, progress)
+        exam = write_steps(steps, config)
+        dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
+        pool = len(read_pool(folder.shots))
+        return {
+            "n_questions": len(exam),
+            "pool": pool,
+            "dropped": dict(dropped.most_common()),
+            "corpus": _inventory(steps),
+            "statistics": statistics(folder.path),
+            "usage": steps.record.content.get("usage", {}),
+        }
+
+
+def run_sitting(
+    exam_path: Path, grid: GridSettings, out: Path, engine: EngineOptions, seed: int, progress: Progress
+) -> dict[str, Any]:
+    """Let a grid sit an exam found in a file or folder; returns the accuracy of each pipeline."""
+    source = RunFolder(exam_path if exam_path.is_dir() else exam_path.parent)
+    if exam_path.is_dir() and source.reviewed.exists():
+        progress.say(f"{source.exam} is sat, not {source.reviewed.name}; to sit that one, name it and another --out")
+    exam = with_sources(read_exam(source.exam if exam_path.is_dir() else exam_path))
+    folder = RunFolder(out)
+    with folder.held():
+        _place_exam(source, exam, folder)
+        _require_examples(source.shots, len(read_pool(folder.shots)), grid)
+        prepare_models(grid.models, grid.grid.examinees, progress)
+        record = RunRecord.open(folder)
+        record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
+        steps = Steps(folder, record, progress)
+        library = Library(folder, exam, grid)
+        sit_step(steps, library, seed, engine)
+        retrieval_step(steps, library)
+        with AnswerStore(folder.answers) as store:
+            found = store.outcomes()
+        accuracy = {one.id: found[one.id].right / len(exam) for one in grid.grid.pipelines}
+        return {"accuracy": accuracy, **record.content.get("sitting", {})}
+
+
+def write_steps(steps: Steps, config: ExamConfig) -> Exam:
+    """From the corpus to the exam."""
+    folder, corpus = steps.folder, config.corpus
+    writer = cache(lambda: load_language_model(config.writer))
+
+    def read(_: ReportProgress) -> None:
+        found = gather(
+            corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed
+        )
+        for warning in found.warnings:
+            steps.progress.say(f"warning: {warning}")
+        write_documents(folder.corpus, found.documents)
+        # The rest of the table comes with the chunks, which need not be cut again.
+        table = steps.record.content.get("corpus", {})
+        steps.record.content["corpus"] = {**table, "left_out": dict(found.left_out)}
+
+    def cut(report: ReportProgress) -> None:
+        documents = read_documents(folder.corpus)
+        count = (lambda text: writer().count_tokens(text)) if bounds_tokens(corpus.chunks) else None
+        chunks = chunk(documents, corpus.chunks, count, progress=report)
+        write_chunks(folder.chunks, chunks)
+        left_out = steps.record.content.get("corpus", {}).get("left_out", {})
+        steps.record.content["corpus"] = take_inventory(documents, chunks, left_out).as_dict()
+
+    def write(report: ReportProgress) -> None:
+        _write_questions(steps, config, writer(), report)
+        steps.record.content["statistics"] = statistics(folder.path)
+
+    source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
+    source |= {"layout": corpus.layout, "select": asdict(corpus.select)}
+    cutting = {**source, "bounds": asdict(corpus.chunks)}
+    authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
+    writing = {**cutting, **authors, "exam": asdict(config.exam), "pool": config.pool}
+    if config.filters:
+        writing["filters"] = config.filters
+    steps.do("corpus", source, [folder.corpus], read)
+    steps.do("chunks", cutting, [folder.chunks], cut)
+    steps.do("exam", writing, [folder.exam, folder.dropped, folder.shots], write)
+    return read_exam(folder.exam)
+
+
+def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = HERE) -> None:
+    """Every pipeline answers every question; then the responses are written."""
+    folder, exam, grid = steps.folder, library.exam, library.grid
+
+    def answer(report: ReportProgress) -> None:
+        pool = read_pool(folder.shots)
+        warned = mixture(grid.grid.modes)
+        for warning in warned:
+            steps.progress.say(f"warning: {warning}")
+        heard: Heard = {}
+        with AnswerStore(folder.answers) as store, opened(engine, steps.progress.say) as at_work:
+            _sit(store, library, pool, seed, report, heard, at_work)
+            store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
+            steps.record.content["sitting"] = told = outcome(grid.grid, store, heard)
+        for note in told["notes"]:
+            if note not in warned:
+                steps.progress.say(f"note: {note}")
+
+    made_from = {"exam": exam.hash, "grid": grid.identity, "seed": seed}
+    steps.do("answers", made_from, [folder.answers, folder.responses], answer, first=library.encode)
+
+
+def measure_steps(steps: Steps, config: Config) -> None:
+    """Fit and prune, as far as the number of pipelines allows."""
+    folder, pipelines = steps.folder, len(config.grid.grid.measured)
+    for note in left_out(config.grid.grid):
+        steps.progress.say(f"note: {note}")
+    responses = file_hash(folder.responses)
+    fitting = {"responses": responses, "settings": config.fit.model_dump(), "seed": config.seed}
+    if pipelines < 2:
+        steps.progress.say("fit: left out; one pipeline has nothing to be compared with")
+        return
+    steps.do("fit", fitting, [folder.fit / "fit.json"], lambda report: fit_run(folder, config, report))
+    if config.prune is None:
+        return
+    if pipelines < FEWEST:
+        steps.progress.say(f"prune: left out; {pipelines} pipelines are too few to hold any out (wanted {FEWEST})")
+        return
+    pruning = {**fitting, "prune": config.prune.model_dump()}
+    steps.do("prune", pruning, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
+
+
+def report_step(steps: Steps) -> dict[str, Any]:
+    """Write the summary into the record, then the page that shows it."""
+    from ragexam.report import write_report
+    from ragexam.report._summary import summarize
+
+    record = steps.record
+    record.content["summary"] = summarize(steps.folder.path)
+    record.save()
+    steps.do("report", {"at": time.time()}, [steps.folder.report], lambda _: _ignore(write_report(steps.folder.path)))
+    record.content["summary"]["seconds"] = record.seconds
+    record.save()
+    return dict(record.content["summary"])
+
+
+def _inventory(steps: Steps) -> dict[str, Any]:
+    """The table of the corpus that the run keeps; made now for a run that an earlier release cut."""
+    kept = dict(steps.record.content.get("corpus", {}))
+    return kept if "documents" in kept else inventory(str(steps.folder.path))
+
+
+def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: ReportProgress) -> None:
+    """Write the exam's files, and into the record what the models were asked and what it cost."""
+    folder = steps.folder
+    chunks = read_chunks(folder.chunks)
+    second = load_language_model(config.verifier) if config.verifier else None
+    judge = second or model
+    if config.exam.mode == "answer-first" and config.exam.verification == "likelihood":
+        need_likelihoods(judge)
+    settings = replace(config.exam, questions=config.exam.questions + config.pool)
+    encoder = config.writer.encoder
+    steps.progress.say(f"exam: {len(chunks):,} passages are searched for what to ask, then questions are written")
+    with ReplyStore(folder.replies) as replies:
+        written = write_screened(
+            chunks,
+            model,
+            settings,
+            seed=config.seed,
+            replies=replies,
+            filters=config.filters,
+            embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
+            verifier=second,
+            progress=report,
+        )
+    # What was paid is told even when nothing has come of it.
+    works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
+    steps.record.content["usage"] = spent = usage_record(works)
+    if written.stopped:
+        spent["notes"].append(_short(len(written.questions), settings.questions, config.pool, written.stopped))
+    for note in spent["notes"]:
+        steps.progress.say(f"note: {note}")
+    if len(written.questions) <= config.pool:
+        write_dropped(folder.dropped, [*written.dropped, *(dropped(one, POOL_ONLY) for one in written.questions)])
+        raise ValueError(
+            f"{config.corpus.source}: {_none_left(written, config.pool, spent)}; all losses: {folder.dropped}"
+        )
+    exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
+    write_dropped(folder.dropped, written.dropped)
+    write_exam(folder.shots, pool)
+    write_exam(folder.exam, exam)
+
+
+def _none_left(written: WrittenExam, pool: int, spent: Mapping[str, Any]) -> str:
+    """Why there is no exam, and what would help."""
+    if written.questions:
+        survived = f"{len(written.questions)} questions survived and the pool takes {pool}"
+        return f"{survived}; wanted more text or a smaller pool"
+    reasons = Counter(lost.reason.partition(":")[0] for lost in written.dropped).most_common(3)
+    why = ", ".join(f"{count} {reason}" for reason, count in reasons) or "nothing was written"
+    failed = failed_requests(spent)
+    requests = f"; failed requests: {failed}" if failed else ""
+    return f"no question survived ({why}{requests}); wanted more text or another writer"
+
+
+def _short(found: int, wanted: int, pool: int, why: str) -> str:
+    also = f" and {pool} for the pool" if pool else ""
+    return f"the exam is shorter than wanted: {found} questions passed, {wanted - pool}{also} were asked for; {why}"
+
+
+def _labelled(questions: Sequence[Question]) -> list[Question]:
+    from taxonomy import labels
+
+    return [replace(one, labels={**one.labels, **labels(one.stem)}) for one in questions]
+
+
+def _sit(
+    store: AnswerStore,
+    library: Library,
+    pool: Sequence[Question],
+    seed: int,
+    report: ReportProgress,
+    heard: Heard,
+    engine: Engine,
+) -> None:
+    grid = library.grid
+    sit(
+        library.exam,
+        grid.grid.pipelines,
+        library.chunks,
+        store,
+        builds(grid.grid, heard),
+        library.retrievers,
+        pool,
+        grid.sitting(seed),
+        report,
+        {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)},
+        engine,
+    )
+
+
+def _require_examples(beside: Path, there: int, grid: GridSettings) -> None:
+    """Refuse a grid with more examples than there are."""
+    wanted = max((one.shots for one in grid.grid.pipelines), default=0)
+    if there < wanted:
+        raise ValueError(
+            f"{beside}: {there} questions to be shown as examples; wanted {wanted} beside those of the exam, in the "
+            "same form, or shots: [0] in the grid"
+        )
+
+
+def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
+    """Put the exam, its chunks and its pool where the answers go; refuse a folder of another exam.
+
+    The pool is taken from beside the exam until answers were given under it.
+    """
+    if folder.exam.exists():
+        found = read_exam(folder.exam)
+        if found.hash != exam.hash:
+            raise ValueError(f"{folder.exam}: holds exam {found.hash}, wanted {exam.hash}; choose another --out")
+    else:
+        write_exam(folder.exam, exam)
+        write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
+    if source.shots.exists() and not (folder.answers.exists() and read_pool(folder.shots)):
+        write_exam(folder.shots, read_pool(source.shots))
+
+
+def bounds_tokens(bounds: ChunkBounds) -> bool:
+    """Whether a bound on tokens is set, which takes a tokenizer to keep."""
+    return bool(bounds.min_tokens) or bounds.max_tokens is not None
+
+
+def _ignore(_: object) -> None:
+    """A step's work returns nothing."""

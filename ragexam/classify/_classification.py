@@ -1,0 +1,155 @@
+"""Labels for every question of an exam, by rules, by a language model and by clusters, and what they rest on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from examcore import CachedLanguageModel, Exam, NoReply, Prompt, Question, RemoteLanguageModel, ReportProgress
+from taxonomy import (
+    LABEL_PROMPT_VERSION,
+    LABEL_REPLY_TOKENS,
+    Clustering,
+    Encode,
+    ModelLabels,
+    Taxonomy,
+    cluster,
+    label_by_model,
+)
+
+BATCH = 8
+"""Prompts that a model here reads together; they are kept together, too."""
+CLUSTER = "cluster"
+"""The name that clusters are stored under."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What a labeller said of an exam in one respect.
+
+    `labels` has, for every question that could be labelled, its levels, perhaps none; `levels` are all that there are.
+    `basis` counts what the rules' labels rest on. `unparsed`, `unanswered`, `clipped` and `samples` are those of
+    `taxonomy.Asked`.
+    """
+
+    name: str
+    by: str
+    levels: tuple[str, ...]
+    several: bool
+    labels: Mapping[str, tuple[str, ...]]
+    basis: Mapping[str, int] | None = None
+    asked: ModelLabels | None = None
+
+
+@dataclass
+class Asking:
+    """A cached model that is asked for labels; `reasons` counts why replies are missing."""
+
+    model: CachedLanguageModel
+    remote: bool
+    report: ReportProgress
+    reasons: Counter[str]
+
+    @classmethod
+    def of(cls, model: CachedLanguageModel, behind: object, report: ReportProgress) -> Asking:
+        """Ask a model; one elsewhere is given all prompts at once."""
+        return cls(model, isinstance(behind, RemoteLanguageModel), report, Counter())
+
+    def __call__(self, prompts: Sequence[str]) -> list[str | None]:
+        """A reply to each prompt, None where there is none; a prompt too long for the model is not put."""
+        found: list[str | None] = [None] * len(prompts)
+        places = [place for place, prompt in enumerate(prompts) if self._fits(prompt)]
+        self.reasons["too long for the model"] += len(prompts) - len(places)
+        size = max(len(places), 1) if self.remote else BATCH
+        for start in range(0, len(places), size):
+            batch = places[start : start + size]
+            replies = self.model.replies([Prompt(prompts[place]) for place in batch], max_tokens=LABEL_REPLY_TOKENS)
+            for place, reply in zip(batch, replies, strict=True):
+                if isinstance(reply, NoReply):
+                    self.reasons[reply.reason] += 1
+                else:
+                    found[place] = reply
+            self.report(start + len(batch), len(places))
+        return found
+
+    def _fits(self, prompt: str) -> bool:
+        # A chat template takes some tokens more.
+        return self.model.count_tokens(prompt) + LABEL_REPLY_TOKENS + 64 <= self.model.context_tokens
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How an exam is to be labelled: by which taxonomies, by whom, and whether questions are grouped."""
+
+    taxonomies: tuple[Taxonomy, ...]
+    ask: Asking | None = None
+    encode: Encode | None = None
+    seed: int = 0
+
+
+def classify(exam: Exam, wanted: Wanted) -> tuple[Exam, list[Classification], Clustering | None]:
+    """The exam with labels, the labels by taxonomy, and the clusters.
+
+    Labels of other names that the exam has stay. A question that a model's reply gives no levels has none: the rules
+    do not stand in. `metadata.labelled_by` says of each name who gave the labels.
+    """
+    found = [_labelled(exam, one, wanted.ask) for one in wanted.taxonomies]
+    clusters = None
+    if wanted.encode is not None:
+        clusters = cluster([question.stem for question in exam.questions], wanted.encode, seed=wanted.seed)
+        found += [_clustered(exam, clusters)] if clusters.names else []
+    return Exam(tuple(_with_labels(one, found) for one in exam.questions)), found, clusters
+
+
+def _labelled(exam: Exam, taxonomy: Taxonomy, ask: Asking | None) -> Classification:
+    asks_model = ask is not None and taxonomy.has_definitions
+    return _by_model(exam, taxonomy, ask) if ask is not None and asks_model else _by_rules(exam, taxonomy)
+
+
+def _by_rules(exam: Exam, taxonomy: Taxonomy) -> Classification:
+    readings = {question.id: taxonomy.read(question.stem) for question in exam.questions}
+    return Classification(
+        name=taxonomy.name,
+        by="rules",
+        levels=taxonomy.names,
+        several=taxonomy.several,
+        labels={name: reading.levels for name, reading in readings.items()},
+        basis=dict(Counter(reading.basis for reading in readings.values())),
+    )
+
+
+def _by_model(exam: Exam, taxonomy: Taxonomy, ask: Asking) -> Classification:
+    asked = label_by_model(taxonomy, [_shown(question) for question in exam.questions], ask)
+    given = zip(exam.ids, asked.levels, strict=True)
+    return Classification(
+        name=taxonomy.name,
+        by=f"{ask.model.name}, prompt {LABEL_PROMPT_VERSION}",
+        levels=taxonomy.names,
+        several=taxonomy.several,
+        labels={name: levels for name, levels in given if levels is not None},
+        asked=asked,
+    )
+
+
+def _shown(question: Question) -> str:
+    """A question as a labeller reads it: stem and choices, the key not marked."""
+    return "\n".join([question.stem, *(f"- {choice}" for choice in question.choices)])
+
+
+def _clustered(exam: Exam, clusters: Clustering) -> Classification:
+    given = zip(exam.ids, clusters.members, strict=True)
+    return Classification(
+        name=CLUSTER,
+        by=f"k-means, seed {clusters.seed}",
+        levels=clusters.names,
+        several=False,
+        labels={name: (clusters.names[member],) for name, member in given},
+    )
+
+
+def _with_labels(question: Question, found: Sequence[Classification]) -> Question:
+    labels = {**question.labels, **{one.name: one.labels.get(question.id, ()) for one in found}}
+    before = question.metadata.get("labelled_by")
+    by = {**(before if isinstance(before, Mapping) else {}), **{one.name: one.by for one in found}}
+    return replace(question, labels=labels, metadata={**question.metadata, "labelled_by": by})

@@ -1,0 +1,87 @@
+"""A data set folder as the Hugging Face hub reads it: the questions as JSON lines, and a card."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import yaml
+
+from examcore import Exam, Question
+from ragexam.exchange._formats import json_text
+
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""The hub's categories, by the number of questions they end before."""
+
+TEXT = ("id", "question", "document_id", "chunk_id", "topic", "context", "metadata")
+LISTS = ("choices", "labels")
+
+
+def dataset_files(exam: Exam, name: str) -> dict[str, str]:
+    """The files of a data set folder, by name: `README.md`, the card, and `data/test.jsonl`."""
+    lines = "".join(json_text(_row(question)) for question in exam.questions)
+    return {"README.md": _card(exam, name), "data/test.jsonl": lines}
+
+
+def _row(question: Question) -> dict[str, object]:
+    """Columns of one type each: labels as `kind=value`, metadata as the JSON it is."""
+    return {
+        "id": question.id,
+        "question": question.stem,
+        "choices": list(question.choices),
+        "answer": question.key,
+        "document_id": question.document_id,
+        "chunk_id": question.chunk_id,
+        "topic": question.topic,
+        "context": question.context,
+        "labels": [f"{kind}={value}" for kind, values in question.labels.items() for value in values],
+        "metadata": json.dumps(question.metadata, ensure_ascii=False, sort_keys=True),
+    }
+
+
+def _card(exam: Exam, name: str) -> str:
+    order = ("id", "question", "choices", "answer", "document_id", "chunk_id", "topic", "context", "labels", "metadata")
+    front = {
+        "pretty_name": name,
+        "task_categories": ["multiple-choice", "question-answering"],
+        "size_categories": [next((label for end, label in SIZES if len(exam) < end), "n>1M")],
+        "tags": ["ragexam", "retrieval-augmented-generation"],
+        "configs": [
+            {"config_name": "default", "data_files": [{"split": "test", "path": "data/test.jsonl"}], "default": True}
+        ],
+        "dataset_info": {"features": [_feature(column) for column in order]},
+    }
+    return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n{_words(exam, name)}"
+
+
+def _feature(column: str) -> dict[str, object]:
+    if column in LISTS:
+        return {"name": column, "list": "string"}
+    return {"name": column, "dtype": "string" if column in TEXT else "int64"}
+
+
+def _words(exam: Exam, name: str) -> str:
+    topics = Counter(question.topic for question in exam.questions if question.topic)
+    choices = Counter(len(question.choices) for question in exam.questions)
+    counts = ", ".join(f"{count} with {number}" for number, count in sorted(choices.items()))
+    writers = sorted({str(one.metadata["model"]) for one in exam.questions if one.metadata.get("model")})
+    lines = [
+        f"# {name}",
+        "",
+        f"A multiple-choice exam of {len(exam)} questions ({counts} choices) about a corpus, for evaluating",
+        f"retrieval-augmented generation. Written by {', '.join(writers) or 'an unnamed writer'}. Hash: `{exam.hash}`.",
+        "",
+        "| column | content |",
+        "|---|---|",
+        "| `id` | the question's id, under which answers are recorded |",
+        "| `question`, `choices`, `answer` | stem, choices, index of the right choice from 0 |",
+        "| `context` | the text the question was written from, a part of the document `document_id` |",
+        "| `chunk_id`, `topic` | where that text stands in the corpus, and what it is about |",
+        "| `labels` | `kind=value`, such as levels of Bloom's revised taxonomy and question words |",
+        "| `metadata` | JSON: models, prompts, seeds and checks of the writing |",
+        "",
+        "Contexts are quoted from the corpus and remain under its licence; name it here before publishing this folder.",
+    ]
+    rows = [f"| {topic.replace('|', chr(92) + '|')} | {count} |" for topic, count in topics.most_common()]
+    table = ["", "| topic | questions |", "|---|---|", *rows] if rows else []
+    return "\n".join([*lines, *table]) + "\n"

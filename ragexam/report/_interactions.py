@@ -1,0 +1,191 @@
+"""Where the additive story fails: combinations that do better or worse than their parts add up to.
+
+For every pair of facets, the answers of a combination are compared with what the fit's components alone expect of it,
+question by question; what a whole row or column misses is taken out. Intervals and p-values are simultaneous over all
+combinations of all pairs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from examcore import IntervalEstimate
+from examcore.page import joined, p_value, percent, points
+from irt.fitting import fused
+from ragexam.report._measured import Measured
+from ragexam.report._scores import bound_of
+from ragexam.report._simultaneous import LEVEL, MEASURES, simultaneous
+from ragexam.report._tables import Entry, Line, Table, heads, number
+from ragexam.report._words import facet_name, level_name
+
+SHOWN = 12
+_EXPECTED_DRAWS = 100
+_MOST_CELLS = 2000
+COLUMNS = ("facet", "level", "other_facet", "other_level", *MEASURES)
+
+
+def departures(measured: Measured, *, seed: int = 0) -> pd.DataFrame:
+    """`facet,level,other_facet,other_level,estimate,low,high,z,p_adjusted`, the clearest first.
+
+    `estimate` is observed minus expected share right of the combination; empty where fewer than two components of the
+    fit have two levels, and where there are more than 2,000 combinations.
+    """
+    found = _cells(measured)
+    return pd.DataFrame(columns=list(COLUMNS)) if found is None else simultaneous(*found, COLUMNS[:4], seed)
+
+
+def level_departures(measured: Measured, *, seed: int = 0) -> pd.DataFrame:
+    """`facet,level,estimate,low,high,z,p_adjusted`: by how much each level's accuracy misses what the fit expects.
+
+    Observed minus expected share right over all questions; empty for a fit without components and for ratings.
+    """
+    fit, shown = measured.fit, {one.facet: one.levels for one in measured.draws}
+    terms = [term for term in fit.design.terms if len(term.facets) == 1 and not term.smooth]
+    names = [(term.name, level) for term in terms for level in shown[term.name]]
+    if not names or fit.graded is not None:
+        return pd.DataFrame(columns=[*COLUMNS[:2], *COLUMNS[4:]])
+    misses = _misses(measured)
+    columns = [_mean(misses[term.level_of == place]) for term in terms for place in range(len(term.levels))]
+    return simultaneous(names, np.nan_to_num(np.stack(columns, axis=1)), COLUMNS[:2], seed)
+
+
+def _cells(measured: Measured) -> tuple[list[tuple[str, str, str, str]], NDArray[np.float64]] | None:
+    """The combinations, and by question `[I, C]` by how much each misses what its parts expect."""
+    fit = measured.fit
+    terms = [term for term in fit.design.terms if len(term.facets) == 1 and not term.smooth and len(term.levels) > 1]
+    pairs = list(itertools.combinations(terms, 2))
+    if not pairs or fit.graded is not None or sum(len(a.levels) * len(b.levels) for a, b in pairs) > _MOST_CELLS:
+        return None
+    shown = {one.facet: one.levels for one in measured.draws}
+    misses = _misses(measured)
+    names: list[tuple[str, str, str, str]] = []
+    columns: list[NDArray[np.float64]] = []
+    for a, b in pairs:
+        cells = np.full((len(fit.data.items), len(a.levels), len(b.levels)), np.nan)
+        for i, j in itertools.product(range(len(a.levels)), range(len(b.levels))):
+            cells[:, i, j] = _mean(misses[(a.level_of == i) & (b.level_of == j)])
+        tried = ~np.isnan(cells).all(axis=0)
+        centred = _centred(np.nan_to_num(cells)) if tried.all() else np.nan_to_num(cells)
+        for i, j in zip(*np.nonzero(tried), strict=True):
+            names.append((a.name, shown[a.name][i], b.name, shown[b.name][j]))
+            columns.append(centred[:, i, j])
+    return names, np.stack(columns, axis=1)
+
+
+def _misses(measured: Measured) -> NDArray[np.float64]:
+    """Observed minus expected share right `[S, I]`, NaN where a question was not asked."""
+    data = measured.fit.data
+    return np.where(data.asked, data.proportions - _expected(measured), np.nan)
+
+
+def _mean(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over the pipelines that answered, by question `[I]`; NaN where none did."""
+    answered = (~np.isnan(rows)).sum(axis=0)
+    return np.where(answered > 0, np.nansum(rows, axis=0) / np.maximum(answered, 1), np.nan)
+
+
+def _expected(measured: Measured) -> NDArray[np.float64]:
+    """Probability of a right answer `[S, I]` by the components alone, without what is a pipeline's own."""
+    fit = measured.fit
+    thin = fit.thinned(_EXPECTED_DRAWS)
+    parts = np.sum(
+        [thin[f"effect.{term.name}"][:, term.level_of] for term in fit.design.terms if len(term.facets) == 1], axis=0
+    )
+    parts = parts + (thin["theta"] - parts).mean(axis=1, keepdims=True)
+    return np.asarray(fused.expected(parts, *(thin[name] for name in "abcd")))
+
+
+def _centred(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Without what a whole row or a whole column misses, `[I, R, C]`."""
+    rows, columns = cells.mean(axis=2, keepdims=True), cells.mean(axis=1, keepdims=True)
+    return np.asarray(cells - rows - columns + cells.mean(axis=(1, 2), keepdims=True))
+
+
+def interactions_view(measured: Measured | None) -> Mapping[str, object]:
+    """What the template shows: how many combinations stand out and how far, the clearest as a table."""
+    if measured is None:
+        return {"sentences": ["Needs a fitted measurement model."], "table": None}
+    found = departures(measured)
+    if found.empty:
+        return {
+            "sentences": ["Fewer than two components have levels to combine: there is nothing to add up."],
+            "table": None,
+        }
+    clear = found[found["p_adjusted"] <= 1 - LEVEL]
+    lines = [_count(len(found), clear)]
+    choices = [row for row in clear.to_dict("records") if not _is_bound(row)]
+    if len(clear):
+        lines.append(_consequence(choices))
+    table = _table(found.head(max(SHOWN, len(clear))))
+    return {"sentences": lines, "table": table}
+
+
+def _count(n: int, clear: pd.DataFrame) -> str:
+    tested = f"Of {n} combinations of two components"
+    if clear.empty:
+        return (
+            f"{tested} none stands out from what its parts add up to (all tested together at {percent(LEVEL)}): the "
+            "additive story holds as far as these questions can tell."
+        )
+    verb = "stands" if len(clear) == 1 else "stand"
+    return (
+        f"{tested} {len(clear)} {verb} out from what the parts add up to; all were tested together, so that with "
+        "nothing behind them one exam in ten would show any."
+    )
+
+
+def _consequence(choices: Sequence[Mapping[Any, Any]]) -> str:
+    if not choices:
+        return "All of them involve a bound (closed book or oracle): choosing by components is not affected."
+    largest = max(choices, key=lambda row: abs(float(str(row["estimate"]))))
+    way = "better" if float(str(largest["estimate"])) > 0 else "worse"
+    return (
+        f"Among those one could choose, the largest is {joined(list(_names(largest)), 'with')}: {way} by "
+        f"{points(_interval(largest))} than expected. Where such a departure is as large as the gain of a component, "
+        "compare whole pipelines."
+    )
+
+
+def _table(found: pd.DataFrame) -> Table:
+    caption = (
+        "Accuracy of a combination minus what its components add up to, the clearest first; intervals (90\u00a0%) "
+        "and p hold for all combinations at once"
+    )
+    rows = tuple(_line(row) for row in found.to_dict("records"))
+    return Table(caption, heads("combination", "with", "#departure", "#adjusted p", "verdict"), rows)
+
+
+def _line(row: Mapping[Any, Any]) -> Line:
+    first, second = _names(row)
+    p = float(str(row["p_adjusted"]))
+    departure = _interval(row)
+    clear = p <= 1 - LEVEL
+    told = ("better" if departure.estimate > 0 else "worse") + " than its parts" if clear else "as its parts say"
+    cells = (
+        Entry(first),
+        Entry(second),
+        number(points(departure), departure.estimate),
+        number(p_value(p), p),
+    )
+    return Line((*cells, Entry(told, kind="told")))
+
+
+def _names(row: Mapping[Any, Any]) -> Iterator[str]:
+    for facet, level in (("facet", "level"), ("other_facet", "other_level")):
+        name, value = str(row[facet]), str(row[level])
+        told = level_name(name, value)
+        yield told if name in ("retriever", "llm", "icl", "shots") else f"{facet_name(name)} {told}"
+
+
+def _is_bound(row: Mapping[Any, Any]) -> bool:
+    return any(bound_of(str(row[name])) for name in ("level", "other_level"))
+
+
+def _interval(row: Mapping[Any, Any]) -> IntervalEstimate:
+    return IntervalEstimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))

@@ -1,0 +1,118 @@
+"""Whole pipelines: which is best and how sure that is, and all of them to sort and filter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from examcore import IntervalEstimate
+from examcore.page import chance, percent, percent_range, plain_number, signed
+from ragexam.report._costs import measure_heads, measured_cells
+from ragexam.report._measured import Measured
+from ragexam.report._scores import NOTHING, accuracy, bound_of, facets_of
+from ragexam.report._tables import Entry, Filters, Line, Table, choice, heads, number, tokens
+from ragexam.report._words import facet_name, level_name
+
+ID = "pipeline-list"
+FEW = 12
+"""Pipelines up to which the list stands open."""
+
+
+def pipelines_view(scores: pd.DataFrame, measured: Measured | None, costs: pd.DataFrame) -> Mapping[str, object]:
+    """What the template shows: the best pipeline in words, the table of all, its filters."""
+    facets = facets_of(scores)
+    first = scores.drop_duplicates("student").set_index("student")
+    marks = {facet: tokens(f"p{place}l", first[facet].astype(str).tolist()) for place, facet in enumerate(facets)}
+    by_cost = costs.set_index("student") if len(costs) else None
+    abilities = None if measured is None else measured.abilities.set_index("student")
+    rows = [
+        _row(str(name), part, facets, marks, abilities, by_cost) for name, part in scores.groupby("student", sort=False)
+    ]
+    rows.sort(key=lambda row: -_accuracy(row, len(facets) or 1))
+    names = [facet_name(facet) for facet in facets] or ["pipeline"]
+    names += ["#accuracy", "#95\u00a0% interval"]
+    names += [] if abilities is None else ["#ability", "#90\u00a0% interval"]
+    names += [] if by_cost is None else measure_heads(costs)
+    caption = "Each pipeline, the most accurate first; tokens and seconds are those of a question"
+    shown = [choice(facet_name(facet), marks[facet]) for facet in facets if len(marks[facet]) > 1]
+    return {
+        "sentences": best_pipelines(measured, scores),
+        "table": Table(caption, heads(*names), tuple(rows), sortable=True, headed=False),
+        "filters": Filters(ID, "pipelines", tuple(shown)),
+        "title": f"All {len(rows)} pipelines{', with ability' if abilities is not None else ''}",
+        "open": len(rows) <= FEW,
+    }
+
+
+def best_pipelines(measured: Measured | None, scores: pd.DataFrame) -> list[str]:
+    """The pipeline most probably best among those one could choose, and how many cannot be told from it."""
+    if measured is None:
+        return []
+    facets = facets_of(scores)
+    first = scores.drop_duplicates("student").set_index("student")
+    students = measured.fit.data.students
+    could = [
+        place
+        for place, name in enumerate(students)
+        if name in first.index and all(bound_of(str(first.at[name, facet])) is None for facet in facets)
+    ]
+    if len(could) < 2:
+        return []
+    draws = measured.fit.draws["theta"][:, could]
+    winners = draws == draws.max(axis=1, keepdims=True)
+    share = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
+    best = int(np.argmax(draws.mean(axis=0)))
+    lows = np.quantile(draws[:, [best]] - draws, 0.05, axis=0)
+    ties = int((lows <= 0).sum()) - 1
+    name = " + ".join(level_name(facet, str(first.at[students[could[best]], facet])) for facet in facets)
+    others = (
+        "no other pipeline comes close enough to be confused with it"
+        if ties == 0
+        else f"{ties} of the {len(could) - 1} others cannot be told from it"
+    )
+    return [
+        f"The ablest whole pipeline is {name or students[could[best]]}, the best with probability "
+        f"{chance(share[best])}; {others}."
+    ]
+
+
+def _row(
+    name: str,
+    part: pd.DataFrame,
+    facets: Sequence[str],
+    marks: Mapping[str, Mapping[str, str]],
+    abilities: pd.DataFrame | None,
+    costs: pd.DataFrame | None,
+) -> Line:
+    levels = {facet: str(part[facet].iloc[0]) for facet in facets}
+    found = accuracy(part)
+    cells = [Entry(level_name(facet, level)) for facet, level in levels.items()] or [Entry(name)]
+    cells += [number(percent(found.estimate), found.estimate), number(percent_range(found), found.low)]
+    if abilities is not None:
+        theta = _ability(abilities, name)
+        cells += [
+            number(signed(theta.estimate), theta.estimate),
+            number(
+                f"{plain_number(theta.low)} to {plain_number(theta.high)}" if math.isfinite(theta.low) else "–",
+                theta.low,
+            ),
+        ]
+    if costs is not None:
+        cells += measured_cells(costs.loc[name] if name in costs.index else None, costs)
+    return Line(tuple(cells), " ".join(marks[facet][level] for facet, level in levels.items()))
+
+
+def _accuracy(row: Line, place: int) -> float:
+    value = row.cells[place].value
+    return float(value) if value else -1.0
+
+
+def _ability(abilities: pd.DataFrame, name: str) -> IntervalEstimate:
+    if name not in abilities.index:
+        return NOTHING
+    found: Any = abilities.loc[name]
+    return IntervalEstimate(*(float(found[column]) for column in ("theta", "theta_low", "theta_high")))

@@ -1,0 +1,105 @@
+"""How often pipelines are right, and how sure that is: averages over questions with 95 % intervals."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from examcore import IntervalEstimate, bootstrap_mean, mean_interval
+from rag import OWN_FACETS
+
+FLOOR = "closed book"
+CEILING = "oracle"
+_BOUNDS: Mapping[str, str] = {"closedbook": FLOOR, "closedb": FLOOR, "oracle": CEILING}
+_NOT_FACETS = frozenset({"student", "item", "score", "trials"})
+_SORT_LAST = 9
+_DRAWS = 10_000
+
+NOTHING = IntervalEstimate(math.nan, math.nan, math.nan)
+
+
+def read_scores(path: Path) -> pd.DataFrame:
+    """The long response table of a run: `student, item, score` (0 to 1, NaN when not asked) and text facet columns.
+
+    `trials`, where present, divides the score. Raises `ValueError` in one line when a column is missing or a score
+    is not a number.
+    """
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}; wanted a table student,item,score") from None
+    lacking = [name for name in ("student", "item", "score") if name not in table.columns]
+    if lacking:
+        raise ValueError(f"{path}:1: no column {lacking[0]!r}; wanted student,item,score and facet columns")
+    scores = pd.to_numeric(table["score"], errors="coerce")
+    if "trials" in table.columns:
+        scores = scores / pd.to_numeric(table["trials"], errors="coerce")
+    wrong = ~scores.between(0, 1) & (table["score"].str.strip() != "")
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"{path}:{row + 2}: score {table['score'].iloc[row]!r}; wanted 0, 1 or nothing")
+    return table.assign(score=scores.astype(float))
+
+
+def facets_of(scores: pd.DataFrame) -> tuple[str, ...]:
+    """The facet columns of a response table, in its order."""
+    return tuple(str(name) for name in scores.columns if name not in _NOT_FACETS)
+
+
+def without_black_boxes(scores: pd.DataFrame) -> pd.DataFrame:
+    """The rows of pipelines with components to compare: all but black boxes, if others took part."""
+    if "retriever" not in scores.columns:
+        return scores
+    crossed = scores[scores["retriever"] != OWN_FACETS]
+    return scores if crossed.empty else crossed
+
+
+def bound_of(level: str) -> str | None:
+    """Which bound a retriever is: no passage at all, or the passage the question was written from; else None.
+
+    Case, blanks, hyphens and underscores do not count; a topic with its number, `Oracle (3)`, is none.
+    """
+    return _BOUNDS.get(re.sub(r"[\s_-]", "", level.lower()))
+
+
+def levels_of(scores: pd.DataFrame, facet: str) -> list[str]:
+    """The levels of a facet as they first appear, the floor first and the ceiling last."""
+    levels = [str(level) for level in scores[facet].unique()]
+    return sorted(levels, key=lambda level: {FLOOR: -1, CEILING: _SORT_LAST}.get(bound_of(level) or "", 0))
+
+
+def choices_of(scores: pd.DataFrame, facet: str) -> list[str]:
+    """The levels one could choose: all but the bounds."""
+    return [level for level in levels_of(scores, facet) if bound_of(level) is None]
+
+
+def question_means(scores: pd.DataFrame) -> NDArray[np.float64]:
+    """Mean score of each question over the rows given, unanswered questions left out."""
+    return scores.dropna(subset=["score"]).groupby("item", sort=False)["score"].mean().to_numpy(float)
+
+
+def accuracy(scores: pd.DataFrame) -> IntervalEstimate:
+    """Accuracy of the rows given, over questions."""
+    return mean_interval(question_means(scores), level=0.95)
+
+
+def paired_difference(
+    scores: pd.DataFrame, facet: str, first: str, second: str, *, level: float = 0.95, seed: int = 0
+) -> IntervalEstimate:
+    """Accuracy of `first` minus `second`, paired over questions and over the pipelines that differ in nothing else.
+
+    Percentile bootstrap over questions, 10,000 draws; the limits are NaN where only one question was answered by both.
+    """
+    others = [name for name in facets_of(scores) if name != facet]
+    both = scores[scores[facet].isin([first, second])].dropna(subset=["score"])
+    wide = both.pivot_table(index=["item", *others], columns=facet, values="score", aggfunc="mean")
+    if first not in wide.columns or second not in wide.columns:
+        return NOTHING
+    gaps = (wide[first] - wide[second]).dropna().groupby("item").mean().to_numpy(float)
+    return bootstrap_mean(gaps, level=level, seed=seed, draws=_DRAWS)
