@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import irt
+from ragexam.cli import app
+from tests.command_line import done_in, run_here, snippet_here
 
 ROOT = Path(__file__).parent.parent
+COMMANDS = ROOT / "README.md"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FAST = [
     *["--set", "writer.model=python:examinees:writer", "--set", "writer.encoder=null"],
@@ -37,15 +39,7 @@ LINES = [(page.name, line) for page in PAGES for block in fences(page, "sh") for
 
 @pytest.mark.parametrize(("page", "number", "code"), SNIPPETS, ids=[f"{page}-{number}" for page, number, _ in SNIPPETS])
 def test_a_python_snippet_runs(page: str, number: int, code: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-    assert done.returncode == 0, f"{page}, snippet {number}:\n{done.stderr}"
+    snippet_here(tmp_path, code)
 
 
 @pytest.mark.parametrize("line", sorted({line for _, line in LINES if line.startswith("make ")}))
@@ -69,23 +63,6 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in names:
             notes.write(json.dumps({"id": name, "title": name, "text": topics[name]}) + "\n")
     return folder
-
-
-def done_in(folder: Path, words: str) -> str:
-    """What a command line says on standard output; `ragexam` and `python` are those of this tree."""
-    words = re.sub(r"\bpython (?=-m)", f"{sys.executable} ", words)
-    words = re.sub(r"(?:\S*/)?(?<!-m )\bragexam (?=[a-z])", f"{sys.executable} -m ragexam ", words)
-    home = {"HOME": str(folder / "home")} if (folder / "home").is_dir() else {}
-    done = subprocess.run(
-        ["bash", "-ec", words],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, **home, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'ragexam'}"},
-        check=False,
-    )
-    assert done.returncode == 0, f"{words}\n{done.stderr}"
-    return done.stdout
 
 
 def test_the_commands_of_the_readme_and_the_tutorial_run_in_their_order(workplace: Path) -> None:
@@ -147,19 +124,17 @@ def test_the_commands_on_corpora_run_in_their_order(tmp_path: Path) -> None:
 
 
 def commands() -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "ragexam", "--help"], capture_output=True, text=True, cwd=ROOT, check=True
-    )
-    return re.findall(r"^  ([a-z]+) {2,}", done.stdout.partition("Commands:")[2], re.MULTILINE)
+    return sorted(get_command(app).commands)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("command", commands())
-def test_every_command_stands_in_the_readme_and_has_an_example(command: str) -> None:
-    assert f"ragexam {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "ragexam", command, "--help"], capture_output=True, text=True, cwd=ROOT, check=True
-    )
-    assert f"Example: ragexam {command}" in " ".join(done.stdout.split())
+def test_every_command_stands_on_the_page_of_commands_and_has_an_example() -> None:
+    page = COMMANDS.read_text(encoding="utf-8")
+    assert len(commands()) >= 25
+    for command in commands():
+        assert f"ragexam {command}" in page
+        status, shown, _ = run_here(ROOT, "ragexam", [command, "--help"])
+        assert status == 0
+        assert f"Example: ragexam {command}" in " ".join(shown.split())
 
 
 def test_every_command_on_free_text_has_an_example() -> None:
