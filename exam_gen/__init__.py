@@ -1,10 +1,11 @@
 """Corpus to exam: documents, chunks, questions, filters."""
 
 from exam_gen._assembly import assemble, attribute, split_pool
+from exam_gen._baselines import Baseline
 from exam_gen._free_writing import MAX_TOKENS, QUESTION_FORMATS
 from exam_gen._prompts import closed_prompt, judgment_prompt, open_prompt, question_prompt, wrong_answers_prompt
 from exam_gen._screening import write_screened
-from exam_gen._statistics import Baseline, ExamStatistics, exam_statistics
+from exam_gen._statistics import ExamStatistics, exam_statistics
 from exam_gen._versions import diff_exams
 from exam_gen._writing import WritingSettings, WrittenExam, write_questions
 from exam_gen.corpora._chunks import ChunkBounds, chunk

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from exam_gen._writing import BEYOND, Progress, WritingSettings, WrittenExam, find_material, write_questions
+from exam_gen._writing import Progress, WritingSettings, WrittenExam, find_material, write_questions
 from exam_gen.drafting._distractors import Embed
 from exam_gen.rules._base import Tools, apply, dropped
 from exam_gen.rules._catalogue import rules_of
+from exam_gen.rules._filters import BEYOND
 from examcore import CachedLanguageModel, Chunk, LanguageModel, ReplyStore
 
 

@@ -19,11 +19,10 @@ from exam_gen.drafting._wrong_answers import wants_writing, written_answers
 from exam_gen.language._spans import key_span
 from exam_gen.language._stems import echoes, read_question, unfit
 from exam_gen.rules._catalogue import arriving
-from exam_gen.rules._filters import Filter
+from exam_gen.rules._filters import BEYOND, Filter
 from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ModelUsage, NoReply, Question, ReplyStore
 
 Progress = Callable[[int, int], None]
-BEYOND = "beyond the wanted number"
 ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"
 MARKED = "the wrong answers have in common what the key lacks"

@@ -73,6 +73,7 @@ from examcore._records import Chunk, Document, Dropped, Exam, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply
 from examcore._run_folder import RunFolder, RunRecord, file_hash, fingerprint_of
 from examcore._sentences import TextUnit, sentence_starts, text_units
+from examcore._stems import english_stemmer, stem
 from examcore._word_overlap import bag_jaccard, jaccard, word_bag
 
 __all__ = [
@@ -125,6 +126,7 @@ __all__ = [
     "cohen_kappa",
     "decode",
     "duration_in_words",
+    "english_stemmer",
     "error_line",
     "exit_status_of",
     "file_hash",
@@ -155,6 +157,7 @@ __all__ = [
     "sentence_starts",
     "shown_json",
     "spearman",
+    "stem",
     "tau_ap",
     "tau_ap_b",
     "text_units",

@@ -5,7 +5,6 @@ A line cut off by a crash was never confirmed to anybody: it is passed over, sai
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
@@ -13,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+from filelock import FileLock
 
 from examcore._file_writing import check_format, line_of
 from examcore._jsonl import JsonRecord, decode, parse_json_object
@@ -83,13 +84,13 @@ class LogWriter(NamedTuple):
 def locked_log(path: str | Path) -> Iterator[LogWriter]:
     """Hold a log for reading and appending; other processes wait, and a dead one holds nothing."""
     path = Path(path)
-    is_new = not path.exists()
-    # Unbuffered, so that a failed write leaves nothing to be flushed later.
-    with path.open("a+b", buffering=0) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        if is_new:
-            _sync_folder(path.parent)
-        yield LogWriter(path, file)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        is_new = not path.exists()
+        # Unbuffered, so that a failed write leaves nothing to be flushed later.
+        with path.open("a+b", buffering=0) as file:
+            if is_new:
+                _sync_folder(path.parent)
+            yield LogWriter(path, file)
 
 
 def _is_whole(line: bytes) -> bool:

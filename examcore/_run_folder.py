@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from examcore._file_writing import write_text
 from examcore._language_model import FailedError
@@ -126,14 +127,17 @@ class RunFolder:
         Raises `FailedError` when another process holds it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise FailedError(
-                    f"{self.path}: another ragexam process is writing this run; wait for it or choose another folder"
-                ) from None
+        lock = FileLock(self.path / ".lock", blocking=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise FailedError(
+                f"{self.path}: another ragexam process is writing this run; wait for it or choose another folder"
+            ) from None
+        try:
             yield
+        finally:
+            lock.release()
 
 
 @dataclass

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from exam_gen._assembly import shuffle_exam
+from exam_gen._baselines import fixed_answer_baseline
 from exam_gen.language._similarity import distractors
 from exam_gen.language._words import VERBS
 from exam_gen.rules._base import Finding, Judge, Tools
@@ -107,9 +108,6 @@ def balanced_positions(level: float = 0.05) -> Judge:
     """
 
     def judge(questions: Sequence[Question], tools: Tools) -> list[Finding]:
-        # Statistics count by rule and so come after this module.
-        from exam_gen._statistics import fixed_answer_baseline
-
         if fixed_answer_baseline(questions, seed=tools.seed).p_value >= level:
             return [None] * len(questions)
         return list(shuffle_exam(questions, tools.seed))

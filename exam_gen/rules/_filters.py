@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from examcore import Question
 
+BEYOND = "beyond the wanted number"
 Filter = Callable[[Question], str | None]
 """None keeps the question; a string drops it and says why."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
+from examcore import stem
 from grading._records import BankQuestion, KeyAnswer
 
 TOLERANCE = 0.2
@@ -32,7 +32,7 @@ def normalised(text: str) -> str:
     """Lower-case stems without stop words, single spaces between; where only stop words stand, those stay."""
     words = _words(text)
     kept = [word for word in words if word not in STOP_WORDS] or words
-    return " ".join(_stem(word) for word in kept)
+    return " ".join(stem(word) for word in kept)
 
 
 def is_match(answer: str, key: str) -> bool:
@@ -88,15 +88,3 @@ def _parts(answer: str) -> list[str]:
     """The whole answer and the parts it lists."""
     parts = re.split(r"[,;\n]|\band\b|(?<!\w)[-*•]\s", answer)
     return [answer, *(part for part in parts if part.strip())]
-
-
-@cache
-def _stemmer() -> object:
-    import Stemmer
-
-    return Stemmer.Stemmer("english")
-
-
-@lru_cache(maxsize=1 << 16)
-def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))  # type: ignore[attr-defined]

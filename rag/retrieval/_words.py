@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import Chunk, Question
+from examcore import Chunk, Question, english_stemmer
 from rag.retrieval._seam import searched, top
 
 TOPICS = 256
@@ -28,15 +28,9 @@ class Stems:
         import bm25s
 
         words: list[list[str]] = bm25s.tokenize(
-            list(texts), stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
+            list(texts), stopwords="en", stemmer=english_stemmer(), return_ids=False, show_progress=False
         )
         return words
-
-    @cached_property
-    def _stemmer(self) -> Any:
-        import Stemmer
-
-        return Stemmer.Stemmer("english")
 
 
 class Bm25:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from exam_gen import Question
-from exam_gen._statistics import fixed_answer_baseline
+from exam_gen._baselines import fixed_answer_baseline
 from exam_gen.rules import apply, rules_of
 from exam_gen.rules._cues import length_cue, neutral_article, odd_forms
 

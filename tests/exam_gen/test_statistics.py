@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from exam_gen import Dropped, Question, exam_statistics
 from exam_gen._assembly import shuffle_exam
-from exam_gen._statistics import fixed_answer_baseline, length_baseline
-from exam_gen._writing import BEYOND
+from exam_gen._baselines import fixed_answer_baseline, length_baseline
+from exam_gen.rules._filters import BEYOND
 from examcore import wilson
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from exam_gen import WritingSettings, WrittenExam, exam_statistics, write_questions, write_screened
 from exam_gen._prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
-from exam_gen._writing import BEYOND
 from exam_gen.drafting._verification import Case, LikelihoodVerifier, Thresholds
 from exam_gen.rules import rule_of
+from exam_gen.rules._filters import BEYOND
 from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]

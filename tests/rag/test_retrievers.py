@@ -237,7 +237,7 @@ def test_presets_stand_for_the_models_of_the_paper() -> None:
 def test_embedded_weights_of_another_kind_are_refused(chunks: list[Chunk], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="re-ranker 'embedded:minilm-l6': wanted embedded:reranker-tiny or a cross-"):
         build_retriever("hybrid", chunks, reranker="embedded:minilm-l6")
-    monkeypatch.setattr(encoders, "locate", lambda _: Path("smollm2.gguf"))
+    monkeypatch.setattr(encoders, "locate_weights", lambda _: Path("smollm2.gguf"))
     with pytest.raises(ValueError, match="encoder embedded:smollm2-135m: is no sentence encoder"):
         encoders.embed(["text"], encoder="embedded:smollm2-135m")
 

@@ -129,7 +129,7 @@ def test_a_corpus_that_is_not_there_is_refused_before_weights_are_fetched(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "empty").mkdir()
-    monkeypatch.setattr("ragexam._run.prepare", lambda *_: pytest.fail("weights were asked for"))
+    monkeypatch.setattr("ragexam._run.prepare_models", lambda *_: pytest.fail("weights were asked for"))
     with pytest.raises((ValueError, FileNotFoundError), match=r"no such file or folder|the corpus is empty"):
         generated(tmp_path / "run", source=str(tmp_path / name))
 
