@@ -27,6 +27,8 @@ ANSWERS = (
     "SELECT exam, pipeline, question, chosen, correct, log_likelihoods, unconditional, passages FROM answers "
     "ORDER BY pipeline, question"
 )
+MEASURED = re.compile(r"(?<![\w.])\d[\d.,]*\s?(?:s|min|h|ms|MB|GB|GB/s|GFLOP/s)(?!\w)")
+VERSION = re.compile(r"(?<![\w.])\d+\.\d+\.\d+(?:\+\w+)?|(?<![\w.])\d\.?\d*e-\d+")
 HIDDEN = re.compile(r"<(script|style|svg|head)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 CELL = re.compile(r"<td\b[^>]*>(.*?)</td>", re.DOTALL)
@@ -39,6 +41,11 @@ class TaggedLoader(yaml.SafeLoader):
 
 
 TaggedLoader.add_multi_constructor("!", lambda loader, tag, node: f"!{tag} {node.value}")
+
+
+def timeless(printed: str) -> str:
+    """A printed text with `#` for times, sizes, speeds and versions."""
+    return VERSION.sub("#", MEASURED.sub("#", printed))
 
 
 def cleaned(value: Any) -> Any:
@@ -67,8 +74,8 @@ def file_content(path: Path) -> tuple[str, str]:
 
 
 def visible_text(page: str) -> str:
-    """What a reader sees of an HTML page, one line to a block."""
-    shown = html.unescape(TAG.sub("\n", HIDDEN.sub("", page)))
+    """What a reader sees of an HTML page, one line to a block, `#` for numbers: some are seconds."""
+    shown = NUMBER.sub("#", timeless(html.unescape(TAG.sub("\n", HIDDEN.sub("", page)))))
     return "\n".join(line for each in shown.splitlines() if (line := " ".join(each.split()))) + "\n"
 
 

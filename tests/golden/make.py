@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.golden.canonical import cleaned, dumped, file_content, keys_only, visible_text
+from tests.golden.canonical import cleaned, dumped, file_content, keys_only, timeless, visible_text
 from tests.golden.commands import PARTS, Command
 from tests.golden.scripted_models import lot
 
@@ -100,7 +100,7 @@ def _keep(command: Command, folder: Path, printed: Path | None) -> None:
             _write(printed / f"{command.name}.page.txt", _placeless(visible_text(path.read_text(encoding="utf-8"))))
     if printed is not None and not command.once:
         said = called(command.words) if command.json else spoken
-        _write(printed / f"{command.name}.txt", _placeless(f"{said.out}\n--- standard error\n{said.err}"))
+        _write(printed / f"{command.name}.txt", timeless(_placeless(f"{said.out}\n--- standard error\n{said.err}")))
 
 
 def _result(command: Command, spoken: Spoken) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.commands import PARTS
-from tests.golden.compare import EXPECTED, SAMPLED, differences, names, printed_differences
+from tests.golden.compare import EXPECTED, SAMPLED, differences, names, printed_differences, read
 
 ROOT = Path(__file__).parents[2]
 PRINTED = bool(os.environ.get("GOLDEN_PRINTED"))
@@ -57,3 +57,27 @@ def test_sampled_results_are_those_kept_up_to_monte_carlo_error(tmp_path: Path) 
 def test_the_words_are_those_kept(quick: Path) -> None:
     lines = list(printed_differences(EXPECTED, quick))
     assert not lines, "\n".join(lines[:SHOWN])
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "told"),
+    [
+        ("measurement/fit-2pl-map.json", '"estimate": 0.35294', '"estimate": 0.35295', True),
+        ("measurement/fit-2pl-map.json", '"estimate": 0.352946921', '"estimate": 0.352946922', False),
+        ("measurement/fit-2pl-map.json", '"n_items": 20', '"n_items": 21', True),
+        ("measurement/fit-2pl-map.json", '"reliability"', '"dependability"', True),
+        ("measurement/fit-2pl-map.json", "1 item was answered", "1 item is answered", False),
+        ("measurement/fit-2pl-map.json", "1 item was answered", "2 items were answered", True),
+        ("measurement/fit-2pl-map/components.csv", "m0,", "m9,", True),
+        ("sampled/fit-2pl-nuts.json", '"converged": true', '"converged": false', True),
+        ("sampled/fit-2pl-nuts.json", '"reliability": 0.77', '"reliability": 0.78', False),
+        ("sampled/fit-2pl-nuts.json", '"reliability": 0.77', '"reliability": 0.67', True),
+    ],
+)
+def test_a_change_is_told_or_allowed(tmp_path: Path, name: str, before: str, after: str, told: bool) -> None:
+    text = read(EXPECTED, name)
+    assert text is not None
+    assert before in text
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text(text.replace(before, after, 1), encoding="utf-8")
+    assert bool(differences(EXPECTED, tmp_path, name)) == told
