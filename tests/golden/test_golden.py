@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 PRINTED = bool(os.environ.get("GOLDEN_PRINTED"))
 SHOWN = 40
 QUICK = [part for part in PARTS if part != SAMPLED]
+pytestmark = pytest.mark.timeout(1800)
 
 
 def made(folder: Path, *parts: str) -> Path:
