@@ -1,0 +1,84 @@
+"""What the command lines gave before the redesign, they give now.
+
+`GOLDEN_PRINTED=1` compares printed wording, too. To keep new results on purpose: `python -m tests.golden.keep`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.golden.commands import PARTS
+from tests.golden.compare import EXPECTED, SAMPLED, differences, names, printed_differences, read
+
+ROOT = Path(__file__).parents[2]
+PRINTED = bool(os.environ.get("GOLDEN_PRINTED"))
+SHOWN = 40
+QUICK = [part for part in PARTS if part != SAMPLED]
+pytestmark = pytest.mark.timeout(1800)
+
+
+def made(folder: Path, *parts: str) -> Path:
+    words = [sys.executable, "-m", "tests.golden.make", str(folder), *parts, *(["--printed"] if PRINTED else [])]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def found(folder: Path, part: str) -> list[str]:
+    kept = [name for name in names(EXPECTED, folder) if name.startswith(f"{part}/")]
+    assert kept
+    return [line for name in kept for line in differences(EXPECTED, folder, name)]
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of everything that samples no posterior, from one process."""
+    return made(tmp_path_factory.mktemp("golden"), *QUICK)
+
+
+@pytest.mark.parametrize("part", QUICK)
+def test_the_results_are_those_kept(quick: Path, part: str) -> None:
+    lines = found(quick, part)
+    assert not lines, "\n".join(lines[:SHOWN])
+
+
+@pytest.mark.slow
+def test_sampled_results_are_those_kept_up_to_monte_carlo_error(tmp_path: Path) -> None:
+    lines = found(made(tmp_path, SAMPLED), SAMPLED)
+    assert not lines, "\n".join(lines[:SHOWN])
+
+
+@pytest.mark.skipif(not PRINTED, reason="wording is compared with GOLDEN_PRINTED=1")
+def test_the_words_are_those_kept(quick: Path) -> None:
+    lines = list(printed_differences(EXPECTED, quick))
+    assert not lines, "\n".join(lines[:SHOWN])
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "told"),
+    [
+        ("measurement/fit-2pl-map.json", '"estimate": 0.35294', '"estimate": 0.35295', True),
+        ("measurement/fit-2pl-map.json", '"estimate": 0.352946921', '"estimate": 0.352946922', False),
+        ("measurement/fit-2pl-map.json", '"n_items": 20', '"n_items": 21', True),
+        ("measurement/fit-2pl-map.json", '"reliability"', '"dependability"', True),
+        ("measurement/fit-2pl-map.json", "1 item was answered", "1 item is answered", False),
+        ("measurement/fit-2pl-map.json", "1 item was answered", "2 items were answered", True),
+        ("measurement/fit-2pl-map/components.csv", "m0,", "m9,", True),
+        ("sampled/fit-2pl-nuts.json", '"converged": true', '"converged": false', True),
+        ("sampled/fit-2pl-nuts.json", '"reliability": 0.77', '"reliability": 0.78', False),
+        ("sampled/fit-2pl-nuts.json", '"reliability": 0.77', '"reliability": 0.67', True),
+    ],
+)
+def test_a_change_is_told_or_allowed(tmp_path: Path, name: str, before: str, after: str, told: bool) -> None:
+    text = read(EXPECTED, name)
+    assert text is not None
+    assert before in text
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text(text.replace(before, after, 1), encoding="utf-8")
+    assert bool(differences(EXPECTED, tmp_path, name)) == told
