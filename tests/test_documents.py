@@ -19,7 +19,7 @@ from ragexam.cli import app
 from tests.command_line import done_in, run_here, snippet_here
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ROOT / "README.md"
+COMMANDS = ROOT / "docs" / "commands.md"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FAST = [
     *["--set", "writer.model=python:examinees:writer", "--set", "writer.encoder=null"],
@@ -65,8 +65,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_commands_of_the_readme_and_the_tutorial_run_in_their_order(workplace: Path) -> None:
-    shown = [line for page, line in LINES if page in {"README.md", "tutorial.md"} and not line.startswith("make ")]
+def test_the_commands_of_the_readme_the_list_and_the_tutorial_run_in_their_order(workplace: Path) -> None:
+    shown = [
+        line
+        for page, line in LINES
+        if page in {"README.md", "commands.md", "tutorial.md"} and not line.startswith("make ")
+    ]
     (workplace / "runs").mkdir()
     (workplace / "runs" / "quickstart").symlink_to("notes")
     assert sum("ragexam" in line for line in shown) >= 4

@@ -32,9 +32,9 @@ COLUMNS = "80"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add `commands.md` and `python/*.md`."""
+    """Add `command-help.md` and `python/*.md`."""
     root = Path(config.config_file_path).parent
-    files.append(File.generated(config, "commands.md", content=commands()))
+    files.append(File.generated(config, "command-help.md", content=commands()))
     for room, modules in MODULES.items():
         files.append(File.generated(config, f"python/{room}.md", content=python(root, room, modules)))
     return files
@@ -42,7 +42,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def commands() -> str:
     """Every command with what its `--help` says."""
-    parts = ["# Commands", "What `ragexam COMMAND --help` prints. " + STATUS]
+    parts = ["# Options of every command", "The output of `ragexam COMMAND --help`. " + STATUS]
     with patch.dict(os.environ, COLUMNS=COLUMNS):
         for words in _commands(get_command(app), ()):
             parts += _described(words)
