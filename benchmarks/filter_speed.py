@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from exam_gen import Question, read_corpus
 from exam_gen.language import ChoiceSimilarities, distractors, embedding_similarities, word_similarities
-from exam_gen.rules import RULE_KINDS, apply, rules_of, stem_words
+from exam_gen.rules import RULE_KINDS, apply_rules, rules_of, stem_words
 
 SAMPLE = 150
 """Questions on which the definition is run."""
@@ -129,11 +129,11 @@ def main() -> None:
     took, _ = seconds(lambda: word_similarities(questions))
     print(f"| both word similarities | {took:.1f} | {took / len(questions) * 1e6:.0f} |")
     for name in ("near-duplicate", "repeated-fact"):
-        took, kept = seconds(lambda name=name: apply(questions, rules_of({}, only=[name])))
+        took, kept = seconds(lambda name=name: apply_rules(questions, rules_of({}, only=[name])))
         print(f"| {name} | {took:.1f} | {took / len(questions) * 1e6:.0f} |")
         if name == "near-duplicate":
             lost = {one.question.id for one in kept.dropped}  # type: ignore[attr-defined]
-    took, kept = seconds(lambda: apply(questions, rules_of({"extra-words": "10%"})))
+    took, kept = seconds(lambda: apply_rules(questions, rules_of({"extra-words": "10%"})))
     print(f"| all usual rules and extra-words: 10% | {took:.1f} | {took / len(questions) * 1e6:.0f} |")
     words_only = gigabytes()
     vectors = np.random.default_rng(0)

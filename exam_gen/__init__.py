@@ -2,18 +2,18 @@
 
 from exam_gen._assembly import assemble, attribute, split_pool
 from exam_gen._baselines import Baseline
+from exam_gen._exam_diff import diff_exams
 from exam_gen._free_writing import MAX_TOKENS, QUESTION_FORMATS
 from exam_gen._prompts import closed_prompt, judgment_prompt, open_prompt, question_prompt, wrong_answers_prompt
-from exam_gen._screening import write_screened
+from exam_gen._screened_writing import write_screened
 from exam_gen._statistics import ExamStatistics, exam_statistics
-from exam_gen._versions import diff_exams
 from exam_gen._writing import WritingSettings, WrittenExam, write_questions
 from exam_gen.corpora._chunks import ChunkBounds, chunk
 from exam_gen.corpora._corpus import Corpus, gather, read_corpus
 from exam_gen.corpora._inventory import take_inventory
 from exam_gen.corpora._selection import Selection
-from exam_gen.rules._base import Rule, Tools
 from exam_gen.rules._catalogue import rules_of
+from exam_gen.rules._rule import Rule, RuleTools
 from examcore import (
     Chunk,
     Document,
@@ -45,8 +45,8 @@ __all__ = [
     "Question",
     "ReplyStore",
     "Rule",
+    "RuleTools",
     "Selection",
-    "Tools",
     "WritingSettings",
     "WrittenExam",
     "assemble",

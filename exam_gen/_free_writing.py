@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from exam_gen._prompts import JSON_VERSION, PAPER_VERSION, QUESTION_SCHEMA, json_prompt, paper_prompt
 from exam_gen.drafting._json_replies import parse_json
-from exam_gen.drafting._parser import Parsed, Unparsable, parse
+from exam_gen.drafting._parser import ParsedQuestion, UnparsableReply, parse
 from exam_gen.rules._catalogue import arriving
 from exam_gen.rules._filters import Filter
 from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Question, Schema
@@ -17,18 +17,18 @@ MAX_TOKENS = 220
 
 
 @dataclass(frozen=True)
-class Form:
+class QuestionFormat:
     """How a question is asked for and read: version, prompt of title and passage, parser, schema of the reply."""
 
     version: str
     prompt: Callable[[str, str], Prompt]
-    parse: Callable[[str], Parsed | Unparsable]
+    parse: Callable[[str], ParsedQuestion | UnparsableReply]
     schema: Schema | None = None
 
 
 QUESTION_FORMATS = {
-    "paper": Form(PAPER_VERSION, paper_prompt, parse),
-    "json": Form(JSON_VERSION, json_prompt, parse_json, QUESTION_SCHEMA),
+    "paper": QuestionFormat(PAPER_VERSION, paper_prompt, parse),
+    "json": QuestionFormat(JSON_VERSION, json_prompt, parse_json, QUESTION_SCHEMA),
 }
 
 
@@ -68,12 +68,12 @@ def write_free(
 
 
 def _read(
-    chunk: Chunk, raw: str | NoReply, form: Form, model: str, seed: int, filters: Sequence[Filter]
+    chunk: Chunk, raw: str | NoReply, form: QuestionFormat, model: str, seed: int, filters: Sequence[Filter]
 ) -> Question | Dropped:
     if isinstance(raw, NoReply):
         return Dropped(f"no reply: {raw.reason}", "", chunk.id)
     parsed = form.parse(raw)
-    if isinstance(parsed, Unparsable):
+    if isinstance(parsed, UnparsableReply):
         return Dropped(f"unparsable: {parsed.kind}", raw, chunk.id)
     digest = hashlib.sha256(f"{chunk.id}\n{parsed.stem}".encode()).hexdigest()[:10]
     question = Question(

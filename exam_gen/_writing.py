@@ -11,11 +11,26 @@ from typing import Literal, NamedTuple
 from exam_gen._assembly import shuffle_exam
 from exam_gen._free_writing import QUESTION_FORMATS, write_free
 from exam_gen._prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
-from exam_gen.drafting._distractors import Embed, Item, Pool, candidates, choose, hides, pool
+from exam_gen.drafting._corpus_distractors import (
+    DistractorPool,
+    Embed,
+    KeyWithDistractors,
+    candidates,
+    choose,
+    hides,
+    pool,
+)
 from exam_gen.drafting._facts import Fact, facts
-from exam_gen.drafting._readback import Asking, ReadBack, read_back
-from exam_gen.drafting._verification import Case, LetterVerifier, LikelihoodVerifier, Thresholds, Verdict, Verifier
-from exam_gen.drafting._wrong_answers import wants_writing, written_answers
+from exam_gen.drafting._model_distractors import wants_writing, written_answers
+from exam_gen.drafting._round_trip import RoundTrip, RoundTripQuestion, round_trip
+from exam_gen.drafting._verification import (
+    LetterVerifier,
+    LikelihoodVerifier,
+    Thresholds,
+    VerificationCase,
+    VerificationResult,
+    Verifier,
+)
 from exam_gen.language._spans import key_span
 from exam_gen.language._stems import echoes, read_question, unfit
 from exam_gen.rules._catalogue import arriving
@@ -82,16 +97,18 @@ class WrittenExam:
     verifying: ModelUsage = field(default_factory=ModelUsage)
 
 
-class Material(NamedTuple):
+class WritingMaterial(NamedTuple):
     """What can be asked for in a corpus, and what can stand beside a key."""
 
     facts: Sequence[Fact]
-    pool: Pool
+    pool: DistractorPool
 
 
-def find_material(chunks: Sequence[Chunk], settings: WritingSettings, *, seed: int, embed: Embed | None) -> Material:
+def find_material(
+    chunks: Sequence[Chunk], settings: WritingSettings, *, seed: int, embed: Embed | None
+) -> WritingMaterial:
     """The facts and spans of the chunks (seconds on thousands of them)."""
-    return Material(facts(chunks, per_chunk=settings.per_chunk, seed=seed), pool(chunks, embed))
+    return WritingMaterial(facts(chunks, per_chunk=settings.per_chunk, seed=seed), pool(chunks, embed))
 
 
 class Draft(NamedTuple):
@@ -102,14 +119,14 @@ class Draft(NamedTuple):
     raw: str
     version: str
     wrong: tuple[str, ...] = ()
-    back: ReadBack | None = None
+    back: RoundTrip | None = None
 
 
 class Passed(NamedTuple):
     """A draft that verification let through."""
 
     draft: Draft
-    verdict: Verdict
+    verdict: VerificationResult
 
 
 def write_questions(
@@ -123,7 +140,7 @@ def write_questions(
     verifier: LanguageModel | None = None,
     progress: Progress | None = None,
     filters: Mapping[str, object] | None = None,
-    material: Material | None = None,
+    material: WritingMaterial | None = None,
 ) -> WrittenExam:
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
@@ -176,11 +193,11 @@ def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
     return own if own is not None and own.completes else fact if fact.completes else None
 
 
-def _case(draft: Draft) -> Case:
+def _case(draft: Draft) -> VerificationCase:
     chunk, key = draft.fact.chunk, draft.fact.span
     judged, loose = draft.version != COMPLETION_VERSION, not key.kind.startswith("number")
     statement = "" if judged else draft.fact.gapped
-    return Case(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose, statement)
+    return VerificationCase(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose, statement)
 
 
 class _Writer:
@@ -190,7 +207,7 @@ class _Writer:
         self,
         model: CachedLanguageModel,
         verifier: Verifier,
-        pooled: Pool,
+        pooled: DistractorPool,
         settings: WritingSettings,
         seed: int,
         filters: Sequence[Filter],
@@ -217,7 +234,9 @@ class _Writer:
             self._drop(BEYOND, one.draft, one.verdict)
         kept = self.passed[:wanted]
         # Where nothing is known of closed-book likelihoods all are tied, and lengths alone are balanced.
-        items = [Item(one.draft.fact.span.text, one.verdict.closed or 0.0, one.verdict.options) for one in kept]
+        items = [
+            KeyWithDistractors(one.draft.fact.span.text, one.verdict.closed or 0.0, one.verdict.options) for one in kept
+        ]
         triples = choose(items, seed=self._seed)
         questions = [self._question(one.draft, one.verdict, wrong) for one, wrong in zip(kept, triples, strict=True)]
         return list(shuffle_exam(questions, self._seed))
@@ -262,9 +281,9 @@ class _Writer:
 
     def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts whose stem the verifier answers with the key when it reads the passage."""
-        asked = [Asking(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text) for d in drafts]
+        asked = [RoundTripQuestion(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text) for d in drafts]
         kept = []
-        for draft, back in zip(drafts, read_back(asked, self._verifier.model, seed=self._seed), strict=True):
+        for draft, back in zip(drafts, round_trip(asked, self._verifier.model, seed=self._seed), strict=True):
             if isinstance(back, NoReply):
                 self._drop(f"no reply: {back.reason}", draft, None)
             elif back.agreement < self._settings.thresholds.agreement:
@@ -301,13 +320,13 @@ class _Writer:
         question = self._question(draft, None, draft.wrong[:3])
         return next((reason for rule in self._filters[:-1] if (reason := rule(question))), None)
 
-    def _drop(self, reason: str, draft: Draft, verdict: Verdict | None) -> None:
+    def _drop(self, reason: str, draft: Draft, verdict: VerificationResult | None) -> None:
         question = self._question(draft, verdict, draft.wrong[:3])
         self.dropped.append(Dropped(reason, draft.raw, draft.fact.chunk.id, question))
 
-    def _question(self, draft: Draft, verdict: Verdict | None, wrong: Sequence[str]) -> Question:
+    def _question(self, draft: Draft, verdict: VerificationResult | None, wrong: Sequence[str]) -> Question:
         chunk = draft.fact.chunk
-        found = verdict or Verdict(None)
+        found = verdict or VerificationResult(None)
         measured: dict[str, object] = {
             "support": found.support,
             "lift": found.lift,

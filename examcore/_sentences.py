@@ -143,13 +143,13 @@ def _segmenter():  # type: ignore[no-untyped-def]
     return pysbd.Segmenter(language="en", clean=False)
 
 
-class _Block(NamedTuple):
+class _TextBlock(NamedTuple):
     start: int
     end: int
     kind: str
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _blocks(text: str) -> Iterator[_TextBlock]:
     """Headings, code, tables and paragraphs; each ends where the next begins."""
     starts: list[tuple[int, str]] = []
     kind, fence = "", ""
@@ -176,7 +176,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     ends = [start for start, _ in starts[1:]] + [len(text)]
     names = {"fenced": "code", "indented": "code", "table": "code"}
     for (start, kind), end in zip(starts, ends, strict=True):
-        yield _Block(start, end, names.get(kind, kind))
+        yield _TextBlock(start, end, names.get(kind, kind))
 
 
 def _kind(line: str, below: str, above: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from exam_gen.rules import RULE_KINDS, Filtered, Rule, Step, Tools, apply, needs_of
+from exam_gen.rules import RULE_KINDS, Filtered, Rule, RuleStep, RuleTools, apply_rules, needs_of
 from examcore import (
     CachedLanguageModel,
     Progress,
@@ -73,8 +73,8 @@ def dry_run(source: Source, rules: Sequence[Rule], seed: int, progress: Progress
     questions = read_questions(source.exam)
     with progress.step("filter") as report, _store(source, rules) as replies:
         tools = _tools(source, rules, replies, seed, report)
-        filtered = apply(questions, rules, tools)
-        alone = [apply(questions, [rule], tools).steps[0] for rule in rules]
+        filtered = apply_rules(questions, rules, tools)
+        alone = [apply_rules(questions, [rule], tools).steps[0] for rule in rules]
     steps = zip(rules, filtered.steps, alone, strict=True)
     shown = [_shown(rule, step, own, len(questions)) for rule, step, own in steps]
     return {"n_questions": len(questions), "kept": len(filtered.kept), "rules": shown}
@@ -91,7 +91,7 @@ def write_filtered(
     exam, lost = _targets(out)
     questions = read_questions(source.exam)
     with progress.step("filter") as report, _store(source, rules) as replies:
-        filtered = apply(questions, rules, _tools(source, rules, replies, seed, report))
+        filtered = apply_rules(questions, rules, _tools(source, rules, replies, seed, report))
     counts = {step.rule: len(step.dropped) for step in filtered.steps if step.dropped}
     if not filtered.kept:
         why = ", ".join(f"{count} {rule}" for rule, count in counts.items())
@@ -123,7 +123,7 @@ def _store(source: Source, rules: Sequence[Rule]) -> ReplyStore:
     return ReplyStore(source.folder.replies if "model" in needs_of(rules) else ":memory:")
 
 
-def _tools(source: Source, rules: Sequence[Rule], replies: ReplyStore, seed: int, report: ReportProgress) -> Tools:
+def _tools(source: Source, rules: Sequence[Rule], replies: ReplyStore, seed: int, report: ReportProgress) -> RuleTools:
     """What the rules need and no more: models are loaded for the rules that ask for them."""
     needs, writer = needs_of(rules), source.writer
     model = None
@@ -133,7 +133,7 @@ def _tools(source: Source, rules: Sequence[Rule], replies: ReplyStore, seed: int
         model = CachedLanguageModel(
             load_model(writer.model, writer.dtype, writer.device, server=writer.server), replies
         )
-    return Tools(_encoder(writer) if "encoder" in needs else None, model, seed, report)
+    return RuleTools(_encoder(writer) if "encoder" in needs else None, model, seed, report)
 
 
 def _encoder(writer: WriterSettings) -> Callable[[Sequence[str]], Any]:
@@ -142,7 +142,7 @@ def _encoder(writer: WriterSettings) -> Callable[[Sequence[str]], Any]:
     return lambda texts: embed(texts, encoder=writer.encoder or DEFAULT_ENCODER)
 
 
-def _shown(rule: Rule, step: Step, alone: Step, total: int) -> dict[str, Any]:
+def _shown(rule: Rule, step: RuleStep, alone: RuleStep, total: int) -> dict[str, Any]:
     kind = RULE_KINDS.get(step.rule)
     examples = [
         {"id": one.question.id, "reason": one.reason, "question": one.question.stem, "choices": one.question.choices}

@@ -12,7 +12,7 @@ from typing import Any
 
 from exam_gen import WrittenExam, split_pool, write_screened
 from exam_gen.corpora import ChunkBounds, chunk, gather, need_source, take_inventory
-from exam_gen.rules import dropped
+from exam_gen.rules import dropped_question
 from examcore import (
     Exam,
     LanguageModel,
@@ -257,7 +257,9 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     for note in spent["notes"]:
         steps.progress.say(f"note: {note}")
     if len(written.questions) <= config.pool:
-        write_dropped(folder.dropped, [*written.dropped, *(dropped(one, POOL_ONLY) for one in written.questions)])
+        write_dropped(
+            folder.dropped, [*written.dropped, *(dropped_question(one, POOL_ONLY) for one in written.questions)]
+        )
         raise ValueError(
             f"{config.corpus.source}: {_none_left(written, config.pool, spent)}; all losses: {folder.dropped}"
         )

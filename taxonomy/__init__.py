@@ -7,7 +7,7 @@ from taxonomy._knowledge import KNOWLEDGE, KNOWLEDGE_DIMENSION, knowledge
 from taxonomy._labelling import TAXONOMIES, labels
 from taxonomy._lemmas import WORD_PATTERN
 from taxonomy._model_labels import LABEL_PROMPT_VERSION, LABEL_REPLY_TOKENS, ModelLabels, label_by_model
-from taxonomy._taxonomy import Level, Reading, Taxonomy
+from taxonomy._taxonomy import Level, RuleLabels, Taxonomy
 
 __all__ = [
     "FORMS",
@@ -26,7 +26,7 @@ __all__ = [
     "Encode",
     "Level",
     "ModelLabels",
-    "Reading",
+    "RuleLabels",
     "Taxonomy",
     "bloom",
     "cluster",

@@ -10,7 +10,7 @@ import functools
 import re
 
 from taxonomy._lemmas import LONGEST, WORD_PATTERN, lemma
-from taxonomy._taxonomy import NOTHING, Level, Reading, Taxonomy
+from taxonomy._taxonomy import NOTHING, Level, RuleLabels, Taxonomy
 
 LEVELS = ("remember", "understand", "apply", "analyze", "evaluate", "create")
 """The levels from the simplest to the most demanding."""
@@ -71,17 +71,17 @@ def bloom(question: str) -> tuple[str, ...]:
     return read_bloom(question).levels
 
 
-def read_bloom(question: str) -> Reading:
+def read_bloom(question: str) -> RuleLabels:
     """The process levels of a question, and whether a verb, the wording or neither gave them."""
     if WORD_PATTERN.search(question) is None:
         return NOTHING
     verbs = _listed_verbs(question)
     if verbs:
-        return Reading(tuple(level for level in LEVELS if VERBS[level] & verbs), "words")
+        return RuleLabels(tuple(level for level in LEVELS if VERBS[level] & verbs), "words")
     worded = {level for pattern, level in _CLAUSES if pattern.search(question)}
     if worded:
-        return Reading(tuple(level for level in LEVELS if level in worded), "wording")
-    return Reading(("remember",), "otherwise")
+        return RuleLabels(tuple(level for level in LEVELS if level in worded), "wording")
+    return RuleLabels(("remember",), "otherwise")
 
 
 PROCESS_DIMENSION = Taxonomy(

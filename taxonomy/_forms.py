@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from taxonomy._taxonomy import Level, Reading, Taxonomy
+from taxonomy._taxonomy import Level, RuleLabels, Taxonomy
 
 FORMS = ("what", "which", "how", "why", "when", "where", "who", "yes/no", "other")
 """The forms, question words first."""
@@ -64,14 +64,14 @@ def first_word(question: str) -> str:
     return match.group().lower() if match else ""
 
 
-def _one_form(question: str) -> Reading:
+def _one_form(question: str) -> RuleLabels:
     found = form(question)
-    return Reading((found,), "otherwise" if found == "other" else "wording")
+    return RuleLabels((found,), "otherwise" if found == "other" else "wording")
 
 
-def _all_words(question: str) -> Reading:
+def _all_words(question: str) -> RuleLabels:
     found = question_words(question)
-    return Reading(found, "words" if found else "nothing")
+    return RuleLabels(found, "words" if found else "nothing")
 
 
 QUESTION_FORM = Taxonomy(

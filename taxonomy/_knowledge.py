@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from taxonomy._lemmas import WORD_PATTERN
-from taxonomy._taxonomy import NOTHING, Level, Reading, Taxonomy
+from taxonomy._taxonomy import NOTHING, Level, RuleLabels, Taxonomy
 
 KNOWLEDGE = ("factual", "conceptual", "procedural", "metacognitive")
 """The kinds of knowledge from the concrete to the abstract."""
@@ -63,12 +63,12 @@ def knowledge(question: str) -> tuple[str, ...]:
     return read_knowledge(question).levels
 
 
-def read_knowledge(question: str) -> Reading:
+def read_knowledge(question: str) -> RuleLabels:
     """The kind of knowledge a question asks for, and whether a wording gave it."""
     if WORD_PATTERN.search(question) is None:
         return NOTHING
     found = next((kind for kind, pattern in _WORDINGS if pattern.search(question)), None)
-    return Reading((found,), "wording") if found else Reading(("factual",), "otherwise")
+    return RuleLabels((found,), "wording") if found else RuleLabels(("factual",), "otherwise")
 
 
 KNOWLEDGE_DIMENSION = Taxonomy(

@@ -14,7 +14,7 @@ Basis = Literal["words", "wording", "otherwise", "nothing"]
 """What a label rests on: listed words, a wording, neither (the level given then), or nothing: there is no label."""
 
 
-class Reading(NamedTuple):
+class RuleLabels(NamedTuple):
     """The levels that rules give a text, in the taxonomy's order, and what they rest on."""
 
     levels: tuple[str, ...]
@@ -48,7 +48,7 @@ class Taxonomy:
     levels: tuple[Level, ...]
     several: bool = True
     otherwise: str | None = None
-    rules: Callable[[str], Reading] | None = None
+    rules: Callable[[str], RuleLabels] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Taxonomy:
         """Whether every level says what it means, so that a model can label by it."""
         return all(level.definition for level in self.levels)
 
-    def read(self, question: str) -> Reading:
+    def read(self, question: str) -> RuleLabels:
         """The levels of a question by the rules; a text without a word has none."""
         if self.rules is not None:
             return self.rules(question)
@@ -74,8 +74,8 @@ class Taxonomy:
         by_wording = [level.name for level in self.levels if any(one.search(question) for one in level.wordings)]
         found = tuple(name for name in self.names if name in {*by_words, *by_wording})
         if found:
-            return Reading(found if self.several else found[:1], "words" if found[0] in by_words else "wording")
-        return Reading((self.otherwise,), "otherwise") if self.otherwise and words else NOTHING
+            return RuleLabels(found if self.several else found[:1], "words" if found[0] in by_words else "wording")
+        return RuleLabels((self.otherwise,), "otherwise") if self.otherwise and words else NOTHING
 
     def ordered(self, levels: set[str]) -> tuple[str, ...]:
         """Some of the levels in the taxonomy's order."""
@@ -89,7 +89,7 @@ class Taxonomy:
         }
 
 
-NOTHING = Reading((), "nothing")
+NOTHING = RuleLabels((), "nothing")
 """The reading of a text that says nothing of its level."""
 
 _Phrase = list[set[str]]

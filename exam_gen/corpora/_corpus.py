@@ -10,13 +10,13 @@ from pathlib import Path
 
 from exam_gen.corpora._formats import TEXT_SUFFIXES, read_page, suffix
 from exam_gen.corpora._hub import PREFIX, hub_records
-from exam_gen.corpora._layouts import LAYOUTS
-from exam_gen.corpora._manual import python_manual
+from exam_gen.corpora._python_reference import python_manual
+from exam_gen.corpora._record_layouts import LAYOUTS
 from exam_gen.corpora._selection import Selection, select
-from exam_gen.corpora._tables import BLANK, TABLE_SUFFIXES, Placed, first_line, read_table, shortened
+from exam_gen.corpora._tables import BLANK, TABLE_SUFFIXES, LocatedDocument, first_line, read_table, shortened
 from examcore import Document, JsonRecord, UnreadableError
 
-Layout = Callable[[Iterable[JsonRecord]], Iterator[Placed]]
+Layout = Callable[[Iterable[JsonRecord]], Iterator[LocatedDocument]]
 _NAMED = 10
 """Files that cannot be read are named up to this many."""
 
@@ -97,10 +97,10 @@ def need_source(source: str | Path) -> None:
         raise _unknown_type(path)
 
 
-def _read(source: str | Path, layout: Layout, unreadable: list[str]) -> Iterable[Placed]:
+def _read(source: str | Path, layout: Layout, unreadable: list[str]) -> Iterable[LocatedDocument]:
     name = str(source)
     if name == "python-docs":
-        return (Placed(name, document) for document in python_manual())
+        return (LocatedDocument(name, document) for document in python_manual())
     if name.startswith(PREFIX):
         return layout(hub_records(name))
     path = _existing(source)
@@ -129,7 +129,7 @@ def _unique(placed: Iterable[tuple[str, Document]]) -> list[Document]:
     return found
 
 
-def _folder(folder: Path, layout: Layout, unreadable: list[str]) -> Iterator[Placed]:
+def _folder(folder: Path, layout: Layout, unreadable: list[str]) -> Iterator[LocatedDocument]:
     for path in _paths(folder):
         name = path.relative_to(folder).as_posix()
         if suffix(path) in TABLE_SUFFIXES:
@@ -139,7 +139,7 @@ def _folder(folder: Path, layout: Layout, unreadable: list[str]) -> Iterator[Pla
             yield _page(path, name)
         except UnreadableError as error:
             unreadable.append(str(error))
-            yield Placed(str(path), None, error.reason)
+            yield LocatedDocument(str(path), None, error.reason)
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -161,7 +161,7 @@ def _walk(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
 
 
-def _file(path: Path, name: str, layout: Layout) -> Iterator[Placed]:
+def _file(path: Path, name: str, layout: Layout) -> Iterator[LocatedDocument]:
     ending = suffix(path)
     if ending in TABLE_SUFFIXES:
         yield from layout(read_table(path))
@@ -176,11 +176,11 @@ def _unknown_type(path: Path) -> ValueError:
     return ValueError(f"{path}: unknown file type {suffix(path) or '(none)'!r}; wanted one of {wanted}, each also .gz")
 
 
-def _page(path: Path, name: str) -> Placed:
+def _page(path: Path, name: str) -> LocatedDocument:
     page = read_page(path)
     if not page.text.strip():
-        return Placed(str(path), None, BLANK)
+        return LocatedDocument(str(path), None, BLANK)
     stem = path.name.removesuffix(".gz").removesuffix(suffix(path))
     topic = name.split("/")[0] if "/" in name else ""
     title = shortened(page.title) or stem.replace("_", " ").replace("-", " ").strip() or first_line(page.text)
-    return Placed(str(path), Document(id=name, title=title, text=page.text, source=str(path), topic=topic))
+    return LocatedDocument(str(path), Document(id=name, title=title, text=page.text, source=str(path), topic=topic))

@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from exam_gen.corpora._paragraphs import reflow
-from exam_gen.corpora._tables import BLANK, Placed, date_field, document, id_field, string_field
+from exam_gen.corpora._tables import BLANK, LocatedDocument, date_field, document, id_field, string_field
 from examcore import Document, JsonRecord
 
 ITEMS: Mapping[str, str] = {
@@ -76,7 +76,7 @@ class Heading(NamedTuple):
     titled: bool = True
 
 
-def filings(records: Iterable[JsonRecord]) -> Iterator[Placed]:
+def filings(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
     """The items of `ITEMS` of each filing as documents, titled with company, year and item; the topic is the company.
 
     A record is a whole filing (`text`), a filing by items (`section_1`, `section_1A` … as in EDGAR-CORPUS) or one
@@ -155,7 +155,7 @@ def _lengths(found: Sequence[Heading], end: int) -> list[int]:
     return lengths[::-1]
 
 
-def _from_text(record: JsonRecord, number: int) -> Iterator[Placed]:
+def _from_text(record: JsonRecord, number: int) -> Iterator[LocatedDocument]:
     """The items of a whole filing, lines that a page cut joined again."""
     whole = document(record, number)
     if whole.document is None:
@@ -166,24 +166,24 @@ def _from_text(record: JsonRecord, number: int) -> Iterator[Placed]:
         if item in found:
             yield _placed(record.place, filing, item, reflow(found[item]))
         else:
-            yield Placed(record.place, None, f"no item {item}")
+            yield LocatedDocument(record.place, None, f"no item {item}")
 
 
 def _has_items(record: JsonRecord) -> bool:
     return any(f"section_{item}" in record.fields for item in ITEMS)
 
 
-def _from_items(record: JsonRecord, number: int) -> Iterator[Placed]:
+def _from_items(record: JsonRecord, number: int) -> Iterator[LocatedDocument]:
     filing = _filing(record, id_field(record, number, ("filename", "docID", "id", "cik")))
     for item in ITEMS:
         text = record.fields.get(f"section_{item}")
         if isinstance(text, str) and len(text) >= SHORTEST:
             yield _placed(record.place, filing, item, reflow(text))
         else:
-            yield Placed(record.place, None, f"no item {item}")
+            yield LocatedDocument(record.place, None, f"no item {item}")
 
 
-def _from_sentences(records: Iterable[JsonRecord]) -> Iterator[Placed]:
+def _from_sentences(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
     """Neighbouring sentences of one item joined again; other items are passed over."""
     names = {f"section_{item}": item for item in ITEMS}
 
@@ -197,7 +197,7 @@ def _from_sentences(records: Iterable[JsonRecord]) -> Iterator[Placed]:
         text = "\n\n".join(string_field(row, ("sentence",)) for row in rows)
         filing = _filing(rows[0], name or "filing")
         if len(text) < SHORTEST:
-            yield Placed(rows[0].place, None, f"no item {names[section]}")
+            yield LocatedDocument(rows[0].place, None, f"no item {names[section]}")
         else:
             yield _placed(rows[0].place, filing, names[section], text)
 
@@ -210,9 +210,9 @@ def _filing(record: JsonRecord, own: str) -> Document:
     return Document(id=own, title=title, text="", source="SEC EDGAR", topic=company, date=year)
 
 
-def _placed(place: str, filing: Document, item: str, text: str) -> Placed:
+def _placed(place: str, filing: Document, item: str, text: str) -> LocatedDocument:
     """An item as a document; the company header is its title, which stands above every passage of it."""
     if not text.strip():
-        return Placed(place, None, BLANK)
+        return LocatedDocument(place, None, BLANK)
     title = f"{filing.title}: {ITEMS[item]}"
-    return Placed(place, replace(filing, id=f"{filing.id}/item-{item}", title=title, text=text))
+    return LocatedDocument(place, replace(filing, id=f"{filing.id}/item-{item}", title=title, text=text))

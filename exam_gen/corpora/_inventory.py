@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from exam_gen.corpora._cases import count_cases
+from exam_gen.corpora._unusual_documents import count_cases
 from examcore import Chunk, Document
 
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exam_gen.corpora._tables import Placed
+from exam_gen.corpora._tables import LocatedDocument
 from examcore import Document
 
 
@@ -70,7 +70,7 @@ class _Ticket(NamedTuple):
 
 
 def select(
-    found: Iterable[Placed], selection: Selection | None = None, *, sample: int | None = None, seed: int = 0
+    found: Iterable[LocatedDocument], selection: Selection | None = None, *, sample: int | None = None, seed: int = 0
 ) -> Selected:
     """Choose documents in one pass; with `per_topic` no more than the chosen ones of each topic are held in memory.
 
@@ -100,7 +100,7 @@ class _Drawn:
     left_out: Counter[str] = field(default_factory=Counter)
     number: int = 0
 
-    def add(self, placed: Placed) -> None:
+    def add(self, placed: LocatedDocument) -> None:
         self.number += 1
         document = placed.document
         reason = placed.reason if document is None else self.selection.fault(document)

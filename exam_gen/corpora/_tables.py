@@ -32,7 +32,7 @@ TITLE_CHARACTERS = 200
 BLANK = "no text"
 
 
-class Placed(NamedTuple):
+class LocatedDocument(NamedTuple):
     """A document and the place it was read from; without one, the reason why the place gave none."""
 
     place: str
@@ -52,7 +52,7 @@ def read_table(path: Path) -> list[JsonRecord]:
     return _csv(path, "\t" if ending == ".tsv" else ",")
 
 
-def documents(records: Iterable[JsonRecord]) -> Iterator[Placed]:
+def documents(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
     """The document of each record, with the record's place.
 
     Fields: `text` (required), `id` (default: the record's number from 1), `title` (default: the first heading or line
@@ -64,11 +64,11 @@ def documents(records: Iterable[JsonRecord]) -> Iterator[Placed]:
         yield document(record, number)
 
 
-def document(record: JsonRecord, number: int) -> Placed:
+def document(record: JsonRecord, number: int) -> LocatedDocument:
     """One record as a document; `ValueError` names the place, the field and what stood there."""
     text = text_field(record, TEXT_FIELDS)
     if not text.strip():
-        return Placed(record.place, None, BLANK)
+        return LocatedDocument(record.place, None, BLANK)
     found = Document(
         id=id_field(record, number),
         title=shortened(string_field(record, ("title",))) or default_title(text),
@@ -77,7 +77,7 @@ def document(record: JsonRecord, number: int) -> Placed:
         topic=string_field(record, TOPIC_FIELDS),
         date=date_field(record),
     )
-    return Placed(record.place, found)
+    return LocatedDocument(record.place, found)
 
 
 def default_title(text: str) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exam_gen._prompts import GAP
-from exam_gen.corpora._cases import is_unsafe
-from exam_gen.language._spans import Span, sentences, spans
-from exam_gen.language._standing import stands_alone
+from exam_gen.corpora._unusual_documents import is_unsafe
+from exam_gen.language._spans import KeySpan, sentences, spans
+from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import one_of_list
 from exam_gen.language._tagging import is_nominal
 from examcore import Chunk
@@ -28,7 +28,7 @@ class Fact:
     """A sentence of a chunk and the span in it that is asked for."""
 
     chunk: Chunk
-    span: Span
+    span: KeySpan
     score: float
 
     @property
@@ -113,7 +113,7 @@ def _of_sentence(chunk: Chunk, sentence: str, common: frozenset[str], rng: rando
     return kept
 
 
-def _part_of_name(span: Span) -> bool:
+def _part_of_name(span: KeySpan) -> bool:
     """Whether a capitalised neighbour shows that the span is a piece of a longer name."""
     if not span.text[:1].isupper():
         return False

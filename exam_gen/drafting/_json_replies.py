@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from exam_gen.drafting._parser import Parsed, Unparsable
+from exam_gen.drafting._parser import ParsedQuestion, UnparsableReply
 from examcore import normalized, repaired_json_object, unwrapped
 
 _STEM = ("question", "stem", "question_text")
@@ -14,7 +14,7 @@ _ANSWER = ("answer", "correct_answer", "correct", "key", "correct_choice", "answ
 _WRONG = ("distractors", "wrong_answers", "wrong", "incorrect_answers")
 
 
-def parse_json(raw: str, *, choices: int = 4) -> Parsed | Unparsable:
+def parse_json(raw: str, *, choices: int = 4) -> ParsedQuestion | UnparsableReply:
     """A question out of a JSON reply, or why not. Never raises.
 
     Fields: `question`; `choices` (a list, or an object by label) with `answer` (index, label or text), or `answer`
@@ -22,24 +22,24 @@ def parse_json(raw: str, *, choices: int = 4) -> Parsed | Unparsable:
     """
     fields = repaired_json_object(raw)
     if fields is None:
-        return Unparsable("malformed JSON" if raw.strip() else "empty reply")
+        return UnparsableReply("malformed JSON" if raw.strip() else "empty reply")
     stem = _text(_first(fields, _STEM))
     if not stem:
-        return Unparsable("no question")
+        return UnparsableReply("no question")
     options, labels = _options(fields)
     answer = _first(fields, _ANSWER)
     if not options:
         options, labels, answer = [_text(answer), *_texts(_first(fields, _WRONG))], [], 0
     if len(options) < choices:
-        return Unparsable("too few choices" if len(options) > 1 else "no choices")
+        return UnparsableReply("too few choices" if len(options) > 1 else "no choices")
     options, key = _cut(options, _key(answer, options, labels), choices)
     if not all(normalized(option) for option in options):
-        return Unparsable("empty choice")
+        return UnparsableReply("empty choice")
     if len({normalized(option) for option in options}) < choices:
-        return Unparsable("duplicate choices")
+        return UnparsableReply("duplicate choices")
     if key is None:
-        return Unparsable("no answer" if answer in (None, "") else "answer names no choice")
-    return Parsed(stem, tuple(options), key, _text(fields.get("explanation")))
+        return UnparsableReply("no answer" if answer in (None, "") else "answer names no choice")
+    return ParsedQuestion(stem, tuple(options), key, _text(fields.get("explanation")))
 
 
 def _first(fields: Mapping[str, object], names: Sequence[str]) -> object:

@@ -13,7 +13,7 @@ _MOST_STARTS = 100
 """Lines that may open the choices; more of them are a model that repeats itself."""
 
 
-class Parsed(NamedTuple):
+class ParsedQuestion(NamedTuple):
     """A question as the model gave it, choices in its order; `choices[key]` is what it calls right."""
 
     stem: str
@@ -22,7 +22,7 @@ class Parsed(NamedTuple):
     explanation: str = ""
 
 
-class Unparsable(NamedTuple):
+class UnparsableReply(NamedTuple):
     """Why a text is no question: one of `KINDS`."""
 
     kind: str
@@ -92,7 +92,7 @@ _LETTER = re.compile(
 _SEVERAL = re.compile(r"(?:,|;|/|&|\+|\band\b|\bor\b)\s*[(\[*_]*([A-F1-6])(?![\w'’])", re.I)
 
 
-def parse(raw: str, *, choices: int = 4) -> Parsed | Unparsable:
+def parse(raw: str, *, choices: int = 4) -> ParsedQuestion | UnparsableReply:
     """A question with exactly `choices` choices and one right answer out of a model's free text, or why not.
 
     Understood: `Question:` (numbered, bold, a heading, or no label at all), choices labelled A-D, a-d or 1-4 with `)`,
@@ -101,24 +101,24 @@ def parse(raw: str, *, choices: int = 4) -> Parsed | Unparsable:
     """
     text = _clean(raw)
     if not text:
-        return Unparsable("empty reply")
+        return UnparsableReply("empty reply")
     found = _choice_lines(text, choices)
     if found is None:
-        return Unparsable("no choices" if _stem(text.split("\n")) else "no question")
+        return UnparsableReply("no choices" if _stem(text.split("\n")) else "no question")
     stem = _stem(found.before)
     if not stem:
-        return Unparsable("no question")
+        return UnparsableReply("no question")
     if len(found.choices) < choices:
-        return Unparsable("too few choices")
+        return UnparsableReply("too few choices")
     flagged = [number for number, choice in enumerate(found.choices) if _FLAG.search(choice)]
     options = tuple(unwrapped(_FLAG.sub("", choice)) for choice in found.choices)
     if not all(normalized(choice) for choice in options):
-        return Unparsable("empty choice")
+        return UnparsableReply("empty choice")
     if len({normalized(choice) for choice in options}) < choices:
-        return Unparsable("duplicate choices")
+        return UnparsableReply("duplicate choices")
     preface = [line for line in found.before if _ANSWER_START.match(line)]
     key = _key(found.after + preface, options, flagged)
-    return key if isinstance(key, Unparsable) else Parsed(stem, options, key, _explanation(found.after))
+    return key if isinstance(key, UnparsableReply) else ParsedQuestion(stem, options, key, _explanation(found.after))
 
 
 class _Choices(NamedTuple):
@@ -266,21 +266,21 @@ def _joined(lines: Sequence[str]) -> str:
     return unwrapped(text) if "\n" not in text else text.strip("* \n")
 
 
-def _key(after: Sequence[str], choices: Sequence[str], flagged: Sequence[int]) -> int | Unparsable:
+def _key(after: Sequence[str], choices: Sequence[str], flagged: Sequence[int]) -> int | UnparsableReply:
     """The choice the answer statements name."""
     stated = _statements(after)
     verdicts = [_named(statement, choices) for statement in stated]
     keys = {verdict for verdict in verdicts if isinstance(verdict, int)}
-    if Unparsable("several answers") in verdicts:
-        return Unparsable("several answers")
+    if UnparsableReply("several answers") in verdicts:
+        return UnparsableReply("several answers")
     if not stated:
         keys = {ord(match.group(1)) - ord("A") for match in _IS_RIGHT.finditer("\n".join(after))} or set(flagged)
         keys = {key for key in keys if key < len(choices)}
     if len(keys) > 1:
-        return Unparsable("contradictory answers")
+        return UnparsableReply("contradictory answers")
     if keys:
         return keys.pop()
-    return Unparsable("answer names no choice" if stated else "no answer")
+    return UnparsableReply("answer names no choice" if stated else "no answer")
 
 
 def _statements(after: Sequence[str]) -> list[str]:
@@ -299,7 +299,7 @@ def _statements(after: Sequence[str]) -> list[str]:
     return []
 
 
-def _named(statement: str, choices: Sequence[str]) -> int | Unparsable | None:
+def _named(statement: str, choices: Sequence[str]) -> int | UnparsableReply | None:
     """The choice a statement names by its label or its text; None when it names none."""
     letter = _LETTER.match(statement)
     by_text = _by_text(statement, choices)
@@ -311,7 +311,7 @@ def _named(statement: str, choices: Sequence[str]) -> int | Unparsable | None:
     if index >= len(choices) or (len(said) > 2 and said in map(normalized, choices)):
         return by_text
     if _SEVERAL.match(rest) and not _begins(choices[index], rest):
-        return Unparsable("several answers")
+        return UnparsableReply("several answers")
     # "A bucket" may be the label A or an article; "2" may be a label or the choice "2": then the text decides.
     glued = re.match(r"[\s*_\"'`(\[]*[A-Fa-f1-6]\s+[\w\"'`$(]", statement) is not None
     if mark.isdigit() and by_text is not None and not re.match(r"[\s(\[*_]*\d\s*[).\]:]", statement):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from exam_gen.language._selfcontained import outside_reference
+from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._words import FUNCTION_WORDS
 from examcore import CachedLanguageModel, NoReply, Prompt
 

@@ -24,7 +24,7 @@ from exam_gen._prompts import (
     open_prompt,
     statement_prompt,
 )
-from exam_gen.drafting._distractors import Option
+from exam_gen.drafting._corpus_distractors import DistractorOption
 from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
 
 UNSUPPORTED = "key not supported by the passage"
@@ -87,14 +87,14 @@ def _range(least: float, most: float) -> str:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerificationResult:
     """The wrong answers that may be used, what was measured, and the reason when the question fails.
 
     `letters`: the candidates picked with the passage and without, the key being `A` and the wrong answers `B` onwards.
     """
 
     reason: str | None
-    options: tuple[Option, ...] = ()
+    options: tuple[DistractorOption, ...] = ()
     support: float | None = None
     margin: float | None = None
     lift: float | None = None
@@ -103,7 +103,7 @@ class Verdict:
     judgment: float | None = None
 
 
-class Case(NamedTuple):
+class VerificationCase(NamedTuple):
     """A question to be judged: where it comes from, its stem, its key and the wrong answers to weigh.
 
     `judged`: whether the key's correctness is asked about, too; where the stem is the passage's own sentence it need
@@ -135,7 +135,7 @@ class Verifier(Protocol):
         """The model that is asked."""
         ...
 
-    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+    def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
         """One verdict per case."""
         ...
 
@@ -148,7 +148,7 @@ class LikelihoodVerifier:
     def __init__(self, model: CachedLanguageModel, limits: Thresholds) -> None:
         self.model, self._limits = model, limits
 
-    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+    def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
         """One verdict per case; a request without reply gives the reason `no reply: ...`."""
         choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
         doubtful = [case for case in cases if case.judged]
@@ -162,22 +162,26 @@ class LikelihoodVerifier:
         found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
         return [found[case] for case in cases]
 
-    def _fitting(self, found: Mapping[Case, Verdict]) -> dict[Case, Verdict]:
+    def _fitting(
+        self, found: Mapping[VerificationCase, VerificationResult]
+    ) -> dict[VerificationCase, VerificationResult]:
         """The verdicts without the wrong answers that make the statement an odd one: those can be ruled out unread."""
         asked = {case: (case.key, *(option.text for option in one.options)) for case, one in found.items()}
         requests = [(statement_prompt(case.title), tuple(map(case.completed, texts))) for case, texts in asked.items()]
         read = self._ask(list(asked), requests)
         return {case: self._without_misfits(found[case], one) for case, one in read.items()}
 
-    def _without_misfits(self, verdict: Verdict, completed: Likelihoods | NoReply) -> Verdict:
+    def _without_misfits(self, verdict: VerificationResult, completed: Likelihoods | NoReply) -> VerificationResult:
         """One verdict, given the log-likelihoods of its statement with the key and with each wrong answer."""
         if isinstance(completed, NoReply):
-            return Verdict(f"no reply: {completed.reason}")
+            return VerificationResult(f"no reply: {completed.reason}")
         least = completed.sums[0] - self._limits.fit
         options = tuple(o for o, total in zip(verdict.options, completed.sums[1:], strict=True) if total >= least)
         return replace(verdict, options=options, reason=UNFITTING if len(options) < 3 else None)
 
-    def _cleared(self, found: Mapping[Case, Verdict]) -> dict[Case, Verdict]:
+    def _cleared(
+        self, found: Mapping[VerificationCase, VerificationResult]
+    ) -> dict[VerificationCase, VerificationResult]:
         """The verdicts without the wrong answers that are judged nearly as correct as the key."""
         asked = {
             case: ([] if one.judgment is not None else [case.key]) + [o.text for o in one.options[:_MOST_RIVALS]]
@@ -188,12 +192,14 @@ class LikelihoodVerifier:
         judged = {case: [next(answers) for _ in texts] for case, texts in asked.items()}
         return {case: self._without_rivals(found[case], each) for case, each in judged.items()}
 
-    def _without_rivals(self, verdict: Verdict, judged: Sequence[Likelihoods | NoReply]) -> Verdict:
+    def _without_rivals(
+        self, verdict: VerificationResult, judged: Sequence[Likelihoods | NoReply]
+    ) -> VerificationResult:
         """One verdict, given the judgments of its wrong answers, and first that of its key where it is not known."""
         leads = [] if verdict.judgment is None else [verdict.judgment]
         for one in judged:
             if isinstance(one, NoReply):
-                return Verdict(f"no reply: {one.reason}")
+                return VerificationResult(f"no reply: {one.reason}")
             leads.append(_lead(one))
         limit = leads[0] * self._limits.rival
         asked = verdict.options[:_MOST_RIVALS]
@@ -205,29 +211,29 @@ class LikelihoodVerifier:
         return _lead(judged) >= self._limits.judgment
 
     def _ask(
-        self, cases: Sequence[Case], asked: Sequence[tuple[Prompt, tuple[str, ...]]]
-    ) -> dict[Case, Likelihoods | NoReply]:
+        self, cases: Sequence[VerificationCase], asked: Sequence[tuple[Prompt, tuple[str, ...]]]
+    ) -> dict[VerificationCase, Likelihoods | NoReply]:
         return dict(zip(cases, self.model.all_log_likelihoods(asked), strict=True))
 
     def _verdict(
         self,
-        case: Case,
+        case: VerificationCase,
         judged: Likelihoods | NoReply | None,
         opened: Likelihoods | NoReply | None,
         alone: Likelihoods | NoReply | None,
-    ) -> Verdict:
+    ) -> VerificationResult:
         for one in (judged, opened, alone):
             if isinstance(one, NoReply):
-                return Verdict(f"no reply: {one.reason}")
+                return VerificationResult(f"no reply: {one.reason}")
         lead = round(_lead(judged), 4) if isinstance(judged, Likelihoods) else None
         if not isinstance(opened, Likelihoods):
-            return Verdict(DOUBTED if case.judged else UNSUPPORTED, judgment=lead)
+            return VerificationResult(DOUBTED if case.judged else UNSUPPORTED, judgment=lead)
         if not isinstance(alone, Likelihoods):
-            return Verdict(UNSUPPORTED, judgment=lead)
+            return VerificationResult(UNSUPPORTED, judgment=lead)
         return replace(judge(opened, alone, case.wrong, self._limits), judgment=lead)
 
 
-def _judging(case: Case, answer: str) -> tuple[Prompt, tuple[str, ...]]:
+def _judging(case: VerificationCase, answer: str) -> tuple[Prompt, tuple[str, ...]]:
     """The request that weighs "Yes" against "No" for an answer to the case's stem."""
     return judgment_prompt(case.title, case.passage, case.stem, answer), _YES_NO
 
@@ -253,7 +259,7 @@ class LetterVerifier:
     def __init__(self, model: CachedLanguageModel, seed: int) -> None:
         self.model, self._seed = model, seed
 
-    def verdicts(self, cases: Sequence[Case]) -> list[Verdict]:
+    def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
         """One verdict per case; a request without reply gives the reason `no reply: ...`."""
         orders = [self._order(case) for case in cases]
         shown = [[(case.key, *case.wrong)[at] for at in order] for case, order in zip(cases, orders, strict=True)]
@@ -264,12 +270,14 @@ class LetterVerifier:
         alone = {place: self._picked(raw, orders[place]) for place, raw in zip(good, guesses, strict=True)}
         return [self._verdict(case, opened[place], alone.get(place, "")) for place, case in enumerate(cases)]
 
-    def _verdict(self, case: Case, opened: str | NoReply, alone: str | NoReply) -> Verdict:
+    def _verdict(self, case: VerificationCase, opened: str | NoReply, alone: str | NoReply) -> VerificationResult:
         for one in (opened, alone):
             if isinstance(one, NoReply):
-                return Verdict(f"no reply: {one.reason}")
+                return VerificationResult(f"no reply: {one.reason}")
         picked = (str(opened), str(alone))
-        options = tuple(Option(text, 0.0) for at, text in enumerate(case.wrong, 1) if chr(65 + at) not in picked[0])
+        options = tuple(
+            DistractorOption(text, 0.0) for at, text in enumerate(case.wrong, 1) if chr(65 + at) not in picked[0]
+        )
         reason = None
         if "A" not in picked[0]:
             reason = UNSUPPORTED
@@ -277,9 +285,9 @@ class LetterVerifier:
             reason = KNOWN
         elif len(options) < 3:
             reason = AMBIGUOUS
-        return Verdict(reason, options, letters=picked)
+        return VerificationResult(reason, options, letters=picked)
 
-    def _order(self, case: Case) -> list[int]:
+    def _order(self, case: VerificationCase) -> list[int]:
         order = list(range(1 + len(case.wrong)))
         random.Random(f"{self._seed}:{case.stem}").shuffle(order)
         return order
@@ -320,12 +328,14 @@ def supported(with_passage: Likelihoods, limits: Thresholds) -> bool:
     return with_passage.sums[0] / with_passage.tokens[0] >= limits.support
 
 
-def judge(with_passage: Likelihoods, without: Likelihoods, wrong: Sequence[str], limits: Thresholds) -> Verdict:
+def judge(
+    with_passage: Likelihoods, without: Likelihoods, wrong: Sequence[str], limits: Thresholds
+) -> VerificationResult:
     """Judge the key (first continuation) and the wrong answers `wrong` (the other continuations, in order)."""
     closed = means(without)
     ahead = leads(with_passage)
     options = tuple(
-        Option(text, round(likelihood, 4))
+        DistractorOption(text, round(likelihood, 4))
         for text, lead, likelihood in zip(wrong, ahead, closed[1:], strict=True)
         if lead >= limits.margin
     )
@@ -336,7 +346,7 @@ def judge(with_passage: Likelihoods, without: Likelihoods, wrong: Sequence[str],
     elif len(options) < 3:
         reason = AMBIGUOUS
     margin = sorted(ahead)[-3] if len(ahead) >= 3 else 0.0
-    return Verdict(
+    return VerificationResult(
         reason, options, round(means(with_passage)[0], 4), round(margin, 4), round(lift, 4), round(closed[0], 4)
     )
 

@@ -20,7 +20,7 @@ _LIST_MARK = re.compile(r"^(?:[-*•+]|\d+[.)])\s+")
 
 
 @dataclass(frozen=True)
-class Span:
+class KeySpan:
     """A candidate key: its text, its kind (`code:call`, `number:percent`, `name:2`, `phrase:2s` …) and its sentence."""
 
     text: str
@@ -86,21 +86,21 @@ def _is_prose(sentence: str) -> bool:
     )
 
 
-def spans(sentence: str, *, phrases: bool = True) -> list[Span]:
+def spans(sentence: str, *, phrases: bool = True) -> list[KeySpan]:
     """The candidate keys of a sentence, in order of position; where two overlap, the earlier rule's stands.
 
     Without `phrases` nothing is tagged, which is quick.
     """
-    taken: list[Span] = []
+    taken: list[KeySpan] = []
     for rule in (_code, _numbers, _names, *((_phrases,) if phrases else ())):
         for text, kind, start in rule(sentence):
             free = all(start + len(text) <= other.start or start >= other.end for other in taken)
             if free and (text.isdigit() or 1 < len(text) <= MAX_KEY_CHARACTERS):
-                taken.append(Span(text, kind, sentence, start))
+                taken.append(KeySpan(text, kind, sentence, start))
     return sorted(taken, key=lambda span: span.start)
 
 
-def key_span(sentence: str, key: str) -> Span:
+def key_span(sentence: str, key: str) -> KeySpan:
     """The span of a sentence that a key is; of kind `clause` (with its number of words) when no rule finds it.
 
     A key that is a found span with an article loses the article, so that other spans can stand beside it.
@@ -109,7 +109,7 @@ def key_span(sentence: str, key: str) -> Span:
     for span in spans(sentence):
         if span.text in {key, bare}:
             return span
-    return Span(key, f"clause:{len(key.split())}", sentence, max(sentence.find(key), 0))
+    return KeySpan(key, f"clause:{len(key.split())}", sentence, max(sentence.find(key), 0))
 
 
 _QUOTED = re.compile(r"(?:\"|``?|')((?:[^\s\"`']|(?<=,) ){1,36})(?:\"|``?|')(?!\w)")

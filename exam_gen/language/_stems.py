@@ -50,7 +50,7 @@ _WORD = re.compile(r"[a-z0-9_]+")
 _NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|cannot|without)\b|n['’]t\b", re.IGNORECASE)
 
 
-class Asked(NamedTuple):
+class DraftStem(NamedTuple):
     """A stem and its key as they were read from a reply, and why they cannot be used (None when they can)."""
 
     stem: str
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
     reason: str | None
 
 
-def read_question(raw: str, *, title: str, sentence: str) -> Asked:
+def read_question(raw: str, *, title: str, sentence: str) -> DraftStem:
     """The stem and the key in a reply of the form `question, newline, Answer: words of the sentence`.
 
     The key is given as it stands in the sentence. A stem that holds less than half of the document's title is given it
@@ -79,7 +79,7 @@ def read_question(raw: str, *, title: str, sentence: str) -> Asked:
         reason = "stem leaves out a negation"
     if reason is None and dangling(stem, title) is not None:
         reason = "stem does not name its subject"
-    return Asked(stem if reason or repeats_title(stem, title) else with_topic(stem, title), key, reason)
+    return DraftStem(stem if reason or repeats_title(stem, title) else with_topic(stem, title), key, reason)
 
 
 def find_answer(answer: str, sentence: str) -> str:

@@ -3,17 +3,17 @@
 from exam_gen.review._audit import (
     FAULTS,
     Judgment,
+    audit_lines,
+    audit_result,
+    audit_sheet,
     check_judgment,
-    draw,
-    in_words,
+    draw_audit_sample,
     labelled,
+    missing_judgments,
     read_judgments,
-    result,
-    sheet,
-    shortfall,
 )
-from exam_gen.review._decisions import Review, Reviewed, apply_edits
 from exam_gen.review._edits import CONTENT, Edit, edit_of
+from exam_gen.review._review_state import Review, Reviewed, apply_edits
 
 __all__ = [
     "CONTENT",
@@ -23,13 +23,13 @@ __all__ = [
     "Review",
     "Reviewed",
     "apply_edits",
+    "audit_lines",
+    "audit_result",
+    "audit_sheet",
     "check_judgment",
-    "draw",
+    "draw_audit_sample",
     "edit_of",
-    "in_words",
     "labelled",
+    "missing_judgments",
     "read_judgments",
-    "result",
-    "sheet",
-    "shortfall",
 ]

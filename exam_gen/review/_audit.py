@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exam_gen._assembly import shuffle_choices
-from exam_gen.review._decisions import entries
+from exam_gen.review._review_state import entries
 from examcore import Dropped, Exam, JsonRecord, Question, check_choices, read_log, shown_json, wilson
 
 FAULTS: Mapping[str, str] = {
@@ -33,7 +33,7 @@ FAULTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Item:
+class AuditItem:
     """A drawn question, its choices in the order in which they are judged; `reason` is None for a survivor."""
 
     question: Question
@@ -41,13 +41,13 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Draw:
+class AuditSample:
     """The drawn items in the order of judging, numbered from 1; `of` counts survivors and drops that could be drawn.
 
     `incomplete` is the number of drops that hold no complete question and cannot be judged.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[AuditItem, ...]
     size: int
     seed: int
     of: Mapping[str, int]
@@ -93,7 +93,7 @@ class Share(NamedTuple):
     high: float
 
 
-def draw(exam: Exam, dropped: Sequence[Dropped], size: int, seed: int) -> Draw:
+def draw_audit_sample(exam: Exam, dropped: Sequence[Dropped], size: int, seed: int) -> AuditSample:
     """Up to `size` survivors and as many drops, at random, mixed at random.
 
     Raises `ValueError` when `size` is not positive or no drop holds a complete question.
@@ -112,12 +112,12 @@ def draw(exam: Exam, dropped: Sequence[Dropped], size: int, seed: int) -> Draw:
         entry = chosen[at]
         assert entry.question is not None
         reason = None if entry.dropped is None else entry.dropped.reason
-        items.append(Item(shuffle_choices(entry.question, seed), reason))
+        items.append(AuditItem(shuffle_choices(entry.question, seed), reason))
     of = {"survivors": len(survivors), "drops": len(drops)}
-    return Draw(tuple(items), size, seed, of, len(dropped) - len(drops))
+    return AuditSample(tuple(items), size, seed, of, len(dropped) - len(drops))
 
 
-def sheet(drawn: Draw, passages: Mapping[str, str] | None = None) -> list[dict[str, object]]:
+def audit_sheet(drawn: AuditSample, passages: Mapping[str, str] | None = None) -> list[dict[str, object]]:
     """The items as a judge may see them, for a judge without the page: no ids, no reasons.
 
     `passages` gives the text of a chunk for questions that carry no context.
@@ -135,7 +135,7 @@ def sheet(drawn: Draw, passages: Mapping[str, str] | None = None) -> list[dict[s
     ]
 
 
-def shortfall(drawn: Draw) -> str:
+def missing_judgments(drawn: AuditSample) -> str:
     """Why fewer were drawn than asked for, empty where it is not so."""
     few = [f"{there} {name}" for name, there in drawn.of.items() if there < drawn.size]
     if not few:
@@ -145,7 +145,7 @@ def shortfall(drawn: Draw) -> str:
     return f"{drawn.size} of each were asked for and there are only {' and '.join(few)} to judge{without}"
 
 
-def read_judgments(path: str | Path, drawn: Draw) -> dict[int, Judgment]:
+def read_judgments(path: str | Path, drawn: AuditSample) -> dict[int, Judgment]:
     """The judgments of this draw by item; of several on one item the last counts, those of other draws are passed over.
 
     Raises `ValueError` (file:line, found, wanted) for a line that is no judgment.
@@ -175,7 +175,7 @@ def judgment_of(record: JsonRecord) -> Judgment:
     return Judgment(audit, item, tuple(dict.fromkeys(faults)), time, chosen, note)
 
 
-def check_judgment(judgment: Judgment, drawn: Draw, place: str) -> None:
+def check_judgment(judgment: Judgment, drawn: AuditSample, place: str) -> None:
     """Refuse a judgment on an item or a choice that the draw does not have."""
     where = f"{place}: item {judgment.item}"
     if not 1 <= judgment.item <= len(drawn.items):
@@ -185,7 +185,7 @@ def check_judgment(judgment: Judgment, drawn: Draw, place: str) -> None:
         raise ValueError(f"{where}: chosen is {judgment.chosen}; wanted -1 (none) to {choices - 1}")
 
 
-def result(drawn: Draw, judgments: Mapping[int, Judgment], level: float = 0.95) -> dict[str, object]:
+def audit_result(drawn: AuditSample, judgments: Mapping[int, Judgment], level: float = 0.95) -> dict[str, object]:
     """What the judgments say: the share sound among survivors and among drops, their difference, and all unfiltered.
 
     Shares have Wilson intervals, the difference Newcombe's hybrid one, and the share among all (survivors and drops in
@@ -210,7 +210,7 @@ def result(drawn: Draw, judgments: Mapping[int, Judgment], level: float = 0.95) 
     }
 
 
-def labelled(drawn: Draw, judgments: Mapping[int, Judgment]) -> list[dict[str, object]]:
+def labelled(drawn: AuditSample, judgments: Mapping[int, Judgment]) -> list[dict[str, object]]:
     """Every judged item with its label, by number: what may be shown once the judging is over."""
     rows = []
     for number, judgment in sorted(judgments.items()):
@@ -235,7 +235,7 @@ def combined(shares: Sequence[Share], weights: Sequence[float]) -> Share:
     return Share(estimate, estimate - math.sqrt(below), estimate + math.sqrt(above))
 
 
-def in_words(found: Mapping[str, object]) -> str:
+def audit_lines(found: Mapping[str, object]) -> str:
     """The result as lines for a reader."""
     lines = [f"{found['judged']} of {found['drawn']} judged (audit {found['audit']}, seed {found['seed']})"]
     for name in ("survivors", "drops"):
@@ -255,7 +255,7 @@ def in_words(found: Mapping[str, object]) -> str:
     return "\n".join(lines)
 
 
-def _part(drawn: Draw, judgments: Mapping[int, Judgment], survived: bool, level: float) -> dict[str, object]:
+def _part(drawn: AuditSample, judgments: Mapping[int, Judgment], survived: bool, level: float) -> dict[str, object]:
     mine = {number: one for number, one in judgments.items() if (drawn.items[number - 1].reason is None) == survived}
     sound = sum(not one.faults for one in mine.values())
     asked = {number: one for number, one in mine.items() if one.chosen is not None}

@@ -1,18 +1,18 @@
 """Rules that keep, drop or rewrite questions, by name."""
 
-from exam_gen.rules._base import Filtered, Rule, Step, Tools, apply, dropped, each
 from exam_gen.rules._catalogue import RULE_KINDS, needs_of, objections, rules_of
 from exam_gen.rules._duplicates import stem_words
 from exam_gen.rules._filters import rule_of
+from exam_gen.rules._rule import Filtered, Rule, RuleStep, RuleTools, apply_rules, dropped_question, each
 
 __all__ = [
     "RULE_KINDS",
     "Filtered",
     "Rule",
-    "Step",
-    "Tools",
-    "apply",
-    "dropped",
+    "RuleStep",
+    "RuleTools",
+    "apply_rules",
+    "dropped_question",
     "each",
     "needs_of",
     "objections",

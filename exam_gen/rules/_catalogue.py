@@ -9,13 +9,24 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from exam_gen.language import _similarity as similarity
+from exam_gen.rules import _answer_cues as cues
 from exam_gen.rules import _checks as checks
-from exam_gen.rules import _cues as cues
-from exam_gen.rules import _evidence as evidence
+from exam_gen.rules import _passage_evidence as evidence
 from exam_gen.rules import _privacy as privacy
 from exam_gen.rules import _standalone as standalone
-from exam_gen.rules._base import Judge, Limit, Measure, Measured, Rule, Tools, apply, each, measured, value_of
 from exam_gen.rules._duplicates import FLOOR, NewStems, earlier_stems, same_key
+from exam_gen.rules._rule import (
+    Limit,
+    Measure,
+    Rule,
+    RuleJudge,
+    RuleMeasure,
+    RuleTools,
+    apply_rules,
+    each,
+    measured,
+    value_of,
+)
 from examcore import Question
 
 Setting: TypeAlias = "bool | float | str | Sequence[str]"
@@ -24,15 +35,15 @@ Need = Literal["nothing", "encoder", "model"]
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A rule to be had: what it drops, its judgement at a limit, the usual limit, whether it is on unless asked off.
+class RuleKind:
+    """An available rule: what it drops, its judgement at a limit, the default limit, whether it is on by default.
 
-    `limit` is None for a rule that has none. `needs`: what must be given in `Tools`. `alone`: whether one question can
-    be judged without the others.
+    `limit` is None for a rule without one. `needs`: what `RuleTools` must hold. `alone`: whether it judges one question
+    without the others.
     """
 
     what: str
-    make: Callable[[Limit], Judge]
+    make: Callable[[Limit], RuleJudge]
     limit: float | None = None
     on: bool = True
     needs: Need = "nothing"
@@ -40,8 +51,8 @@ class Kind:
     shares: bool = True
 
 
-def _check(what: str, check: Callable[[Question], str | None], *, on: bool = True) -> Kind:
-    return Kind(what, lambda _: each(check), on=on)
+def _check(what: str, check: Callable[[Question], str | None], *, on: bool = True) -> RuleKind:
+    return RuleKind(what, lambda _: each(check), on=on)
 
 
 def _number(
@@ -51,30 +62,30 @@ def _number(
     worse: Literal["more", "less"] = "more",
     *,
     on: bool = True,
-) -> Kind:
-    return Kind(what, lambda bound: measured(value_of(number), bound, worse), limit, on)
+) -> RuleKind:
+    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit, on)
 
 
 def _likelihood(
-    what: str, number: Callable[[evidence.Read], float], limit: float, worse: Literal["more", "less"]
-) -> Kind:
+    what: str, number: Callable[[evidence.EvidenceLikelihoods], float], limit: float, worse: Literal["more", "less"]
+) -> RuleKind:
     judge = evidence.evidence(number)
-    return Kind(what, lambda bound: measured(judge, bound, worse), limit, on=False, needs="model")
+    return RuleKind(what, lambda bound: measured(judge, bound, worse), limit, on=False, needs="model")
 
 
-def _similarity(what: str, measure: Measure, limit: float, *, on: bool = False, needs: Need = "nothing") -> Kind:
-    return Kind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False)
+def _similarity(what: str, measure: Measure, limit: float, *, on: bool = False, needs: Need = "nothing") -> RuleKind:
+    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False)
 
 
 def _words(part: Literal["extra", "intra"]) -> Measure:
-    return lambda questions, _: Measured(getattr(similarity.word_similarities(questions), part))
+    return lambda questions, _: RuleMeasure(getattr(similarity.word_similarities(questions), part))
 
 
 def _meaning(part: Literal["extra", "intra"]) -> Measure:
-    def measure(questions: Sequence[Question], tools: Tools) -> Measured:
+    def measure(questions: Sequence[Question], tools: RuleTools) -> RuleMeasure:
         if tools.embed is None:
             raise ValueError("rules: no encoder is given; wanted one for the rules that compare meanings")
-        return Measured(getattr(similarity.embedding_similarities(questions, tools.embed), part))
+        return RuleMeasure(getattr(similarity.embedding_similarities(questions, tools.embed), part))
 
     return measure
 
@@ -83,35 +94,35 @@ def _floor(limit: Limit) -> float:
     return FLOOR if limit.value is None else min(max(limit.value, 0.0), 1.0)
 
 
-def _odd_one_out(limit: Limit) -> Judge:
-    def measure(questions: Sequence[Question], _: Tools) -> Measured:
+def _odd_one_out(limit: Limit) -> RuleJudge:
+    def measure(questions: Sequence[Question], _: RuleTools) -> RuleMeasure:
         found = [cues.odd_forms(question) for question in questions]
         notes = [f" ({', '.join(one)})" if one else "" for one in found]
-        return Measured(np.array([len(one) for one in found], dtype=np.float64), notes)
+        return RuleMeasure(np.array([len(one) for one in found], dtype=np.float64), notes)
 
     return measured(measure, limit)
 
 
-RULE_KINDS: Mapping[str, Kind] = {
-    "without-catch-all": Kind(
+RULE_KINDS: Mapping[str, RuleKind] = {
+    "without-catch-all": RuleKind(
         "rewrites: wrong choices like 'none of the above' are taken out while so many choices remain",
         lambda limit: each(lambda one: checks.without_catch_all(one, int(limit.value or 0))),
         3,
         on=False,
         shares=False,
     ),
-    "standing-alone": Kind(
+    "standing-alone": RuleKind(
         "rewrites: a stem that leans on its document gets the title",
         lambda _: each(standalone.standing_alone),
         on=False,
     ),
-    "reformulated": Kind(
+    "reformulated": RuleKind(
         "rewrites: a stem that leans on its document is worded anew by a model, after the ten guidelines",
         lambda _: standalone.reformulated,
         on=False,
         needs="model",
     ),
-    "neutral-article": Kind(
+    "neutral-article": RuleKind(
         "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart",
         lambda _: each(cues.neutral_article),
     ),
@@ -135,16 +146,16 @@ RULE_KINDS: Mapping[str, Kind] = {
     "self-contained": _check("the stem points to a text or leans on an unnamed 'it' or 'this'", checks.self_contained),
     "names-a-text": _check("the source paper's rule: any word for a text", checks.names_a_text, on=False),
     "length-cue": _number("times the key is longer or shorter than every distractor", cues.length_cue, 1.6),
-    "odd-one-out": Kind("ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1),
+    "odd-one-out": RuleKind("ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1),
     "grammar-cue": _check("'a', 'an' or 'a(n)' before the gap fits the key only", cues.grammar_cue),
     "personal-data": _check("e-mail addresses, telephone and payment card numbers", privacy.personal_data, on=False),
-    "near-duplicate": Kind(
+    "near-duplicate": RuleKind(
         "similarity of the stem with an earlier one (Jaccard over words)",
         lambda limit: measured(earlier_stems(_floor(limit)), limit),
         0.79,
         alone=False,
     ),
-    "repeated-fact": Kind(
+    "repeated-fact": RuleKind(
         "the same among questions with the same key",
         lambda limit: measured(earlier_stems(_floor(limit), same_key), limit),
         0.65,
@@ -169,7 +180,7 @@ RULE_KINDS: Mapping[str, Kind] = {
     "solved-blind": _likelihood(
         "lead of the key over the distractors without the passage, nats per token", evidence.blind_lead, 1.0, "more"
     ),
-    "balanced-positions": Kind(
+    "balanced-positions": RuleKind(
         "rewrites: choices are shuffled anew when one position scores beyond chance at this level",
         lambda limit: cues.balanced_positions(limit.value or 0.0),
         0.05,
@@ -220,14 +231,14 @@ def arriving(settings: Mapping[str, object] | None = None) -> list[Callable[[Que
 
     def reason(question: Question) -> str | None:
         # Together, because what one rule rewrites another need not drop.
-        return next((one.reason for one in apply([question], rules).dropped), None)
+        return next((one.reason for one in apply_rules([question], rules).dropped), None)
 
     return [reason, NewStems(limit or 0.0)]
 
 
 def objections(question: Question) -> list[str]:
     """What each usual rule that needs the question alone has against it."""
-    found = [rule.reasons([question], Tools())[0] for rule in rules_of() if _judges_alone(rule.name)]
+    found = [rule.reasons([question], RuleTools())[0] for rule in rules_of() if _judges_alone(rule.name)]
     return [one for one in found if isinstance(one, str)]
 
 

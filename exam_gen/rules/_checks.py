@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from exam_gen.language._selfcontained import outside_reference
+from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._similarity import distractors
 from exam_gen.language._words import FUNCTION_WORDS
 from examcore import Question, normalized

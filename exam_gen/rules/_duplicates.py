@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from exam_gen.language._words import FUNCTION_WORDS
-from exam_gen.rules._base import Measure, Measured, Tools
+from exam_gen.rules._rule import Measure, RuleMeasure, RuleTools
 from examcore import Question, normalized
 
 _FEW = 400
@@ -97,7 +97,7 @@ def earlier_stems(floor: float = FLOOR, group: Callable[[Question], str] | None 
     count whether or not they are kept, so that a stricter limit never keeps what a laxer one drops.
     """
 
-    def measure(questions: Sequence[Question], _: Tools) -> Measured:
+    def measure(questions: Sequence[Question], _: RuleTools) -> RuleMeasure:
         words = [stem_words(question) for question in questions]
         groups: dict[str, list[int]] = defaultdict(list)
         for number, question in enumerate(questions):
@@ -108,7 +108,7 @@ def earlier_stems(floor: float = FLOOR, group: Callable[[Question], str] | None 
             for number, (other, similarity) in zip(members, found, strict=False):
                 values[number] = similarity
                 notes[number] = f" with {questions[members[other]].id}" if similarity else ""
-        return Measured(values, notes)
+        return RuleMeasure(values, notes)
 
     return measure
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from exam_gen.drafting._reformulation import Leaning, Reformulated, reformulate
-from exam_gen.language._selfcontained import outside_reference
+from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._stems import names_subject, with_topic
-from exam_gen.rules._base import Finding, Tools
+from exam_gen.rules._rule import Finding, RuleTools
 from examcore import CachedLanguageModel, FailedError, Question, ReplyStore
 
 TOGETHER = 64
@@ -51,7 +51,7 @@ def standing_alone(question: Question) -> Question | None:
     return None if outside_reference(stem) else replace(question, stem=stem)
 
 
-def reformulated(questions: Sequence[Question], tools: Tools) -> list[Finding]:
+def reformulated(questions: Sequence[Question], tools: RuleTools) -> list[Finding]:
     """A `Judge` that rewrites: what leans and has a title is reworded by the model, and taken as far as that holds.
 
     Raises `ValueError` without a model and `FailedError` where it gives no reply.

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from exam_gen.review import FAULTS, Judgment, check_judgment, draw, in_words, labelled, read_judgments, result, sheet
+from exam_gen.review import (
+    FAULTS,
+    Judgment,
+    audit_lines,
+    audit_result,
+    audit_sheet,
+    check_judgment,
+    draw_audit_sample,
+    labelled,
+    read_judgments,
+)
 from examcore import Question, locked_log, write_lines
 from ragexam.review._application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review._passage import KEY, PLAIN, hidden_characters, pieces
@@ -23,7 +33,7 @@ class AuditDesk:
 
     def __init__(self, run: Path, size: int, seed: int) -> None:
         self.files = RunFiles(run)
-        self.draw = draw(self.files.exam, self.files.dropped, size, seed)
+        self.draw = draw_audit_sample(self.files.exam, self.files.dropped, size, seed)
         self.log = self.files.folder.audit
         self.judgments = read_judgments(self.log, self.draw)
         self._chosen: dict[int, int] = {}
@@ -46,11 +56,11 @@ class AuditDesk:
     def result(self) -> dict[str, object]:
         """What the judgments so far say."""
         self.judgments = read_judgments(self.log, self.draw)
-        return result(self.draw, self.judgments)
+        return audit_result(self.draw, self.judgments)
 
     def write_sheet(self, path: Path) -> int:
         """Write the items, without their labels, as JSON lines for a judge without the page; returns their number."""
-        rows = sheet(self.draw, self.files.passages)
+        rows = audit_sheet(self.draw, self.files.passages)
         write_lines(path, rows)
         return len(rows)
 
@@ -122,8 +132,8 @@ class AuditDesk:
         if not self.is_over:
             left = len(self.draw.items) - len(self.judgments)
             raise ValueError(f"{left} items are not judged yet; labels are shown after the last one")
-        found = result(self.draw, self.judgments)
-        return {"words": in_words(found).splitlines(), "items": labelled(self.draw, self.judgments)}
+        found = audit_result(self.draw, self.judgments)
+        return {"words": audit_lines(found).splitlines(), "items": labelled(self.draw, self.judgments)}
 
     def _drawn(self, number: int) -> Question:
         if not 1 <= number <= len(self.draw.items):

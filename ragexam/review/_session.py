@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.review import in_words, shortfall
+from exam_gen.review import audit_lines, missing_judgments
 from examcore import Progress
 from ragexam.review._application import Application
 from ragexam.review._audit import AuditDesk
@@ -52,7 +52,7 @@ def review_session(run: Path, port: int, progress: Progress, *, page: bool) -> O
 def audit_session(run: Path, audit: Audit, port: int, progress: Progress) -> Outcome:
     """Let a reader judge until the page is stopped, or write the sheet; then what the judgments say."""
     desk = AuditDesk(run, audit.size, audit.seed)
-    if few := shortfall(desk.draw):
+    if few := missing_judgments(desk.draw):
         progress.say(f"note: {few}")
     if audit.sheet is not None:
         items = desk.write_sheet(audit.sheet)
@@ -61,7 +61,7 @@ def audit_session(run: Path, audit: Audit, port: int, progress: Progress) -> Out
     if audit.page:
         _serve(desk, port, progress)
     found = desk.result()
-    return Outcome(found, in_words(found))
+    return Outcome(found, audit_lines(found))
 
 
 def _serve(application: Application, port: int, progress: Progress) -> None:

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from exam_gen import Dropped, Exam, Question
-from exam_gen.review import FAULTS, Judgment, draw, in_words, labelled, read_judgments, result, sheet, shortfall
+from exam_gen.review import (
+    FAULTS,
+    Judgment,
+    audit_lines,
+    audit_result,
+    audit_sheet,
+    draw_audit_sample,
+    labelled,
+    missing_judgments,
+    read_judgments,
+)
 from exam_gen.review._audit import Share, combined
 from examcore import wilson
 
@@ -24,7 +34,11 @@ def share(right: int, total: int) -> Share:
 
 
 def test_the_draw_depends_on_the_seed_alone_and_holds_as_many_of_each() -> None:
-    one, same, other = draw(EXAM, DROPPED, 40, 1), draw(EXAM, DROPPED, 40, 1), draw(EXAM, DROPPED, 40, 2)
+    one, same, other = (
+        draw_audit_sample(EXAM, DROPPED, 40, 1),
+        draw_audit_sample(EXAM, DROPPED, 40, 1),
+        draw_audit_sample(EXAM, DROPPED, 40, 2),
+    )
     assert one == same
     assert one.id == same.id != other.id
     assert (one.number(True), one.number(False)) == (40, 40)
@@ -34,10 +48,10 @@ def test_the_draw_depends_on_the_seed_alone_and_holds_as_many_of_each() -> None:
 
 
 def test_a_draw_of_fewer_than_asked_for_says_why() -> None:
-    assert shortfall(draw(EXAM, DROPPED, 50, 1)) == ""
-    few = shortfall(draw(EXAM, DROPPED, 60, 1))
+    assert missing_judgments(draw_audit_sample(EXAM, DROPPED, 50, 1)) == ""
+    few = missing_judgments(draw_audit_sample(EXAM, DROPPED, 60, 1))
     assert few == "60 of each were asked for and there are only 50 survivors to judge"
-    assert shortfall(draw(EXAM, DROPPED, 80, 1)) == (
+    assert missing_judgments(draw_audit_sample(EXAM, DROPPED, 80, 1)) == (
         "80 of each were asked for and there are only 50 survivors and 70 drops to judge; "
         "10 more drops hold no complete question"
     )
@@ -47,7 +61,7 @@ def test_every_survivor_and_drop_is_drawn_equally_often_and_anywhere() -> None:
     counts: Counter[str] = Counter()
     first: Counter[bool] = Counter()
     for seed in range(400):
-        drawn = draw(EXAM, DROPPED, 10, seed)
+        drawn = draw_audit_sample(EXAM, DROPPED, 10, seed)
         counts.update(item.question.id for item in drawn.items)
         first[drawn.items[0].reason is None] += 1
     # Binomial(400, 1/5) and (400, 1/7): five standard deviations.
@@ -57,13 +71,18 @@ def test_every_survivor_and_drop_is_drawn_equally_often_and_anywhere() -> None:
 
 
 def test_the_place_of_the_key_does_not_tell_a_drop() -> None:
-    keys = [item.question.key for seed in range(30) for item in draw(EXAM, DROPPED, 40, seed).items if item.reason]
+    keys = [
+        item.question.key
+        for seed in range(30)
+        for item in draw_audit_sample(EXAM, DROPPED, 40, seed).items
+        if item.reason
+    ]
     assert all(0.2 <= np.mean(np.array(keys) == place) <= 0.3 for place in range(4))
 
 
 def test_the_sheet_holds_nothing_that_tells_a_drop() -> None:
-    drawn = draw(EXAM, DROPPED, 5, 1)
-    rows = sheet(drawn, {"": "other text"})
+    drawn = draw_audit_sample(EXAM, DROPPED, 5, 1)
+    rows = audit_sheet(drawn, {"": "other text"})
     assert {tuple(row) for row in rows} == {("audit", "item", "question", "choices", "answer", "passage")}
     assert [row["item"] for row in rows] == list(range(1, 11))
     assert {row["passage"] for row in rows} == {"text", "other text"}
@@ -71,11 +90,11 @@ def test_the_sheet_holds_nothing_that_tells_a_drop() -> None:
 
 
 def test_too_few_drops_are_all_drawn_and_none_is_refused() -> None:
-    assert draw(EXAM, DROPPED[:3], 40, 0).number(False) == 3
+    assert draw_audit_sample(EXAM, DROPPED[:3], 40, 0).number(False) == 3
     with pytest.raises(ValueError, match="none of 9 drops holds a complete question"):
-        draw(EXAM, DROPPED[70:79], 40, 0)
+        draw_audit_sample(EXAM, DROPPED[70:79], 40, 0)
     with pytest.raises(ValueError, match="0 of each; wanted at least 1"):
-        draw(EXAM, DROPPED, 0, 0)
+        draw_audit_sample(EXAM, DROPPED, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +119,7 @@ def test_the_interval_of_the_unfiltered_share_covers_it() -> None:
 
 
 def test_the_result_counts_sound_items_by_their_hidden_label() -> None:
-    drawn = draw(EXAM, DROPPED, 40, 3)
+    drawn = draw_audit_sample(EXAM, DROPPED, 40, 3)
     judged = {
         number: Judgment(
             drawn.id,
@@ -110,7 +129,7 @@ def test_the_result_counts_sound_items_by_their_hidden_label() -> None:
         )
         for number, item in enumerate(drawn.items, start=1)
     }
-    found = result(drawn, judged)
+    found = audit_result(drawn, judged)
     drops = [number for number, item in enumerate(drawn.items, start=1) if item.reason is not None]
     odd = sum(number % 2 for number in drops)
     survivors, lost = found["survivors"], found["drops"]
@@ -121,19 +140,19 @@ def test_the_result_counts_sound_items_by_their_hidden_label() -> None:
     assert lost["faults"] == {"wrong key": 40 - odd, "garbled": 40 - odd}
     assert survivors["chose_key"] == survivors["asked"] == 40
     assert found["unfiltered"]["estimate"] == pytest.approx((50 + 70 * odd / 40) / 120)  # type: ignore[index]
-    assert "10 drops hold no complete question" in in_words(found)
+    assert "10 drops hold no complete question" in audit_lines(found)
     assert [one["reason"] for one in labelled(drawn, judged)] == [item.reason for item in drawn.items]
 
 
 def test_an_audit_without_judgments_claims_nothing() -> None:
-    found = result(draw(EXAM, DROPPED, 4, 0), {})
+    found = audit_result(draw_audit_sample(EXAM, DROPPED, 4, 0), {})
     assert found["difference"] == {"estimate": None, "low": None, "high": None}
-    assert "survivors: none judged\ndrops: none judged\nsurvivors minus drops: not judged" in in_words(found)
+    assert "survivors: none judged\ndrops: none judged\nsurvivors minus drops: not judged" in audit_lines(found)
     assert math.isnan(combined([Share(math.nan, math.nan, math.nan)], (1,)).estimate)
 
 
 def test_of_two_judgments_the_last_counts_and_other_draws_are_passed_over(tmp_path: Path) -> None:
-    drawn = draw(EXAM, DROPPED, 4, 0)
+    drawn = draw_audit_sample(EXAM, DROPPED, 4, 0)
     path = tmp_path / "audit.jsonl"
     lines = [
         {"audit": drawn.id, "item": 2, "faults": ["garbled"]},
@@ -160,7 +179,7 @@ def test_of_two_judgments_the_last_counts_and_other_draws_are_passed_over(tmp_pa
     ],
 )
 def test_a_line_that_is_no_judgment_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
-    drawn = draw(EXAM, DROPPED, 4, 0)
+    drawn = draw_audit_sample(EXAM, DROPPED, 4, 0)
     path = tmp_path / "audit.jsonl"
     path.write_text(json.dumps({"audit": drawn.id, "item": 1, "faults": []} | change) + "\n")
     with pytest.raises(ValueError, match=r"audit\.jsonl" + message):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from exam_gen import Question
-from exam_gen.rules import Tools, apply, rules_of
+from exam_gen.rules import RuleTools, apply_rules, rules_of
 from exam_gen.rules._checks import without_catch_all
 from exam_gen.rules._privacy import luhn
 
@@ -32,12 +32,12 @@ def with_choices(*choices: str, key: int = 0, stem: str = GOOD.stem) -> Question
 
 def reason(rule: str, question: Question, setting: object = True) -> str | None:
     """What the rule alone says of a question."""
-    found = apply([question], rules_of({rule: setting}, only=[rule]), Tools())
+    found = apply_rules([question], rules_of({rule: setting}, only=[rule]), RuleTools())
     return found.dropped[0].reason if found.dropped else None
 
 
 def test_a_good_question_passes_every_usual_rule() -> None:
-    found = apply([GOOD], rules_of())
+    found = apply_rules([GOOD], rules_of())
     assert (found.kept, found.dropped) == ((GOOD,), ())
 
 
@@ -124,7 +124,7 @@ def test_a_wrong_catch_all_is_taken_out_while_enough_choices_remain() -> None:
     assert without_catch_all(with_choices("None of the above", "x", "y", "z", key=0)) is None
     assert without_catch_all(with_choices("None of the above", "x", "y", key=1)) is None
     assert without_catch_all(GOOD) is None
-    found = apply([four], rules_of({}, only=["without-catch-all", "catch-all"]))
+    found = apply_rules([four], rules_of({}, only=["without-catch-all", "catch-all"]))
     assert [one.choices for one in found.kept] == [("x", "y", "z")]
     assert found.steps[0].rewritten == (four,)
 

@@ -9,8 +9,8 @@ import pytest
 
 from exam_gen import Question
 from exam_gen._baselines import fixed_answer_baseline
-from exam_gen.rules import apply, rules_of
-from exam_gen.rules._cues import length_cue, neutral_article, odd_forms
+from exam_gen.rules import apply_rules, rules_of
+from exam_gen.rules._answer_cues import length_cue, neutral_article, odd_forms
 
 
 def question(*choices: str, stem: str = "Which one is it of all that are there?", name: str = "q") -> Question:
@@ -18,7 +18,7 @@ def question(*choices: str, stem: str = "Which one is it of all that are there?"
 
 
 def reason(rule: str, one: Question) -> str | None:
-    found = apply([one], rules_of({rule: True}, only=[rule]))
+    found = apply_rules([one], rules_of({rule: True}, only=[rule]))
     return found.dropped[0].reason if found.dropped else None
 
 
@@ -110,8 +110,8 @@ def test_positions_beyond_chance_are_balanced_and_others_left_alone() -> None:
     fair = [replace(question("a", "b", "c", "d", name=f"q{n}"), key=int(rng.integers(4))) for n in range(60)]
     biased = [replace(question("a", "b", "c", "d", name=f"q{n}"), key=1) for n in range(60)]
     rules = rules_of({}, only=["balanced-positions"])
-    assert apply(fair, rules).kept == tuple(fair)
-    found = apply(biased, rules)
+    assert apply_rules(fair, rules).kept == tuple(fair)
+    found = apply_rules(biased, rules)
     assert len(found.steps[0].rewritten) == 60
     assert fixed_answer_baseline(found.kept).accuracy == 0.25
     assert {one.answer for one in found.kept} == {"b"}

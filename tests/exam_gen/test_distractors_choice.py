@@ -6,7 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.drafting import Fact, facts
-from exam_gen.drafting._distractors import Item, Option, Pool, Source, candidates, choose, hides, marks, pool
+from exam_gen.drafting._corpus_distractors import (
+    DistractorOption,
+    DistractorPool,
+    KeyWithDistractors,
+    SpanSource,
+    candidates,
+    choose,
+    hides,
+    marks,
+    pool,
+)
 from exam_gen.language._spans import key_span
 from examcore import Chunk
 
@@ -34,8 +44,8 @@ def test_candidates_of_one_long_document_take_time_in_proportion():
 
     def seconds(count: int) -> float:
         names = tuple(f"Name{n} Word{n}" for n in range(count))
-        home = frozenset([Source("d#1", "d")])
-        pooled = Pool({fact.span.kind: names}, dict.fromkeys(names, home), {})
+        home = frozenset([SpanSource("d#1", "d")])
+        pooled = DistractorPool({fact.span.kind: names}, dict.fromkeys(names, home), {})
         start = time.process_time()
         assert candidates(fact, "Which mill?", pooled, count=9, seed=0)
         return time.process_time() - start
@@ -68,15 +78,16 @@ def test_another_call_of_the_same_function_is_no_wrong_answer():
     assert set(found) == {"close_tape()", "wind_tape()", "cut_tape()"}
 
 
-def items(count: int, seed: int) -> list[Item]:
+def items(count: int, seed: int) -> list[KeyWithDistractors]:
     rng = np.random.default_rng(seed)
     made = []
     for number in range(count):
         lengths = rng.integers(4, 16, size=9)
         options = tuple(
-            Option(f"{chr(97 + i)}{number}".ljust(int(n), "x"), float(rng.normal())) for i, n in enumerate(lengths)
+            DistractorOption(f"{chr(97 + i)}{number}".ljust(int(n), "x"), float(rng.normal()))
+            for i, n in enumerate(lengths)
         )
-        made.append(Item("k" * int(rng.integers(8, 12)), float(rng.normal()), options))
+        made.append(KeyWithDistractors("k" * int(rng.integers(8, 12)), float(rng.normal()), options))
     return made
 
 
@@ -130,6 +141,6 @@ def test_wrong_answers_mark_a_key_by_what_they_alone_share_or_lack(key, wrong, m
 
 def test_choices_leave_the_key_unmarked_where_they_can():
     texts = ("indoor nests", "indoor roosts", "indoor dens", "attic burrows")
-    item = Item("outdoor nests", -1.0, tuple(Option(text, -1.0) for text in texts))
+    item = KeyWithDistractors("outdoor nests", -1.0, tuple(DistractorOption(text, -1.0) for text in texts))
     for seed in range(8):
         assert "attic burrows" in choose([item], seed=seed)[0]

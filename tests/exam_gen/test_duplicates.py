@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Question
-from exam_gen.rules import Tools, apply, rules_of, stem_words
+from exam_gen.rules import RuleTools, apply_rules, rules_of, stem_words
 from exam_gen.rules._duplicates import NewStems, WordSets, earlier_stems, same_key
 
 GOOD = Question("q", "Which zone holds it?", ("a", "b"), 0)
@@ -69,7 +69,7 @@ def test_near_duplicate_stems_are_dropped_but_names_tell_questions_apart() -> No
         "Which zone holds it?",
     ]
     questions = [with_stem(stem, f"q{n}") for n, stem in enumerate(stems)]
-    found = apply(questions, rules_of({"near-duplicate": 0.9}, only=["near-duplicate"]))
+    found = apply_rules(questions, rules_of({"near-duplicate": 0.9}, only=["near-duplicate"]))
     assert [one.id for one in found.kept] == ["q0", "q2", "q3"]
     assert [one.reason for one in found.dropped] == ["near-duplicate: 1 with q0, wanted at most 0.9"]
 
@@ -79,7 +79,7 @@ def test_a_stem_alike_with_the_same_key_repeats_the_fact() -> None:
     second = with_stem("Which zone is it that holds an object and its copies?", "q1")
     third = replace(second, id="q2", key=1)
     rules = rules_of({"repeated-fact": 0.45}, only=["repeated-fact"])
-    found = apply([first, second, third], rules)
+    found = apply_rules([first, second, third], rules)
     assert [one.id for one in found.kept] == ["q0", "q2"]
     assert found.dropped[0].reason.startswith("repeated-fact: 0.4615 with q0")
     assert same_key(first) == same_key(second) != same_key(third)
@@ -90,7 +90,7 @@ def test_a_stricter_limit_drops_all_that_a_laxer_one_drops(stems: list[list[str]
     questions = [with_stem(" ".join(words), f"q{n}") for n, words in enumerate(stems)]
 
     def gone(limit: float) -> set[str]:
-        found = apply(questions, rules_of({"near-duplicate": limit}, only=["near-duplicate"]))
+        found = apply_rules(questions, rules_of({"near-duplicate": limit}, only=["near-duplicate"]))
         return {one.question.id for one in found.dropped if one.question}
 
     limits = [1.0, 0.9, 0.7, 0.5, 0.3, 0.0]
@@ -112,7 +112,7 @@ def test_ten_thousand_stems_take_seconds_even_from_one_template(template: str) -
     words = np.array([f"word{n}" for n in range(3000)])
     questions = [with_stem(template.format(" ".join(rng.choice(words, 6))), f"q{n}") for n in range(10_000)]
     start = time.process_time()
-    values = earlier_stems()(questions, Tools()).values
+    values = earlier_stems()(questions, RuleTools()).values
     assert time.process_time() - start < 15
     sets = [stem_words(one) for one in questions[:400]]
     assert values[:400].tolist() == by_all_pairs(sets, 0.4)

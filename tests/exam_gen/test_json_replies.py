@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.drafting._json_replies import parse_json
-from exam_gen.drafting._parser import KINDS, Parsed, Unparsable
+from exam_gen.drafting._parser import KINDS, ParsedQuestion, UnparsableReply
 from examcore import normalized, repaired_json_object
 
 WHOLE = {"question": "Which one?", "choices": ["a b", "c d", "e f", "g h"], "answer": 2}
-WANTED = Parsed("Which one?", ("a b", "c d", "e f", "g h"), 2)
+WANTED = ParsedQuestion("Which one?", ("a b", "c d", "e f", "g h"), 2)
 TEXT = json.dumps(WHOLE)
 
 
@@ -34,12 +34,12 @@ def test_every_shape_of_reply_gives_the_same_question(raw: str) -> None:
 
 def test_an_answer_with_distractors_comes_first() -> None:
     raw = json.dumps({"question": "Which?", "answer": "r", "distractors": ["x", "y", "z"], "explanation": "so"})
-    assert parse_json(raw) == Parsed("Which?", ("r", "x", "y", "z"), 0, "so")
+    assert parse_json(raw) == ParsedQuestion("Which?", ("r", "x", "y", "z"), 0, "so")
 
 
 def test_the_right_answer_survives_when_choices_are_too_many() -> None:
     raw = json.dumps({**WHOLE, "choices": ["a", "b", "c", "d", "e"], "answer": 4})
-    assert parse_json(raw) == Parsed("Which one?", ("a", "b", "c", "e"), 3)
+    assert parse_json(raw) == ParsedQuestion("Which one?", ("a", "b", "c", "e"), 3)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_right_answer_survives_when_choices_are_too_many() -> None:
     ],
 )
 def test_what_is_no_question_is_counted_by_kind(raw: str, kind: str) -> None:
-    assert parse_json(raw) == Unparsable(kind)
+    assert parse_json(raw) == UnparsableReply(kind)
 
 
 @pytest.mark.parametrize("end", range(2, len(TEXT)))
@@ -93,7 +93,7 @@ PARTS += [": ", "{", "1e999"]
 )
 def test_no_text_breaks_the_parser(raw: str) -> None:
     found = parse_json(raw)
-    if isinstance(found, Unparsable):
+    if isinstance(found, UnparsableReply):
         assert found.kind in KINDS
     else:
         assert len({normalized(choice) for choice in found.choices}) == 4

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting._parser import KINDS, Parsed, Unparsable, parse, parse_labelled
+from exam_gen.drafting._parser import KINDS, ParsedQuestion, UnparsableReply, parse, parse_labelled
 from examcore import normalized
 
 STEM = "Which storage class keeps an object in a single zone only?"
@@ -66,7 +66,7 @@ def written(form: str, choices: Sequence[str]) -> str:
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_question(form: str) -> None:
     found = parse(written(form, CHOICES))
-    assert isinstance(found, Parsed), found
+    assert isinstance(found, ParsedQuestion), found
     assert found[:3] == WANTED
 
 
@@ -93,7 +93,7 @@ def question(choices: tuple[str, ...], answer: str) -> str:
 )
 def test_keys_given_by_text_or_label_are_told_apart(choices: tuple[str, ...], answer: str, key: int) -> None:
     found = parse(question(choices, answer))
-    assert isinstance(found, Parsed), found
+    assert isinstance(found, ParsedQuestion), found
     assert (found.choices[found.key], found.key) == (choices[key], key)
 
 
@@ -118,12 +118,12 @@ def test_keys_given_by_text_or_label_are_told_apart(choices: tuple[str, ...], an
     ],
 )
 def test_what_is_no_question_is_counted_by_kind(raw: str, kind: str) -> None:
-    assert parse(raw) == Unparsable(kind)
+    assert parse(raw) == UnparsableReply(kind)
 
 
 def test_no_choice_holds_the_answer_line() -> None:
     found = parse(f"Question: {STEM}\nA) one\nB) two\nC) three\nD) four\nCorrect Answer: C\nExplanation: three it is.")
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedQuestion)
     assert found.choices == ("one", "two", "three", "four")
     assert (found.key, found.explanation) == (2, "three it is.")
 
@@ -132,28 +132,28 @@ def test_a_stem_with_a_numbered_list_and_code_keeps_them() -> None:
     stem = "Question: Given these steps:\n1. open\n2. close\nwhich comes last?"
     raw = f"{stem}\nA) open\nB) close\nC) both\nD) none of it\nAnswer: B"
     found = parse(raw)
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedQuestion)
     assert found.stem == "Given these steps:\n1. open\n2. close which comes last?"
     assert found.choices == ("open", "close", "both", "none of it")
 
 
 def test_wrapped_stems_and_choices_become_one_line() -> None:
     found = parse("Question: Which of\nthese is it?\nA) one\n   and more\nB) two\nC) three\nD) four\nAnswer: a")
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedQuestion)
     assert found.stem == "Which of these is it?"
     assert found.choices[0] == "one and more"
 
 
 def test_python_names_with_underscores_stay_whole() -> None:
     found = parse(question(("__init__", "__new__", "**kwargs", "a ** b"), "Answer: __new__"))
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedQuestion)
     assert found.choices == ("__init__", "__new__", "**kwargs", "a ** b")
     assert found.key == 1
 
 
 def test_the_number_of_choices_can_be_asked_for() -> None:
     found = parse(f"Question: {STEM}\nA) x\nB) y\nC) z\nAnswer: C", choices=3)
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedQuestion)
     assert (found.choices, found.key) == (("x", "y", "z"), 2)
 
 
@@ -166,7 +166,7 @@ def test_any_words_survive_every_form(words: list[str], key: int, form: str) -> 
     turned = [*words]
     turned[1], turned[key] = turned[key], turned[1]
     found = parse(written(form, turned))
-    assert isinstance(found, Parsed), found
+    assert isinstance(found, ParsedQuestion), found
     assert found.choices == tuple(turned)
     assert found.key == 1
 
@@ -195,7 +195,7 @@ SNIPPETS += [" ", "Explanation:", "**", "(correct)", "x", "Which?", "### Assista
 )
 def test_no_text_breaks_the_parser(raw: str, choices: int) -> None:
     found = parse(raw, choices=choices)
-    if isinstance(found, Unparsable):
+    if isinstance(found, UnparsableReply):
         assert found.kind in KINDS
     else:
         assert found.stem

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.drafting._json_replies import parse_json
-from exam_gen.drafting._parser import KINDS, Parsed, Unparsable, parse
+from exam_gen.drafting._parser import KINDS, ParsedQuestion, UnparsableReply, parse
 from examcore import normalized
 
 OPENINGS = (
@@ -130,7 +130,7 @@ def test_a_well_formed_question_is_read_back_as_itself(
 ) -> None:
     raw = written(opening, layout, between, answer, stem, texts, key)
     found = parse(raw)
-    assert isinstance(found, Parsed), (found, raw)
+    assert isinstance(found, ParsedQuestion), (found, raw)
     assert (found.stem, found.choices, found.key) == (stem, tuple(texts), key), raw
 
 
@@ -141,7 +141,7 @@ def test_a_well_formed_question_is_read_back_as_itself(
 def test_no_choice_swallows_an_answer_on_its_line(layout: str, glue: str) -> None:
     raw = written(OPENINGS[0], layout, "\n", "", "What holds?", ["red fox", "blue jay", "grey owl", "tan cow"], 1)
     found = parse(raw.rstrip() + glue + "B")
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedQuestion)
     assert found.choices == ("red fox", "blue jay", "grey owl", "tan cow")
     assert found.key == 1
 
@@ -149,7 +149,7 @@ def test_no_choice_swallows_an_answer_on_its_line(layout: str, glue: str) -> Non
 def test_a_key_told_by_text_beginning_with_a_letter_is_no_label() -> None:
     raw = written(OPENINGS[0], LAYOUTS[0], "\n", ANSWERS[4], "What now?", ["Delete y", "Wait", "Configure x", "Go"], 2)
     found = parse(raw)
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedQuestion)
     assert found.key == 2
 
 
@@ -161,8 +161,8 @@ PIECES = [
 ]
 
 
-def check(found: Parsed | Unparsable) -> None:
-    if isinstance(found, Unparsable):
+def check(found: ParsedQuestion | UnparsableReply) -> None:
+    if isinstance(found, UnparsableReply):
         assert found.kind in KINDS
         return
     assert found.stem.strip()

@@ -1,7 +1,7 @@
 import pytest
 
-from exam_gen.drafting._readback import Asking, agreement, read_back
-from exam_gen.drafting._wrong_answers import read_wrong_answers, wants_writing, written_answers
+from exam_gen.drafting._model_distractors import read_wrong_answers, wants_writing, written_answers
+from exam_gen.drafting._round_trip import RoundTripQuestion, agreement, round_trip
 from examcore import CachedLanguageModel, NoReply, Prompt, ReplyStore
 
 
@@ -43,10 +43,10 @@ class Parrot:
 
 def test_the_passage_is_read_back_without_the_key():
     parrot = Parrot(" the Harbour Board")
-    asked = [Asking("Oslo", "The Harbour Board ran it in 1911.", "Who ran the port?", "Harbour Board")] * 2
+    asked = [RoundTripQuestion("Oslo", "The Harbour Board ran it in 1911.", "Who ran the port?", "Harbour Board")] * 2
     with ReplyStore(":memory:") as store:
-        found = read_back(asked, CachedLanguageModel(parrot, store), seed=0)
-        assert read_back([], CachedLanguageModel(parrot, store), seed=0) == []
+        found = round_trip(asked, CachedLanguageModel(parrot, store), seed=0)
+        assert round_trip([], CachedLanguageModel(parrot, store), seed=0) == []
     assert [(one.answer, one.agreement) for one in found if not isinstance(one, NoReply)] == [
         ("the Harbour Board", 1.0)
     ] * 2

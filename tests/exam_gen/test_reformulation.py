@@ -19,8 +19,8 @@ from exam_gen.drafting._reformulation import (
     reformulate,
     reformulation_prompt,
 )
-from exam_gen.language._selfcontained import outside_reference
-from exam_gen.rules import Tools, apply, rules_of
+from exam_gen.language._outside_references import outside_reference
+from exam_gen.rules import RuleTools, apply_rules, rules_of
 from exam_gen.rules._standalone import standing_alone
 from examcore import CachedLanguageModel, Prompt, ReplyStore
 from grading._similarity import similarity
@@ -114,22 +114,22 @@ def test_the_rule_rewrites_what_leans_and_leaves_the_rest_alone() -> None:
     ]
     model = Fixed("How high is Big Ben?")
     told: list[tuple[int, int]] = []
-    tools = Tools(model=model, progress=lambda *done: told.append(done))  # type: ignore[arg-type]
-    found = apply(questions, rules_of({}, only=["reformulated"]), tools)
+    tools = RuleTools(model=model, progress=lambda *done: told.append(done))  # type: ignore[arg-type]
+    found = apply_rules(questions, rules_of({}, only=["reformulated"]), tools)
     assert [one.stem for one in found.kept] == ["What is Big Ben?", "How old is it?", "How high is Big Ben?", stems[3]]
     assert found.kept[2].metadata["rewritten"] == [
         {"rule": "reformulated", "question": "How high is it?", "choices": ["a", "b"], "answer": 0}
     ]
     assert (len(model.asked), told) == (2, [(2, 2)])
     with pytest.raises(ValueError, match="rules: no language model is given; wanted one for the rule that rewrites"):
-        apply(questions, rules_of({}, only=["reformulated"]))
+        apply_rules(questions, rules_of({}, only=["reformulated"]))
 
 
 def test_what_a_model_cannot_mend_the_next_rule_drops() -> None:
     question = Question("q", "How high is it?", ("a", "b"), 0, metadata={"title": "Big Ben"})
     rules = rules_of({}, only=["reformulated", "self-contained"])
-    assert apply([question], rules, Tools(model=Fixed("It is high."))).dropped  # type: ignore[arg-type]
-    assert apply([question], rules, Tools(model=Fixed("How high is Big Ben?"))).kept  # type: ignore[arg-type]
+    assert apply_rules([question], rules, RuleTools(model=Fixed("It is high."))).dropped  # type: ignore[arg-type]
+    assert apply_rules([question], rules, RuleTools(model=Fixed("How high is Big Ben?"))).kept  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rule", GUIDELINES, ids=NAMES)

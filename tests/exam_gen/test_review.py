@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from exam_gen import Dropped, Exam, Question
 from exam_gen.review import Edit, Review, apply_edits
-from exam_gen.review._decisions import entries
 from exam_gen.review._edits import read_edits
+from exam_gen.review._review_state import entries
 from examcore import locked_log
 
 TIME = "2026-01-02T03:04:05+00:00"

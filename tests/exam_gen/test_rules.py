@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen import Likelihoods, Prompt, Question, ReplyStore
-from exam_gen.rules import RULE_KINDS, Rule, Tools, apply, each, needs_of, objections, rule_of, rules_of
-from exam_gen.rules._base import Limit, Measured, measured, value_of
+from exam_gen.rules import RULE_KINDS, Rule, RuleTools, apply_rules, each, needs_of, objections, rule_of, rules_of
 from exam_gen.rules._catalogue import NAMES, arriving
-from exam_gen.rules._evidence import Read, blind_lead, lift, margin, support
+from exam_gen.rules._passage_evidence import EvidenceLikelihoods, blind_lead, lift, margin, support
+from exam_gen.rules._rule import Limit, RuleMeasure, measured, value_of
 from examcore import CachedLanguageModel
 
 GOOD = Question("q", "Which zone of the store holds a copy of it?", ("North", "South", "East", "West"), 0, context="x")
@@ -45,7 +45,7 @@ def letters(texts: Sequence[str]) -> np.ndarray:
     return np.array([[text.lower().count(letter) + 0.01 for letter in "abcdefghiklmnoprstuw"] for text in texts])
 
 
-TOOLS = Tools(embed=letters, model=Reader())
+TOOLS = RuleTools(embed=letters, model=Reader())
 ALL = {name: True for name in NAMES if name != "blocked-words"} | {"blocked-words": ["north"]}
 
 stems = st.sampled_from(
@@ -85,7 +85,7 @@ def test_every_question_is_kept_or_dropped_once_in_any_order_of_the_rules(
 ) -> None:
     rules = rules_of({**ALL, "order": order})
     assert [rule.name for rule in rules] == order
-    found = apply(questions, rules, TOOLS)
+    found = apply_rules(questions, rules, TOOLS)
     lost = [one.question.id for one in found.dropped if one.question]
     assert sorted([*(one.id for one in found.kept), *lost]) == sorted(one.id for one in questions)
     assert [one.id for one in found.kept] == [one.id for one in questions if one.id not in lost]
@@ -106,8 +106,8 @@ def test_what_one_question_is_judged_by_itself_depends_on_no_order(questions: li
     lottery.shuffle(shuffled)  # type: ignore[attr-defined]
     for name in ALONE:
         (rule,) = rules_of({}, only=[name])
-        found = {one.question.id: one.reason for one in apply(questions, [rule], TOOLS).dropped if one.question}
-        again = {one.question.id: one.reason for one in apply(shuffled, [rule], TOOLS).dropped if one.question}
+        found = {one.question.id: one.reason for one in apply_rules(questions, [rule], TOOLS).dropped if one.question}
+        again = {one.question.id: one.reason for one in apply_rules(shuffled, [rule], TOOLS).dropped if one.question}
         assert found == again
 
 
@@ -120,7 +120,7 @@ def test_a_stricter_limit_drops_all_that_a_laxer_one_drops(
     questions: list[Question], limits: list[float], shares: list[int]
 ) -> None:
     def gone(name: str, setting: object) -> set[str]:
-        found = apply(questions, rules_of({name: setting}, only=[name]), TOOLS)
+        found = apply_rules(questions, rules_of({name: setting}, only=[name]), TOOLS)
         return {one.question.id for one in found.dropped if one.question}
 
     for name in LIMITED:
@@ -136,11 +136,11 @@ def test_a_stricter_limit_drops_all_that_a_laxer_one_drops(
 def test_a_limit_of_more_and_one_of_less_read_in_their_own_words() -> None:
     questions = [replace(GOOD, id=f"q{n}", stem="x" * n) for n in range(1, 6)]
     length = value_of(lambda one: float(len(one.stem)))
-    more = apply(questions, [Rule("long", measured(length, Limit(3)))])
-    less = apply(questions, [Rule("short", measured(length, Limit(3), "less"))])
+    more = apply_rules(questions, [Rule("long", measured(length, Limit(3)))])
+    less = apply_rules(questions, [Rule("short", measured(length, Limit(3), "less"))])
     assert [one.reason for one in more.dropped] == ["long: 4, wanted at most 3", "long: 5, wanted at most 3"]
     assert [one.reason for one in less.dropped] == ["short: 1, wanted at least 3", "short: 2, wanted at least 3"]
-    worst = apply(questions, [Rule("short", measured(length, Limit(share=0.4), "less"))])
+    worst = apply_rules(questions, [Rule("short", measured(length, Limit(share=0.4), "less"))])
     assert [one.id for one in worst.kept] == ["q3", "q4", "q5"]
 
 
@@ -148,15 +148,15 @@ def test_what_cannot_be_told_is_kept_and_counts_for_the_share() -> None:
     questions = [replace(GOOD, id=f"q{n}") for n in range(4)]
     values = np.array([np.nan, 1.0, 2.0, np.nan])
     for limit, kept in ((Limit(0.5), 2), (Limit(share=0.5), 2), (Limit(share=0.25), 3), (Limit(share=1.0), 2)):
-        found = apply(questions, [Rule("r", measured(lambda *_: Measured(values), limit))])
+        found = apply_rules(questions, [Rule("r", measured(lambda *_: RuleMeasure(values), limit))])
         assert len(found.kept) == kept
-    everything_unknown = measured(lambda *_: Measured(np.full(4, np.nan)), Limit(share=1.0))
-    assert len(apply(questions, [Rule("r", everything_unknown)]).kept) == 4
+    everything_unknown = measured(lambda *_: RuleMeasure(np.full(4, np.nan)), Limit(share=1.0))
+    assert len(apply_rules(questions, [Rule("r", everything_unknown)]).kept) == 4
 
 
 def test_the_raw_text_and_the_chunk_stay_with_what_is_dropped() -> None:
     bad = replace(GOOD, chunk_id="d#1", metadata={"raw": "the model's words"})
-    (lost,) = apply([bad], [Rule("never", each(lambda _: "no"))]).dropped
+    (lost,) = apply_rules([bad], [Rule("never", each(lambda _: "no"))]).dropped
     assert (lost.reason, lost.raw, lost.chunk_id, lost.question) == ("never: no", "the model's words", "d#1", bad)
 
 
@@ -226,7 +226,7 @@ def test_what_would_be_mended_is_not_dropped_as_it_arrives() -> None:
 
 
 def test_likelihoods_become_support_margin_lift_and_lead() -> None:
-    read = Read(
+    read = EvidenceLikelihoods(
         with_passage=Likelihoods((-2.0, -6.0, -5.0), (2, 2, 1), 9),
         without=Likelihoods((-8.0, -6.0, -5.0), (2, 2, 1), 5),
     )
@@ -235,7 +235,7 @@ def test_likelihoods_become_support_margin_lift_and_lead() -> None:
     assert margin(read) == 3
     assert lift(read) == 6
     assert blind_lead(read) == -4 + 3
-    alone = Read(None, read.without)
+    alone = EvidenceLikelihoods(None, read.without)
     assert np.isnan([support(alone), margin(alone), lift(alone)]).all()
 
 
@@ -252,8 +252,10 @@ def test_likelihood_rules_ask_the_model_once_and_keep_what_it_supports() -> None
     names = ["unsupported-key", "supported-distractor", "needless-passage", "solved-blind"]
     told = []
     with ReplyStore(":memory:") as store:
-        tools = Tools(model=CachedLanguageModel(model, store), progress=lambda done, total: told.append((done, total)))
-        found = {name: apply(questions, rules_of({}, only=[name]), tools) for name in names}
+        tools = RuleTools(
+            model=CachedLanguageModel(model, store), progress=lambda done, total: told.append((done, total))
+        )
+        found = {name: apply_rules(questions, rules_of({}, only=[name]), tools) for name in names}
     assert model.asked == 6  # four with a passage; without one two different stems
     assert told[:5] == [(n, 5) for n in range(1, 6)]
     dropped = {name: [one.question.id for one in found[name].dropped if one.question] for name in names}
@@ -268,20 +270,20 @@ def test_likelihood_rules_ask_the_model_once_and_keep_what_it_supports() -> None
 
 def test_rules_without_their_tool_say_so() -> None:
     with pytest.raises(ValueError, match="no language model is given"):
-        apply([GOOD], rules_of({}, only=["solved-blind"]))
+        apply_rules([GOOD], rules_of({}, only=["solved-blind"]))
     with pytest.raises(ValueError, match="no encoder is given"):
-        apply([GOOD], rules_of({}, only=["intra-meaning"]))
-    assert apply([], rules_of({}, only=["solved-blind"])).kept == ()
+        apply_rules([GOOD], rules_of({}, only=["intra-meaning"]))
+    assert apply_rules([], rules_of({}, only=["solved-blind"])).kept == ()
 
 
 def test_similarity_rules_drop_near_copies_of_the_key_and_distractors_of_the_passage() -> None:
     copy = replace(GOOD, choices=("the red fox runs", "the red fox run", "a cow", "two hens"))
     near = replace(GOOD, id="q2", choices=("no idea", "red fox", "a cow", "a hen"), context="The red fox ran past.")
-    words = apply([GOOD, copy, near], rules_of({"intra-words": 0.5}, only=["intra-words"]))
+    words = apply_rules([GOOD, copy, near], rules_of({"intra-words": 0.5}, only=["intra-words"]))
     assert [one.reason for one in words.dropped] == ["intra-words: 0.6, wanted at most 0.5"]
-    extra = apply([GOOD, near], rules_of({}, only=["extra-words"]))
+    extra = apply_rules([GOOD, near], rules_of({}, only=["extra-words"]))
     assert [one.question and one.question.id for one in extra.dropped] == ["q2"]
-    meaning = apply([copy, near], rules_of({}, only=["intra-meaning"]), TOOLS)
+    meaning = apply_rules([copy, near], rules_of({}, only=["intra-meaning"]), TOOLS)
     assert [one.question and one.question.id for one in meaning.dropped] == ["q"]
 
 
@@ -307,5 +309,5 @@ def test_a_runaway_question_takes_no_rule_long(piece: str) -> None:
     settings = {name: True for name in NAMES if name not in RULE_KINDS or RULE_KINDS[name].needs == "nothing"}
     start = time.process_time()
     for rule in rules_of(settings | {"blocked-words": ["x y"]}):
-        rule.reasons([runaway], Tools())
+        rule.reasons([runaway], RuleTools())
     assert time.process_time() - start < 3

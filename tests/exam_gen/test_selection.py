@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 
 from exam_gen import Document
 from exam_gen.corpora import Selection
-from exam_gen.corpora._layouts import ARCHIVES, archive, arxiv_year, best_answer, site, threads
+from exam_gen.corpora._record_layouts import ARCHIVES, archive, arxiv_year, best_answer, site, threads
 from exam_gen.corpora._selection import select
-from exam_gen.corpora._tables import Placed
+from exam_gen.corpora._tables import LocatedDocument
 from examcore import JsonRecord
 
 KINDS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 40), st.integers(1990, 2030)), max_size=60)
 
 
-def placed(kinds: Iterable[tuple[str, int, int]]) -> list[Placed]:
+def placed(kinds: Iterable[tuple[str, int, int]]) -> list[LocatedDocument]:
     return [
-        Placed(f"place {n}", Document(f"d{n}", "", "x" * length, topic=topic, date=str(year)))
+        LocatedDocument(f"place {n}", Document(f"d{n}", "", "x" * length, topic=topic, date=str(year)))
         for n, (topic, length, year) in enumerate(kinds)
     ]
 
@@ -59,7 +59,7 @@ def test_the_most_frequent_topics_are_kept() -> None:
 
 
 def test_undated_documents_are_not_before_any_year() -> None:
-    found = [Placed("p", Document("d", "", "text", date=date)) for date in ("", "soon")]
+    found = [LocatedDocument("p", Document("d", "", "text", date=date)) for date in ("", "soon")]
     assert select(found, Selection(before=2021)).left_out == {"no date": 1, "not dated before 2021": 1}
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from exam_gen import Question
-from exam_gen.language._selfcontained import outside_reference
-from exam_gen.rules import apply, rules_of
+from exam_gen.language._outside_references import outside_reference
+from exam_gen.rules import apply_rules, rules_of
 from exam_gen.rules._standalone import standing_alone
 
 
@@ -40,8 +40,8 @@ def test_stems_are_rewritten_only_where_they_lean_and_can_be_mended(title: str, 
 
 def test_what_is_rewritten_is_no_longer_dropped_and_remembers_its_words() -> None:
     one = question("What does it return when the key is missing?", "dict.get()")
-    assert not apply([one], rules_of({}, only=["self-contained"])).kept
-    (kept,) = apply([one], rules_of({}, only=["self-contained", "standing-alone"])).kept
+    assert not apply_rules([one], rules_of({}, only=["self-contained"])).kept
+    (kept,) = apply_rules([one], rules_of({}, only=["self-contained", "standing-alone"])).kept
     assert kept.id == one.id
     assert kept.metadata["rewritten"] == [
         {"rule": "standing-alone", "question": one.stem, "choices": ["a", "b"], "answer": 0}

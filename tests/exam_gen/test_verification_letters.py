@@ -14,10 +14,10 @@ from exam_gen.drafting._verification import (
     AMBIGUOUS,
     KNOWN,
     UNSUPPORTED,
-    Case,
     LetterVerifier,
     LikelihoodVerifier,
     Thresholds,
+    VerificationCase,
     read_letters,
 )
 from examcore import Arrival, CachedLanguageModel, Chunk, Likelihoods, NoReply, Prompt, ReplyStore
@@ -51,7 +51,9 @@ def test_letters_are_read_and_prose_is_not_taken_for_them(raw: str, letters: str
     assert read_letters(raw, 4) == letters
 
 
-CASE = Case("Engines", "The boiler was tested in Lisbon.", "Where was the boiler tested?", "Lisbon", tuple("VWXYZ"))
+CASE = VerificationCase(
+    "Engines", "The boiler was tested in Lisbon.", "Where was the boiler tested?", "Lisbon", tuple("VWXYZ")
+)
 
 
 class Marker:

@@ -13,7 +13,7 @@ import pytest
 
 from exam_gen import WritingSettings, WrittenExam, exam_statistics, write_questions, write_screened
 from exam_gen._prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
-from exam_gen.drafting._verification import Case, LikelihoodVerifier, Thresholds
+from exam_gen.drafting._verification import LikelihoodVerifier, Thresholds, VerificationCase
 from exam_gen.rules import rule_of
 from exam_gen.rules._filters import BEYOND
 from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
@@ -288,7 +288,9 @@ def test_a_wrong_answer_judged_nearly_as_right_as_a_loose_key_is_left_out(loose,
             proposed = re.findall(r"Proposed answer: (.*)", prompt.user)[-1]
             return Likelihoods({"damp": (0.0, -3.0), "wet": (0.0, -2.0)}.get(proposed, (0.0, -1.5)), (1, 1), 20)
 
-    asked = Case("Air", "The air was damp. ", "How was the air?", "damp", ("wet", "cold", "dry", "old"), loose=loose)
+    asked = VerificationCase(
+        "Air", "The air was damp. ", "How was the air?", "damp", ("wet", "cold", "dry", "old"), loose=loose
+    )
     with ReplyStore(":memory:") as store:
         (verdict,) = LikelihoodVerifier(CachedLanguageModel(Judge(), store), Thresholds()).verdicts([asked])
     assert verdict.reason is None
@@ -313,7 +315,7 @@ def test_a_wrong_answer_that_makes_a_completed_statement_unlikely_is_left_out(st
             return Likelihoods(sums, (7,) * len(sums), 6)
 
     passage = "The air was damp and made damp of it. "
-    asked = Case(
+    asked = VerificationCase(
         "Air", passage, "How was the air?", "damp", ("wet", "cold", "dry", "ten lakes"), False, False, statement
     )
     with ReplyStore(":memory:") as store:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from exam_gen.drafting import facts
 from exam_gen.language._spans import code_kind, key_span, sentences, spans
-from exam_gen.language._standing import stands_alone
+from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import (
     echoes,
     find_answer,

@@ -9,7 +9,7 @@ import pytest
 
 from exam_gen._prompts import QUESTION_SCHEMA
 from exam_gen.drafting._json_replies import parse_json
-from exam_gen.drafting._parser import Parsed
+from exam_gen.drafting._parser import ParsedQuestion
 from examcore import CachedLanguageModel, Prompt, ReplyStore, WritesJson
 from rag import LocalModel, load_model
 from rag._json_shape import JsonShape, Vocabulary
@@ -40,7 +40,7 @@ def test_replies_with_a_schema_are_held_to_it_and_kept_apart_from_others(tiny_fo
         free = cached.replies(PROMPTS, max_tokens=260, seed=1, temperature=1.0)
         held = cached.replies(PROMPTS, max_tokens=260, seed=1, temperature=1.0, schema=QUESTION_SCHEMA)
         assert free != held
-        assert all(isinstance(parse_json(str(raw)), Parsed) for raw in held)
+        assert all(isinstance(parse_json(str(raw)), ParsedQuestion) for raw in held)
         assert held == cached.replies(PROMPTS, max_tokens=260, seed=1, temperature=1.0, schema=QUESTION_SCHEMA)
         assert cached.usage.cached == 2
 

@@ -10,7 +10,7 @@ from exam_gen._assembly import shuffle_exam
 from exam_gen._baselines import fixed_answer_baseline
 from exam_gen.language._similarity import distractors
 from exam_gen.language._words import VERBS
-from exam_gen.rules._base import Finding, Judge, Tools
+from exam_gen.rules._rule import Finding, RuleJudge, RuleTools
 from examcore import Question
 
 _LEAST_DIFFERENCE = 12
@@ -101,13 +101,13 @@ def _opens_with_vowel(text: str) -> bool:
     return vowel or bool(_SOUNDS_LIKE_A_VOWEL.match(start))
 
 
-def balanced_positions(level: float = 0.05) -> Judge:
+def balanced_positions(level: float = 0.05) -> RuleJudge:
     """Shuffle all choices anew, keys evenly spread, when always picking one position scores beyond chance.
 
     `level`: the p-value below which the best fixed position counts as beyond chance.
     """
 
-    def judge(questions: Sequence[Question], tools: Tools) -> list[Finding]:
+    def judge(questions: Sequence[Question], tools: RuleTools) -> list[Finding]:
         if fixed_answer_baseline(questions, seed=tools.seed).p_value >= level:
             return [None] * len(questions)
         return list(shuffle_exam(questions, tools.seed))

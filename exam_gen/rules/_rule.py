@@ -23,7 +23,7 @@ Check = Callable[[Question], str | None]
 
 
 @dataclass(frozen=True)
-class Tools:
+class RuleTools:
     """What rules may use: an encoder, a language model (give it a `CachedModel`, and it is asked once), a seed.
 
     `progress` is told how many of how many questions a model has read.
@@ -35,7 +35,7 @@ class Tools:
     progress: Callable[[int, int], None] | None = None
 
 
-Judge = Callable[[Sequence[Question], Tools], Sequence[Finding]]
+RuleJudge = Callable[[Sequence[Question], RuleTools], Sequence[Finding]]
 """One finding per question, in their order."""
 
 
@@ -44,16 +44,16 @@ class Rule:
     """A judgement under a name; the reason of what it drops reads `name: finding`. `limit` is for readers."""
 
     name: str
-    judge: Judge
+    judge: RuleJudge
     limit: str = ""
 
-    def reasons(self, questions: Sequence[Question], tools: Tools) -> list[Finding]:
+    def reasons(self, questions: Sequence[Question], tools: RuleTools) -> list[Finding]:
         """The judgement with the rule's name before each finding."""
         found = self.judge(questions, tools) if questions else ()
         return [f"{self.name}: {one}" if isinstance(one, str) else one for one in found]
 
 
-class Step(NamedTuple):
+class RuleStep(NamedTuple):
     """What one rule did: questions that reached it, those it dropped, those it rewrote (as they were before)."""
 
     rule: str
@@ -67,7 +67,7 @@ class Filtered:
     """The questions kept, in their order, and what each rule did, in the order of the rules."""
 
     kept: tuple[Question, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RuleStep, ...]
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
@@ -75,20 +75,20 @@ class Filtered:
         return tuple(one for step in self.steps for one in step.dropped)
 
 
-def apply(questions: Sequence[Question], rules: Sequence[Rule], tools: Tools | None = None) -> Filtered:
+def apply_rules(questions: Sequence[Question], rules: Sequence[Rule], tools: RuleTools | None = None) -> Filtered:
     """Apply the rules in order, each to what the ones before it kept; every question is kept or dropped once.
 
     A rewritten question keeps its id; `metadata["rewritten"]` lists rule, stem, choices and key as they were before.
     """
     kept, steps = list(questions), []
     for rule in rules:
-        findings = rule.reasons(kept, tools or Tools())
+        findings = rule.reasons(kept, tools or RuleTools())
         pairs = list(zip(kept, findings, strict=True))
         steps.append(
-            Step(
+            RuleStep(
                 rule.name,
                 len(kept),
-                tuple(dropped(one, found) for one, found in pairs if isinstance(found, str)),
+                tuple(dropped_question(one, found) for one, found in pairs if isinstance(found, str)),
                 tuple(one for one, found in pairs if isinstance(found, Question)),
             )
         )
@@ -100,7 +100,7 @@ def apply(questions: Sequence[Question], rules: Sequence[Rule], tools: Tools | N
     return Filtered(tuple(kept), tuple(steps))
 
 
-def dropped(question: Question, reason: str) -> Dropped:
+def dropped_question(question: Question, reason: str) -> Dropped:
     """The record of a question that is dropped."""
     return Dropped(reason, str(question.metadata.get("raw", "")), question.chunk_id, question)
 
@@ -129,27 +129,27 @@ class Limit:
         return f"{self.value:g}" if self.value is not None else f"{100 * (self.share or 0):g}%"
 
 
-class Measured(NamedTuple):
+class RuleMeasure(NamedTuple):
     """A number per question (NaN: cannot be told, which keeps it), and a word on each, for the reason."""
 
     values: Floats
     notes: Sequence[str] = ()
 
 
-Measure = Callable[[Sequence[Question], Tools], Measured]
+Measure = Callable[[Sequence[Question], RuleTools], RuleMeasure]
 
 
-def each(check: Check | Callable[[Question], Finding]) -> Judge:
+def each(check: Check | Callable[[Question], Finding]) -> RuleJudge:
     """The judgement that looks at one question at a time."""
     return lambda questions, _: [check(question) for question in questions]
 
 
 def value_of(number: Callable[[Question], float]) -> Measure:
     """The measure that looks at one question at a time."""
-    return lambda questions, _: Measured(np.array([number(question) for question in questions], dtype=np.float64))
+    return lambda questions, _: RuleMeasure(np.array([number(question) for question in questions], dtype=np.float64))
 
 
-def measured(measure: Measure, limit: Limit, worse: Literal["more", "less"] = "more") -> Judge:
+def measured(measure: Measure, limit: Limit, worse: Literal["more", "less"] = "more") -> RuleJudge:
     """Drop what lies beyond the limit: more than it, or less than it.
 
     With a share, the questions with the worst values go, at most that share; equal values stay together.
@@ -157,7 +157,7 @@ def measured(measure: Measure, limit: Limit, worse: Literal["more", "less"] = "m
     sign = 1.0 if worse == "more" else -1.0
     wanted = "at most" if worse == "more" else "at least"
 
-    def judge(questions: Sequence[Question], tools: Tools) -> list[Finding]:
+    def judge(questions: Sequence[Question], tools: RuleTools) -> list[Finding]:
         found = measure(questions, tools)
         badness = sign * found.values
         bound = sign * limit.value if limit.value is not None else _bound(badness, limit.share or 0.0)

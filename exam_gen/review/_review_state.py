@@ -20,7 +20,7 @@ ORDER_SEED = 0
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReviewEntry:
     """One thing to be read: a question of the exam, or a dropped one (of which perhaps only raw text is left)."""
 
     id: str
@@ -47,18 +47,18 @@ class Reviewed(NamedTuple):
     dropped: tuple[Dropped, ...]
 
 
-def entries(exam: Exam, dropped: Sequence[Dropped]) -> dict[str, Entry]:
+def entries(exam: Exam, dropped: Sequence[Dropped]) -> dict[str, ReviewEntry]:
     """Everything there is to read, by id: the exam's questions, then the dropped ones, each in its order.
 
     A dropped question whose id is taken gets `~2` (`~3` …) behind it; one without a question is named by its content.
     """
-    found = {question.id: Entry(question.id, question) for question in exam.questions}
+    found = {question.id: ReviewEntry(question.id, question) for question in exam.questions}
     for one in dropped:
         base = one.question.id if one.question else f"dropped-{_digest(one.chunk_id, one.reason, one.raw)}"
         name, number = base, 2
         while name in found:
             name, number = f"{base}~{number}", number + 1
-        found[name] = Entry(name, one.question and replace(one.question, id=name), one)
+        found[name] = ReviewEntry(name, one.question and replace(one.question, id=name), one)
     return found
 
 
@@ -66,7 +66,7 @@ def entries(exam: Exam, dropped: Sequence[Dropped]) -> dict[str, Entry]:
 class Review:
     """What stands after the edits recorded so far."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, ReviewEntry]
     standings: dict[str, dict[str, object]] = field(default_factory=dict)
     edits: list[Edit] = field(default_factory=list)
     in_force: dict[str, list[Edit]] = field(default_factory=dict)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from exam_gen._writing import Progress, WritingSettings, WrittenExam, find_material, write_questions
-from exam_gen.drafting._distractors import Embed
-from exam_gen.rules._base import Tools, apply, dropped
+from exam_gen.drafting._corpus_distractors import Embed
 from exam_gen.rules._catalogue import rules_of
 from exam_gen.rules._filters import BEYOND
+from exam_gen.rules._rule import RuleTools, apply_rules, dropped_question
 from examcore import CachedLanguageModel, Chunk, LanguageModel, ReplyStore
 
 
@@ -33,7 +33,7 @@ def write_screened(
     """
     rules = rules_of(filters)
     judge = CachedLanguageModel(verifier or model, replies)
-    tools = Tools(embed, judge, seed)
+    tools = RuleTools(embed, judge, seed)
     goal = settings.questions
     answer_first = settings.mode == "answer-first"
     material = find_material(chunks, settings, seed=seed, embed=embed) if answer_first else None
@@ -51,13 +51,13 @@ def write_screened(
             filters=filters,
             material=material,
         )
-        found = apply(written.questions, rules, tools)
+        found = apply_rules(written.questions, rules, tools)
         missing = settings.questions - len(found.kept)
         if missing <= 0 or len(written.questions) < goal:
             break
         goal += 2 * missing
     kept, spare = found.kept[: settings.questions], found.kept[settings.questions :]
-    lost = [*written.dropped, *found.dropped, *(dropped(one, BEYOND) for one in spare)]
+    lost = [*written.dropped, *found.dropped, *(dropped_question(one, BEYOND) for one in spare)]
     usage, verifying = written.usage, written.verifying
     if verifier is None:
         usage += judge.usage

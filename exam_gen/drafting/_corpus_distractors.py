@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from exam_gen.drafting._facts import Fact
 from exam_gen.language._spans import sentences, spans
-from exam_gen.language._standing import stands_alone
+from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import echoes
 from exam_gen.language._words import FUNCTION_WORDS
 from examcore import Chunk
@@ -27,7 +27,7 @@ _TOO_CLOSE = 0.8
 _MAX_CANDIDATES_SEEN = 400
 
 
-class Source(NamedTuple):
+class SpanSource(NamedTuple):
     """Where a pooled span stands."""
 
     chunk_id: str
@@ -35,37 +35,37 @@ class Source(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pool:
+class DistractorPool:
     """All spans of a corpus by kind, with the chunks they stand in and their embeddings."""
 
     by_kind: Mapping[str, tuple[str, ...]]
-    sources: Mapping[str, frozenset[Source]]
+    sources: Mapping[str, frozenset[SpanSource]]
     vectors: Mapping[str, NDArray[np.floating]]
 
 
-def pool(chunks: Sequence[Chunk], embed: Embed | None) -> Pool:
+def pool(chunks: Sequence[Chunk], embed: Embed | None) -> DistractorPool:
     """Collect the spans of the chunks, in the order of the chunks; `embed` gives unit vectors `[n, d]`."""
     by_kind: dict[str, dict[str, None]] = defaultdict(dict)
-    sources: dict[str, set[Source]] = defaultdict(set)
+    sources: dict[str, set[SpanSource]] = defaultdict(set)
     for chunk in chunks:
         for sentence in sentences(chunk.text):
             for span in spans(sentence, phrases=stands_alone(sentence, chunk.title)):
                 by_kind[span.kind][span.text] = None
-                sources[span.text].add(Source(chunk.id, chunk.document_id))
+                sources[span.text].add(SpanSource(chunk.id, chunk.document_id))
     texts = list(sources)
     vectors: dict[str, NDArray[np.floating]] = {}
     if embed is not None and texts:
         matrix = np.asarray(embed(texts), dtype=np.float64)
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         vectors = dict(zip(texts, matrix / np.where(norms == 0, 1, norms), strict=True))
-    return Pool(
+    return DistractorPool(
         {kind: tuple(found) for kind, found in by_kind.items()},
         {text: frozenset(found) for text, found in sources.items()},
         vectors,
     )
 
 
-def candidates(fact: Fact, stem: str, pooled: Pool, *, count: int, seed: int) -> list[str]:
+def candidates(fact: Fact, stem: str, pooled: DistractorPool, *, count: int, seed: int) -> list[str]:
     """Up to `count` spans that could stand where the key stands, nearest in meaning first within three lengths.
 
     Spans of the key's own sentence, of the stem, near copies of the key, and what does not repeat the words of the stem
@@ -88,7 +88,7 @@ def candidates(fact: Fact, stem: str, pooled: Pool, *, count: int, seed: int) ->
     return chosen + _by_length(away, key, count - len(chosen))
 
 
-def _same_kind(fact: Fact, pooled: Pool, count: int) -> list[str]:
+def _same_kind(fact: Fact, pooled: DistractorPool, count: int) -> list[str]:
     """Spans of the key's kind; when they are few, those of its wider class as well."""
     kind = fact.span.kind
     found = list(pooled.by_kind.get(kind, ()))
@@ -143,7 +143,7 @@ def _words(text: str) -> set[str]:
     return {word[:6].rstrip("s") for word in re.findall(r"[a-z0-9]+", text)}
 
 
-def _nearness(key: str, options: Sequence[str], pooled: Pool) -> dict[str, float]:
+def _nearness(key: str, options: Sequence[str], pooled: DistractorPool) -> dict[str, float]:
     """Cosine of each option to the key; without embeddings, the Jaccard similarity of character trigrams."""
     if key in pooled.vectors:
         vector = pooled.vectors[key]
@@ -169,7 +169,7 @@ def _by_length(options: Sequence[str], key: str, count: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Option:
+class DistractorOption:
     """A wrong answer that passed verification, with the writer's closed-book log-likelihood of it."""
 
     text: str
@@ -177,15 +177,15 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Item:
+class KeyWithDistractors:
     """A key with its admissible wrong answers (at least three)."""
 
     key: str
     closed: float
-    options: tuple[Option, ...]
+    options: tuple[DistractorOption, ...]
 
 
-def choose(items: Sequence[Item], *, seed: int) -> list[tuple[str, str, str]]:
+def choose(items: Sequence[KeyWithDistractors], *, seed: int) -> list[tuple[str, str, str]]:
     """Three wrong answers for each item, so that neither length nor likelihood gives the key away.
 
     Over the exam the rank of the key among its four choices is spread evenly, by length in characters and by
@@ -249,7 +249,7 @@ def _telling(text: str) -> set[str]:
     return _words(lower) | ({_DENIAL} if _DENIES.search(lower) else set())
 
 
-def _triples(item: Item) -> list[_Triple]:
+def _triples(item: KeyWithDistractors) -> list[_Triple]:
     """All threes that leave the key unmarked; where there is none, all."""
     found = list(itertools.combinations(enumerate(item.options), 3))
     unmarked = [three for three in found if not marks(item.key, [option.text for _, option in three])]

@@ -11,7 +11,7 @@ from exam_gen.corpora._formats import tidy
 from exam_gen.corpora._hypertext import visible_text
 from exam_gen.corpora._tables import (
     BLANK,
-    Placed,
+    LocatedDocument,
     date_field,
     document,
     documents,
@@ -54,7 +54,7 @@ _FORMER = {
 """Archives that were closed and taken up by others."""
 
 
-def abstracts(records: Iterable[JsonRecord]) -> Iterator[Placed]:
+def abstracts(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
     """arXiv metadata (`id, title, abstract, categories`) as documents: the abstract, its archive as topic, its year.
 
     The topic is the first of the paper's categories that lies in `ARCHIVES`; a paper without one gives no document. The
@@ -64,15 +64,15 @@ def abstracts(records: Iterable[JsonRecord]) -> Iterator[Placed]:
         yield _abstract(record, number) if record.fields.get("abstract") is not None else document(record, number)
 
 
-def _abstract(record: JsonRecord, number: int) -> Placed:
+def _abstract(record: JsonRecord, number: int) -> LocatedDocument:
     text = " ".join(text_field(record, ("abstract",)).split())
     topic = archive(_tags(record))
     if not text or topic is None:
-        return Placed(record.place, None, "no tag among the thirteen" if text else BLANK)
+        return LocatedDocument(record.place, None, "no tag among the thirteen" if text else BLANK)
     own = id_field(record, number)
     title = shortened(string_field(record, ("title",)))
     year = arxiv_year(own)
-    return Placed(
+    return LocatedDocument(
         record.place, Document(own, title, text, "https://arxiv.org/abs/" + own, topic, date_field(record) or year)
     )
 
@@ -105,7 +105,7 @@ def arxiv_year(identifier: str) -> str:
     return str((1900 if int(match.group(1)) >= 91 else 2000) + int(match.group(1)))
 
 
-def threads(records: Iterable[JsonRecord]) -> Iterator[Placed]:
+def threads(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
     """Questions with answers (`qid, question, answers, metadata`, HTML) as documents: question and best answer joined.
 
     The topic is the site, the source the question's address. Records with a `text` are taken for documents already
@@ -115,16 +115,16 @@ def threads(records: Iterable[JsonRecord]) -> Iterator[Placed]:
         yield _thread(record, number) if record.fields.get("answers") is not None else document(record, number)
 
 
-def _thread(record: JsonRecord, number: int) -> Placed:
+def _thread(record: JsonRecord, number: int) -> LocatedDocument:
     question = _readable(text_field(record, ("question", "title")))
     answer = best_answer(record)
     if not question or answer is None or not _readable(answer):
-        return Placed(record.place, None, "no answer" if question else BLANK)
+        return LocatedDocument(record.place, None, "no answer" if question else BLANK)
     text = f"Question: {question}\n\nTop answer: {_readable(answer)}"
     address = string_field(record, ("metadata", "source", "url"))
     title = string_field(record, ("title",)) or " ".join(question.split())
     own = id_field(record, number, ("qid", "id"))
-    return Placed(
+    return LocatedDocument(
         record.place,
         Document(
             id=f"{site(address)}/{own}" if address else own,
@@ -166,7 +166,7 @@ def _readable(text: str) -> str:
     return tidy(visible_text(text).text if re.search(r"<[a-zA-Z/!]|&[#\w]+;", text) else text).strip()
 
 
-LAYOUTS: Mapping[str, Callable[[Iterable[JsonRecord]], Iterator[Placed]]] = {
+LAYOUTS: Mapping[str, Callable[[Iterable[JsonRecord]], Iterator[LocatedDocument]]] = {
     "documents": documents,
     "abstracts": abstracts,
     "threads": threads,

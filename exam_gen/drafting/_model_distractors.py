@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from exam_gen._prompts import wrong_answers_prompt
-from exam_gen.drafting._distractors import apart
+from exam_gen.drafting._corpus_distractors import apart
 from examcore import CachedLanguageModel, NoReply
 
 MAX_TOKENS = 72

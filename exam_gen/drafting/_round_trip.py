@@ -18,7 +18,7 @@ MAX_TOKENS = 16
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
-class Asking(NamedTuple):
+class RoundTripQuestion(NamedTuple):
     """A stem, the title and text of the passage that answers it, and its key."""
 
     title: str
@@ -27,19 +27,21 @@ class Asking(NamedTuple):
     key: str
 
 
-class ReadBack(NamedTuple):
+class RoundTrip(NamedTuple):
     """What the model answered, and how far it agrees with the key, from 0 to 1."""
 
     answer: str
     agreement: float
 
 
-def read_back(asked: Sequence[Asking], model: CachedLanguageModel, *, seed: int) -> list[ReadBack | NoReply]:
+def round_trip(
+    asked: Sequence[RoundTripQuestion], model: CachedLanguageModel, *, seed: int
+) -> list[RoundTrip | NoReply]:
     """The model's own answers to the stems with their passages at hand, as one batch."""
     prompts = [open_prompt(one.title, one.passage, one.stem) for one in asked]
     replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []
     return [
-        raw if isinstance(raw, NoReply) else ReadBack(raw.strip(), agreement(raw, one.key, one.stem))
+        raw if isinstance(raw, NoReply) else RoundTrip(raw.strip(), agreement(raw, one.key, one.stem))
         for one, raw in zip(asked, replies, strict=True)
     ]
 
