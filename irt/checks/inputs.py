@@ -18,7 +18,7 @@ FREE = {"1pl": 1, "2pl": 2, "3pl": 3, "3pl-shared": 2, "4pl": 4}
 ALPHA = 0.05
 
 
-class Population(NamedTuple):
+class AbilityQuadrature(NamedTuple):
     """Abilities `[Q]`, their share in a Normal(0, 1) population `[Q]`, and P(correct) `[Q, I]`."""
 
     nodes: Floats
@@ -26,11 +26,11 @@ class Population(NamedTuple):
     p: Floats
 
 
-def population(items: ItemParameters) -> Population:
+def population(items: ItemParameters) -> AbilityQuadrature:
     """The population on nodes fine enough for these items."""
     nobody = np.zeros((1, len(items.b)))
     prior = posterior(nobody, nobody, items)
-    return Population(prior.nodes, prior.weights[0], np.asarray(probability(prior.nodes[:, None], *items)))
+    return AbilityQuadrature(prior.nodes, prior.weights[0], np.asarray(probability(prior.nodes[:, None], *items)))
 
 
 def complete_scores(data: ResponseMatrix, check: str, fewest: int) -> tuple[Floats, str]:

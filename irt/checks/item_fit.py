@@ -13,7 +13,7 @@ import pandas as pd
 
 from irt.checks.inputs import (
     ALPHA,
-    Population,
+    AbilityQuadrature,
     adjusted,
     complete_scores,
     optional,
@@ -59,7 +59,7 @@ def score_distribution(p: Floats) -> Floats:
     return _added(np.ones((len(p), 1)), p)
 
 
-def expected_shares(where: Population) -> Iterator[Floats]:
+def expected_shares(where: AbilityQuadrature) -> Iterator[Floats]:
     """For each item, its expected share right among students with 1 to I - 1 right `[I - 1]`."""
     for (_, others), own in zip(_without_each(where.p, np.ones((len(where.p), 1)), 0), where.p.T, strict=True):
         right = where.weights @ (own[:, None] * others[:, :-1])

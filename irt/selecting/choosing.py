@@ -14,7 +14,6 @@ from irt import kernels, tables
 from irt.responses import Floats, ResponseMatrix
 from irt.result import Fit
 
-CRITERIA = ("discrimination", "information")
 FEWEST_DRAWS, MOST_DRAWS, CELLS = 100, 1000, 20_000
 NODES = 15
 WRONG = "negative discrimination, probable mis-key"
@@ -22,7 +21,7 @@ NEGATIVE = 1.28
 """Standard errors below 0 from which a correlation counts as negative (one-sided 10 %)."""
 
 
-class Leaving(NamedTuple):
+class ItemToDrop(NamedTuple):
     """An item that leaves and why."""
 
     item: str
@@ -78,7 +77,7 @@ def balance_of(
     return balance
 
 
-def worth(result: Fit, criterion: str, at: Sequence[float] | None = None) -> Floats:
+def expected_worth(result: Fit, criterion: str, at: Sequence[float] | None = None) -> Floats:
     """Posterior expectation `[I]` of discrimination, or of information over the students' abilities or `at` some.
 
     An expectation over draws, not the value at an estimate: an item of which little is known counts as what such items
@@ -98,30 +97,32 @@ def expected_information(result: Fit, theta: Sequence[float] | Floats) -> Floats
     return np.stack([kernels.information(node, *parameters).mean(axis=0) for node in np.asarray(theta, float)])
 
 
-def negative(data: ResponseMatrix) -> Floats:
+def negative_correlations(data: ResponseMatrix) -> Floats:
     """Correlation `[I]` with the rest of the exam where it is credibly negative, else 0."""
     rho = tables.rest_correlation(data)
     error = 1 / np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1))
     return np.where(rho < -NEGATIVE * error, rho, 0.0)
 
 
-def leaving(result: Fit, value: Floats, criterion: str, count: int, balance: Balance, goal: int) -> list[Leaving]:
+def items_to_drop(
+    result: Fit, value: Floats, criterion: str, count: int, balance: Balance, goal: int
+) -> list[ItemToDrop]:
     """The `count` items worth least, negative discriminations before all others, ties in exam order.
 
     No group falls below what the balance needs, so fewer than `count` may leave, but one at least.
     """
     items = result.data.items
-    rho = negative(result.data)
+    rho = negative_correlations(result.data)
     order = np.lexsort((np.arange(len(value)), value, rho))
     size = len(items)
     for length in (size - count, goal):
         left, needs = Counter(balance.label[item] for item in items), balance.needs(length, goal)
-        gone: list[Leaving] = []
+        gone: list[ItemToDrop] = []
         for index in order:
             group = balance.label[items[index]]
             if len(gone) < count and left[group] > needs.get(group, 0):
                 left[group] -= 1
-                gone.append(Leaving(items[index], _reason(float(rho[index]), float(value[index]), criterion, size)))
+                gone.append(ItemToDrop(items[index], _reason(float(rho[index]), float(value[index]), criterion, size)))
         if gone:
             return gone
     raise AssertionError("a balance that can be met always lets an item leave")

@@ -22,7 +22,7 @@ GAPS = np.linspace(-2.5, 2.5, 51)
 Indices = NDArray[np.intp]
 
 
-class Gain(NamedTuple):
+class InformationGain(NamedTuple):
     """Relative change of mean item information beyond random pruning: posterior median and interval."""
 
     estimate: float
@@ -43,7 +43,7 @@ class RandomPruning(NamedTuple):
     beaten: float
 
 
-class Judge:
+class HeldOutEvaluator:
     """The gain of keeping some items, from held-out students' own answers.
 
     Fitted discriminations will not do: shrinking difficulties towards each other makes extreme items look steep to
@@ -74,14 +74,14 @@ class Judge:
         self.slopes = conditional_slopes(data.successes, data.attempts, theta)
         self.information = _information(own if everyone is None else _fitted(everyone.select(seen), model, options))
 
-    def gain(self, kept: Sequence[str], before: Sequence[str]) -> Gain:
+    def gain(self, kept: Sequence[str], before: Sequence[str]) -> InformationGain:
         """Relative difference of the mean information of `kept` and of `before`, which it is part of."""
         stays, goes = self._parts(kept, before)
         if not len(goes) or not len(stays):
-            return Gain(0.0, 0.0, 0.0)
+            return InformationGain(0.0, 0.0, 0.0)
         gap, error = self._gap(stays, goes)
         reach = error * float(ndtri((1 + self.interval) / 2))
-        return Gain(*self._relative(np.array([gap, gap - reach, gap + reach]), stays, goes).tolist())
+        return InformationGain(*self._relative(np.array([gap, gap - reach, gap + reach]), stays, goes).tolist())
 
     def random(self, kept: Sequence[str], before: Sequence[str], label: Mapping[str, str], seed: int) -> RandomPruning:
         """What random subsets with as many items of each group as `kept` are judged to gain."""

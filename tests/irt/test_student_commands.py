@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import irt
-from irt.commands.cli import main
+from irt.commands import main
 from irt.kernels import ItemParameters
 from tests.irt.calibrated_fit import calibrated
 
