@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
 
 from irt import kernels
-from irt.checks.inputs import ALPHA, adjusted, optional, require_matching, sentences
-from irt.checks.tails import REACH, benjamini_hochberg, upper_tail
+from irt.checks.inputs import ALPHA, false_discovery_rates, optional, require_matching, sentences
+from irt.checks.tails import REACH, upper_tail
 from irt.kernels import ItemParameters
 from irt.printing import first_rows, json_rows, table_file, where_whole
 from irt.quadrature import nodes_for
@@ -160,7 +161,7 @@ def _purified(data: ResponseMatrix, items: ItemParameters, inside: Mask) -> Leve
     anchor: Mask = np.ones(len(data.items), dtype=bool)
     for _ in range(ROUNDS):
         found = level_effects(data.successes, data.attempts, items, inside, anchor)
-        alike = benjamini_hochberg(found.p) >= ALPHA
+        alike = false_discovery_control(found.p) >= ALPHA
         if alike.sum() < min(FEWEST_ANCHORS, len(alike)) or np.array_equal(alike, anchor):
             break
         anchor = alike
@@ -311,7 +312,7 @@ def _judged(table: pd.DataFrame) -> pd.DataFrame:
     """Adjusted p-values, classes, flags and sentences; smallest p first."""
     known = table["p"].notna().to_numpy(dtype=bool)
     p, effect, se = (table[name].to_numpy(dtype=np.float64, na_value=1.0) for name in ("p", "effect", "se"))
-    corrected = adjusted(p, known, benjamini_hochberg)
+    corrected = false_discovery_rates(p, known)
     size = np.abs(effect)
     differs = known & (corrected < ALPHA) & (size >= MODERATE)
     large = differs & (size >= LARGE) & (size - MODERATE > ONE_SIDED * se)

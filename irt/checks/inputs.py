@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
 
 from irt.kernels import ItemParameters, probability
 from irt.quadrature import posterior
@@ -86,10 +87,11 @@ def optional(values: ArrayLike, defined: ArrayLike) -> Any:
     return pd.arrays.FloatingArray(np.where(kept, np.asarray(values, dtype=np.float64), 0.0), ~kept)
 
 
-def adjusted(p: Floats, defined: NDArray[np.bool_], method: Any) -> Floats:
-    """`method` applied to the defined p-values; 1 elsewhere."""
+def false_discovery_rates(p: Floats, defined: NDArray[np.bool_]) -> Floats:
+    """The defined p-values adjusted for many tests (Benjamini & Hochberg 1995); 1 elsewhere."""
     result = np.ones(len(p))
-    result[defined] = method(p[defined])
+    if defined.any():
+        result[defined] = false_discovery_control(p[defined])
     return result
 
 

@@ -14,15 +14,15 @@ import pandas as pd
 from irt.checks.inputs import (
     ALPHA,
     AbilityQuadrature,
-    adjusted,
     complete_scores,
+    false_discovery_rates,
     optional,
     population,
     require_at_most,
     require_known_model,
     require_matching,
 )
-from irt.checks.tails import benjamini_hochberg, chi_square_tail
+from irt.checks.tails import chi_square_tail
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
 
@@ -113,7 +113,7 @@ def _table(
     known = df >= 1
     safe = np.maximum(df, 1)
     p = chi_square_tail(statistic, safe)
-    corrected = adjusted(p, known, benjamini_hochberg)
+    corrected = false_discovery_rates(p, known)
     flag = known & (corrected < ALPHA)
     few = [f"too few groups of scores ({count}) for {free} parameters" for count in cells]
     notes = ["; ".join(filter(None, (left_out, "" if fine else lack))) for fine, lack in zip(known, few, strict=True)]
