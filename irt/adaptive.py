@@ -55,21 +55,23 @@ class Rules:
 
     def __post_init__(self) -> None:
         if self.choice not in CHOICES:
-            raise ValueError(f"unknown choice '{self.choice}'; {', '.join(CHOICES)} were wanted")
+            raise ValueError(f"choice: found '{self.choice}'; wanted {', '.join(CHOICES)}")
         if self.se is not None:
             require_number("se", self.se)
             if not self.se > 0:
-                raise ValueError(f"se {self.se:g} cannot be reached; a standard error above 0 was wanted")
+                raise ValueError(f"se: found {self.se:g}; wanted a standard error above 0")
         for name, value in (("longest", self.longest), ("shortest", self.shortest), ("among", self.among)):
             if value is not None:
                 require_whole(name, value, 1)
         require_whole("seed", self.seed, 0)
         if self.longest is not None and self.shortest > self.longest:
-            raise ValueError(f"shortest is {self.shortest}; at most longest, {self.longest}, was wanted")
+            raise ValueError(f"shortest: found {self.shortest}; wanted at most longest, {self.longest}")
         if (self.groups is None) != (self.shares is None):
-            raise ValueError("groups and shares belong together; one of them was given")
+            raise ValueError("found one of groups and shares; wanted both, or neither")
         if self.shares is not None and (min(self.shares.values()) < 0 or abs(sum(self.shares.values()) - 1) > 1e-6):
-            raise ValueError(f"shares sum to {sum(self.shares.values()):g}; shares of at least 0 that sum to 1 wanted")
+            raise ValueError(
+                f"shares: found a sum of {sum(self.shares.values()):g}; wanted shares of at least 0 that sum to 1"
+            )
 
 
 @dataclass(frozen=True)
@@ -154,12 +156,6 @@ class AdaptiveExam:
         return low, high
 
     @property
-    def attainable_sd(self) -> float:
-        """About the standard error that asking all that is left would give, at the present estimate."""
-        left = self.bank.information_at(self.theta)[self._open].sum()
-        return float(1 / np.sqrt(1 / self.sd**2 + left))
-
-    @property
     def stopped(self) -> str | None:
         """Why the exam is over (`se`, `length`, `no items left`), or None."""
         count, rules = len(self.asked), self.rules
@@ -185,7 +181,7 @@ class AdaptiveExam:
         if item not in self.offered:
             raise ValueError(f"unknown item '{item}'; this exam does not hold it")
         if item in self.asked:
-            raise ValueError(f"item '{item}' was already answered; an item not yet asked was wanted")
+            raise ValueError(f"item '{item}' was already answered; wanted an item not yet asked")
         require_number(f"item '{item}': score", score)
         require_whole(f"item '{item}': trials", trials, 1)
         if score not in range(trials + 1):
@@ -442,6 +438,6 @@ def _require_groups(rules: Rules, items: Sequence[str]) -> None:
         return
     for item in items:
         if item not in rules.groups:
-            raise ValueError(f"item '{item}' has no group; one for every item was wanted")
+            raise ValueError(f"item '{item}' has no group; wanted one for every item")
         if rules.groups[item] not in rules.shares:
-            raise ValueError(f"group '{rules.groups[item]}' of item '{item}' has no share; one per group was wanted")
+            raise ValueError(f"group '{rules.groups[item]}' of item '{item}' has no share; wanted one per group")

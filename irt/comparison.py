@@ -122,7 +122,7 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> AbilityCompar
     """
     require_fit(fit)
     if a == b:
-        raise ValueError(f"'{a}' is compared with itself; two names were wanted")
+        raise ValueError(f"found '{a}' twice; wanted two different names")
     facet = _facet_of(fit, a, b) if facet is None else facet
     fit.require_right_or_wrong("a comparison")
     thin = fit.thinned(DRAWS)
@@ -233,5 +233,5 @@ def _facet_of(fit: Fit, a: str, b: str) -> str | None:
     known = {*fit.data.students, *(level for term in fit.design.terms for level in term.levels)}
     unknown = [name for name in (a, b) if name not in known]
     if unknown:
-        raise ValueError(f"unknown '{unknown[0]}'; a student of the fit or a level of one of its facets was wanted")
+        raise ValueError(f"unknown '{unknown[0]}'; wanted a student of the fit or a level of one of its facets")
     raise ValueError(f"'{a}' and '{b}' are neither two students nor two levels of one facet")

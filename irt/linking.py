@@ -314,7 +314,7 @@ def _lines_drawn(pair: _Pair, point: Constants, method: str, symmetric: bool, sc
     if not np.isfinite(away).all() or away[:, 0].std() > 1 or away[:, 1].std() > NODES[-1]:
         raise ValueError(
             f"the anchors do not determine the line by {method}: the error of its slope {point.slope:.3g} or of its "
-            f"intercept {point.intercept:.3g} is as large as the scale; more anchors that discriminate were wanted"
+            f"intercept {point.intercept:.3g} is as large as the scale; wanted more anchors that discriminate"
         )
     return np.stack([point.slope * np.exp(away[:, 0]), point.intercept + away[:, 1]], axis=1)
 

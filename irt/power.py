@@ -150,7 +150,7 @@ def power(
     plan = _checked(PowerSettings(scale, design, power, level), fit, seed)
     require_number("gap", gap)
     if not gap > 0:
-        raise ValueError(f"gap {gap:g} needs no finite exam; a gap above 0 was wanted")
+        raise ValueError(f"gap: found {gap:g}; wanted a gap above 0")
 
     def questions(items: ItemParameters, weights: Floats) -> float:
         return questions_needed(items, weights, abilities_apart(items, weights, gap, at, scale), plan)
@@ -331,9 +331,9 @@ def _checked(plan: PowerSettings, fit: Fit, seed: int) -> PowerSettings:
     require_fit(fit)
     require_whole("seed", seed, 0)
     if plan.scale not in SCALES:
-        raise ValueError(f"unknown scale '{plan.scale}'; {' or '.join(SCALES)} were wanted")
+        raise ValueError(f"scale: found '{plan.scale}'; wanted {' or '.join(SCALES)}")
     if plan.design not in DESIGNS:
-        raise ValueError(f"unknown design '{plan.design}'; {' or '.join(DESIGNS)} were wanted")
+        raise ValueError(f"design: found '{plan.design}'; wanted {' or '.join(DESIGNS)}")
     for name, value in (("power", plan.power), ("level", plan.level)):
         require_probability(name, value)
     return plan

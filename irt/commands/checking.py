@@ -33,7 +33,9 @@ def exam_information(
 ) -> None:
     """Print the information curve of a fit as CSV."""
     if points < 1 or high < low:
-        raise ValueError(f"{points} points from {low:g} to {high:g} is not a grid")
+        raise ValueError(
+            f"found {points} points from {low:g} to {high:g}; wanted at least 1, from --low to a --high above it"
+        )
     loaded = load_fit(fit)
     grid = np.linspace(low, high, points)
     if groups is not None:
@@ -69,7 +71,7 @@ def check_fit(
     plain = options is None and key is None and groups is None
     loaded = load_fit(fit) if plain else load_right_or_wrong(fit)
     if (options is None) != (key is None):
-        raise ValueError("chosen options and the key belong together: --options and --key were wanted, or neither")
+        raise ValueError("found one of --options and --key; wanted both, or neither")
     labels = None if groups is None else read_labels(groups, "group")
     chosen = None if options is None else read_chosen_options(options, loaded)
     keys = None if key is None else read_labels(key, "key", loaded.data.items)

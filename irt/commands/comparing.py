@@ -60,7 +60,7 @@ def plan_questions(
 ) -> None:
     """How many items tell a gap apart, or what gap they show."""
     if (gap is None) == (questions is None):
-        raise ValueError("either --gap (between two students) or --questions (a number of them) was wanted")
+        raise ValueError("wanted either --gap (between two students) or --questions (a number of them)")
     loaded = load_right_or_wrong(fit)
     settings = PowerSettings(scale, design, wanted, level)
     output.show(_answer(loaded, gap, questions, at, settings), convergence_warning(loaded))

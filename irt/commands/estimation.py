@@ -78,7 +78,7 @@ class PriorOptions:
     def chosen(self, method: str) -> Priors | None:
         """The priors to fit with, None for the method's own."""
         if self.priors and method in METHODS and method != "mml":
-            raise ValueError(f"--priors is of method 'mml', found '{method}'; --method mml, or no --priors, was wanted")
+            raise ValueError(f"--priors: found with --method {method}; wanted --method mml, or no --priors")
         if self.prior is None and not self.priors:
             return None
         return Priors(**dict(_prior(each) for each in self.prior or ()))
@@ -153,7 +153,7 @@ def _choices(words: str, data: ResponseMatrix) -> int | dict[str, int]:
         labels = read_labels(Path(words), "options", data.items)
     for item, label in labels.items():
         if not label.isdecimal():
-            raise ValueError(f"{words}: item '{item}' has {label} options; a whole number was wanted")
+            raise ValueError(f"{words}: item '{item}': found '{label}' options; wanted a whole number")
     return {item: int(labels[item]) for item in data.items}
 
 

@@ -28,14 +28,12 @@ def read_labels(path: Path, column: str, items: Sequence[str] = ()) -> dict[str,
             continue
         for name, cell in (("item", item), (column, label)):
             if not cell:
-                raise ValueError(
-                    f"{path}:{row + 2}: {name} is empty ('{item},{label}'); a row item,{column} was wanted"
-                )
+                raise ValueError(f"{path}:{row + 2}: {name} is empty ('{item},{label}'); wanted a row item,{column}")
         if found.setdefault(item, label) != label:
             raise ValueError(f"{path}:{row + 2}: item '{item}' is '{label}' here and '{found[item]}' above")
     for item in items:
         if item not in found:
-            raise ValueError(f"{path}: item '{item}' has no {column}; a row item,{column} for every item was wanted")
+            raise ValueError(f"{path}: item '{item}' has no {column}; wanted a row item,{column} for every item")
     return found
 
 
@@ -50,7 +48,7 @@ def read_chosen_options(path: Path, fit: Fit) -> pd.DataFrame:
     first, students = str(table.columns[0]), fit.data.students
     for item in fit.data.items:
         if item not in table.columns:
-            raise ValueError(f"{path}:1: no column '{item}'; the chosen options of every item were wanted")
+            raise ValueError(f"{path}:1: no column '{item}'; wanted the chosen options of every item")
     if first in fit.data.items:
         return _by_row(table, path, fit)
     named = table.set_index(table[first].str.strip()).drop(columns=first)
@@ -64,7 +62,7 @@ def read_chosen_options(path: Path, fit: Fit) -> pd.DataFrame:
                 if rows_are_numbered(fit)
                 else ""
             )
-            raise ValueError(f"{path}: no row of student '{student}'; one for each student of the fit was wanted{way}")
+            raise ValueError(f"{path}: no row of student '{student}'; wanted one for each student of the fit{way}")
     return named.loc[list(students)]
 
 
@@ -73,12 +71,12 @@ def _by_row(table: pd.DataFrame, path: Path, fit: Fit) -> pd.DataFrame:
     students = fit.data.students
     if not rows_are_numbered(fit):
         raise ValueError(
-            f"{path}:1: the first column is item '{table.columns[0]}'; the students ({listed(students, 2)}), as in the "
-            "table of the fit, were wanted there"
+            f"{path}:1: the first column is item '{table.columns[0]}'; wanted the students ({listed(students, 2)}), as "
+            "in the table of the fit"
         )
     if len(table) != len(students):
         raise ValueError(
-            f"{path}: {len(table)} rows and no column of students; {len(students)} rows, as in the table of the fit, "
-            "were wanted"
+            f"{path}: found {len(table)} rows and no column of students; wanted {len(students)} rows, as in the table "
+            "of the fit"
         )
     return table.set_axis(pd.Index(students), axis=0)

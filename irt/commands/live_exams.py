@@ -33,14 +33,13 @@ def resumed(exam: AdaptiveExam, pipeline: str, state: Path | None) -> AdaptiveEx
         raise ValueError(f"{state}: not the state of an adaptive exam") from error
     if owner != pipeline:
         raise ValueError(
-            f"{state}: holds the exam of '{owner}', not of '{pipeline}'; "
-            f"--pipeline '{owner}' or another --state was wanted"
+            f"{state}: found the exam of '{owner}', not of '{pipeline}'; wanted --pipeline '{owner}' or another --state"
         )
     for item, given in answers:
         try:
             exam = exam.record(item, given)
         except ValueError as error:
-            raise ValueError(f"{state}: {error}; the state of an exam on this fit was wanted") from error
+            raise ValueError(f"{state}: {error}; wanted the state of an exam on this fit") from error
     return exam
 
 
@@ -54,7 +53,7 @@ def save_state(exam: AdaptiveExam, pipeline: str, state: Path) -> None:
 def ask_on_terminal(item: str) -> float:
     """Print an item's id on a line of its own and read its score, 0 or 1, for which somebody at a terminal is asked.
 
-    Anything else is said, and the item printed again: every line printed wants one in return.
+    Anything else is refused, and the item printed again: each printed line expects one answer.
     """
     while True:
         print(item, flush=True)
@@ -63,7 +62,7 @@ def ask_on_terminal(item: str) -> float:
         line = sys.stdin.readline()
         if not line:
             raise ValueError(
-                f"standard input ended at item '{item}'; a line 0 (wrong) or 1 (right) was wanted "
+                f"standard input ended at item '{item}'; wanted a line 0 (wrong) or 1 (right) "
                 "(with --state FILE the same command goes on from here)"
             )
         if line.strip() in ("0", "1"):

@@ -69,12 +69,14 @@ def adaptive_exam(
     """Run an adaptive exam: from recorded answers, or live."""
     rules = Rules(se=se, longest=longest, choice=choice, seed=seed)
     if live and responses is not None:
-        raise ValueError("--live reads its answers from standard input; --responses was given too")
+        raise ValueError(
+            "--live: found with --responses; wanted one of them, for --live reads answers from standard input"
+        )
     if state is not None and not live:
-        raise ValueError("--state keeps the answers of a live exam; --live was wanted with it")
+        raise ValueError("--state: wanted --live with it, whose answers it keeps")
     if live and se is None and longest is None:
         raise ValueError(
-            "a live exam needs a rule to stop: --longest N (so many items) or --se E (a standard error) was wanted"
+            "--live: found no rule to stop; wanted --longest N (so many items) or --se E (a standard error)"
         )
     loaded = load_right_or_wrong(fit)
     if live:

@@ -55,10 +55,12 @@ class Balance:
             if not 0 <= share <= 1:
                 raise ValueError(f"group '{label}': {share:g} is not a share between 0 and 1")
             if wanted > there:
-                raise ValueError(f"group '{label}' has {there} items; {share:.0%} of {goal} wants {wanted}")
+                raise ValueError(f"group '{label}': found {there} items; wanted {wanted}, {share:.0%} of {goal}")
         total = sum(_up(share * goal) for share in (self.shares or {}).values())
         if total > goal:
-            raise ValueError(f"the smallest shares of groups want {total} items; only {goal} are to be kept")
+            raise ValueError(
+                f"the smallest shares of groups take {total} items; wanted at most {goal}, the items to keep"
+            )
 
 
 def balance_of(
@@ -67,11 +69,11 @@ def balance_of(
     """The balance asked for, checked; without groups all items are one group. ValueError says what cannot be met."""
     if groups is None:
         if shares is not None:
-            raise ValueError("shares want groups: a label for every item")
+            raise ValueError("found shares without groups; wanted a label for every item")
         return Balance(dict.fromkeys(items, ""), {"": len(items)})
     for item in items:
         if item not in groups:
-            raise ValueError(f"item '{item}' has no group; a label for every item was wanted")
+            raise ValueError(f"item '{item}' has no group; wanted a label for every item")
     balance = Balance(groups, Counter(groups[item] for item in items), shares)
     balance.require(goal)
     return balance

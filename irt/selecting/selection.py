@@ -72,7 +72,7 @@ def prune(
     balance = balance_of(data.items, groups, how.shares, goal)
     if (students := len(data.students)) < FEWEST:
         raise ValueError(
-            f"{students} students are too few to hold any out; at least {FEWEST} were wanted to judge pruning"
+            f"found {students} students, too few to hold any out; wanted at least {FEWEST} to judge pruning"
         )
     refit = _Refit(_model(how, fit, data), how.method, options, _interval(how, fit), how.seed)
     require_known(refit.model, refit.method, None, refit.interval, 2)
@@ -112,7 +112,7 @@ def _model(how: PruneSettings, fit: Fit | None, data: ResponseMatrix) -> str:
     if model == RATINGS or data.top is not None:
         raise ValueError("ratings (model 'grm') cannot be pruned yet: the judge reads right and wrong answers")
     if model == "1pl":
-        raise ValueError("model '1pl' gives every item the same discrimination; '2pl', '3pl' or '4pl' were wanted")
+        raise ValueError("model '1pl' gives every item the same discrimination; wanted '2pl', '3pl' or '4pl'")
     return model
 
 

@@ -48,9 +48,9 @@ class PruneSettings:
         for name in ("keep", "quantile", "holdout"):
             require_probability(name, getattr(self, name), "share")
         if self.stop not in (None, "auto"):
-            raise ValueError(f"stop '{self.stop}' is unknown; None or 'auto' were wanted")
+            raise ValueError(f"stop: found '{self.stop}'; wanted None or 'auto'")
         if self.criterion not in CRITERIA:
-            raise ValueError(f"criterion '{self.criterion}' is unknown; {' or '.join(CRITERIA)} were wanted")
+            raise ValueError(f"criterion: found '{self.criterion}'; wanted {' or '.join(CRITERIA)}")
         at = self.information_at
         if at is not None and (self.criterion != "information" or not len(at) or not np.all(np.isfinite(at))):
-            raise ValueError("information_at wants criterion 'information' and at least one finite ability")
+            raise ValueError("information_at: wanted criterion 'information' and at least one finite ability")

@@ -68,12 +68,12 @@ def test_smallest_shares_hold_at_the_end_and_on_the_way() -> None:
 @pytest.mark.parametrize(
     ("groups", "shares", "message"),
     [
-        (TOPICS, {"law": 0.5}, r"group 'law' has 12 items; 50% of 30 wants 15"),
-        (TOPICS, {"law": 0.35, "art": 0.65}, r"smallest shares of groups want 31 items; only 30"),
-        (TOPICS, {"sport": 0.1}, r"group 'sport' has 0 items"),
+        (TOPICS, {"law": 0.5}, r"group 'law': found 12 items; wanted 15, 50% of 30"),
+        (TOPICS, {"law": 0.35, "art": 0.65}, r"smallest shares of groups take 31 items; wanted at most 30"),
+        (TOPICS, {"sport": 0.1}, r"group 'sport': found 0 items"),
         (TOPICS, {"law": 1.5}, r"group 'law': 1.5 is not a share"),
         ({"q0": "law"}, None, r"item 'q1' has no group"),
-        (None, {"law": 0.5}, r"shares want groups"),
+        (None, {"law": 0.5}, r"found shares without groups"),
     ],
 )
 def test_a_balance_that_cannot_be_met_is_refused(

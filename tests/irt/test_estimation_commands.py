@@ -123,7 +123,7 @@ def test_priors_are_refused_beside_a_method_that_has_its_own(
     table: Path, method: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", str(table), "--method", method, "--priors"]) == 2
-    assert f"--priors is of method 'mml', found '{method}'; --method mml, or no --priors" in capsys.readouterr().err
+    assert f"--priors: found with --method {method}; wanted --method mml, or no --priors" in capsys.readouterr().err
 
 
 def test_ratings_by_mml_have_aic_and_bic(tmp_path: Path, command: Command) -> None:

@@ -27,10 +27,10 @@ def test_labels_are_read_by_column(tmp_path: Path) -> None:
         ("item,topic\nq1,law\n", r"labels\.csv:1: no column 'group'; a table item,group was wanted"),
         ("1,4,1\n", r"labels\.csv:1: no column 'item'; a table item,group was wanted, with that header and a line per"),
         ("item,group\n\nq1,law\nq1,art\n", r"labels\.csv:4: item 'q1' is 'art' here and 'law' above"),
-        ("item,group\nq1,\n", r"labels\.csv:2: group is empty \('q1,'\); a row item,group was wanted"),
-        ("item,group\n,law\n", r"labels\.csv:2: item is empty \(',law'\); a row item,group was wanted"),
+        ("item,group\nq1,\n", r"labels\.csv:2: group is empty \('q1,'\); wanted a row item,group"),
+        ("item,group\n,law\n", r"labels\.csv:2: item is empty \(',law'\); wanted a row item,group"),
         ("item,group\nq1,law,x\n", r"labels\.csv:2: 3 cells; 2, as in the header, were wanted"),
-        ("item,group\nq2,law\n", r"labels\.csv: item 'q1' has no group; a row item,group for every item was wanted"),
+        ("item,group\nq2,law\n", r"labels\.csv: item 'q1' has no group; wanted a row item,group for every item"),
         ("", r"labels\.csv: not a readable CSV"),
     ],
 )
@@ -65,19 +65,23 @@ def test_options_without_students_belong_to_the_rows_of_a_table_without_students
         "1": {"q1": "A", "q2": "B"},
         "2": {"q1": "A", "q2": "C"},
     }
-    with pytest.raises(ValueError, match=r"options\.csv:1: the first column is item 'q1'; the students \(1, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"options\.csv:1: the first column is item 'q1'; wanted the students \(1, 2\)"
+    ):
         read_chosen_options(path, fitted(("1", "2")))
-    with pytest.raises(ValueError, match=r"options\.csv: 2 rows and no column of students; 3 rows, as in the table"):
+    with pytest.raises(
+        ValueError, match=r"options\.csv: found 2 rows and no column of students; wanted 3 rows, as in the table"
+    ):
         read_chosen_options(path, fitted(("1", "2", "3"), NUMBERED))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("student,q1\ns1,A\ns2,A\n", r"options\.csv:1: no column 'q2'; the chosen options of every item were wanted"),
+        ("student,q1\ns1,A\ns2,A\n", r"options\.csv:1: no column 'q2'; wanted the chosen options of every item"),
         (
             "student,q1,q2\ns1,A,A\n",
-            r"options\.csv: no row of student 's2'; one for each student of the fit was wanted$",
+            r"options\.csv: no row of student 's2'; wanted one for each student of the fit$",
         ),
         ("student,q1,q2\ns1,A,A\ns2,A,B\n\ns1,B,B\n", r"options\.csv:5: student 's1' appears twice"),
     ],

@@ -151,11 +151,11 @@ def test_more_power_smaller_gaps_and_distant_abilities_need_more(fit: irt.Fit) -
 
 def test_plans_that_make_no_sense_are_refused(fit: irt.Fit) -> None:
     for wrong, message in (
-        ({"gap": 0.0}, "gap 0 needs no finite exam"),
+        ({"gap": 0.0}, "gap: found 0; wanted a gap above 0"),
         ({"gap": 0.2, "power": 1.0}, "power 1 is not a probability"),
         ({"gap": 0.2, "level": 0.0}, "level 0 is not a probability"),
-        ({"gap": 0.2, "scale": "logit"}, "unknown scale 'logit'; ability or accuracy were wanted"),
-        ({"gap": 0.2, "design": "both"}, "unknown design 'both'; paired or independent were wanted"),
+        ({"gap": 0.2, "scale": "logit"}, "scale: found 'logit'; wanted ability or accuracy"),
+        ({"gap": 0.2, "design": "both"}, "design: found 'both'; wanted paired or independent"),
         (
             {"gap": 1e6},
             "abilities from -500000 to 500000 are asked for, and outside -8 to 8 no questions tell anything",

@@ -153,7 +153,7 @@ def test_few_students_give_wide_intervals_and_fewer_are_refused() -> None:
     many = irt.prune(irt.simulate(100, 30, seed=4).data, seed=0)
     assert few.heldout_gain.high - few.heldout_gain.low > 1.5 * (many.heldout_gain.high - many.heldout_gain.low)
     assert any("expect wide intervals" in sentence for sentence in few.warnings)
-    with pytest.raises(ValueError, match="5 students are too few to hold any out; at least 6"):
+    with pytest.raises(ValueError, match="found 5 students, too few to hold any out; wanted at least 6"):
         irt.prune(irt.simulate(5, 30, seed=4).data)
 
 
@@ -172,12 +172,12 @@ def test_every_facet_level_stays_in_calibration() -> None:
     [
         ({"keep": 1.2}, "keep 1.2 is not a share"),
         ({"holdout": 0.0}, "holdout 0 is not a share"),
-        ({"stop": "soon"}, "stop 'soon' is unknown"),
+        ({"stop": "soon"}, "stop: found 'soon'; wanted None or 'auto'"),
         ({"model": "1pl"}, "'1pl' gives every item the same discrimination"),
         ({"facets": ["llm"]}, "unknown facet 'llm'"),
-        ({"criterion": "beauty"}, "criterion 'beauty' is unknown"),
-        ({"information_at": [0.0]}, "information_at wants criterion 'information'"),
-        ({"shares": {"law": 0.5}}, "shares want groups"),
+        ({"criterion": "beauty"}, "criterion: found 'beauty'; wanted"),
+        ({"information_at": [0.0]}, "information_at: wanted criterion 'information'"),
+        ({"shares": {"law": 0.5}}, "found shares without groups"),
     ],
 )
 def test_bad_pruning_settings_are_refused(settings: dict[str, object], message: str) -> None:
