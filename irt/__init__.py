@@ -15,11 +15,11 @@ from irt.reading import read_responses, write_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names, levels, without_constant_facets
 from irt.result import Estimate, Fit, Information
 from irt.scoring import Scores, score
-from irt.selecting.judging import InformationGain, RandomPruning
-from irt.selecting.pruned import Drop, Pruned, Round
-from irt.selecting.ranking import RankAgreement
+from irt.selecting.heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting.prune_result import Drop, Pruned, Round
+from irt.selecting.prune_settings import PruneSettings
+from irt.selecting.rank_agreement import RankAgreement
 from irt.selecting.selection import prune
-from irt.selecting.settings import PruneSettings
 from irt.simulation import Simulation, Truth, simulate
 from irt.storage import load_fit
 

@@ -18,7 +18,7 @@ from irt.printing import json_rows
 from irt.residuals import expected_abilities
 from irt.responses import Floats
 from irt.result import BAND_DRAWS, Fit, Information
-from irt.selecting.pruned import Pruned
+from irt.selecting.prune_result import Pruned
 
 GRID = np.linspace(-3.5, 3.5, 71)
 MEAN_SQUARES = ("infit", "outfit", "infit_z", "outfit_z", "z")

@@ -20,9 +20,9 @@ from irt.model import MODELS, Priors
 from irt.reading import read_responses
 from irt.responses import ResponseMatrix, without_constant_facets
 from irt.result import Fit
-from irt.selecting.pruned import Pruned
+from irt.selecting.prune_result import Pruned
+from irt.selecting.prune_settings import PruneSettings
 from irt.selecting.selection import prune
-from irt.selecting.settings import PruneSettings
 
 RESULTS = "a folder for the results"
 PRIORS = tuple(each.name for each in fields(Priors))

@@ -22,13 +22,13 @@ from irt.model import Options
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
 from irt.result import Fit, require_fit
-from irt.selecting import choosing
-from irt.selecting.choosing import Balance, balance_of
-from irt.selecting.holdout import split_students
-from irt.selecting.judging import HeldOutEvaluator, InformationGain, population
-from irt.selecting.pruned import Drop, Pruned, Round
-from irt.selecting.ranking import agreement, scored
-from irt.selecting.settings import PruneSettings
+from irt.selecting import item_worth
+from irt.selecting.heldout_evaluation import HeldOutEvaluator, InformationGain, population
+from irt.selecting.holdout_split import split_students
+from irt.selecting.item_worth import Balance, balance_of
+from irt.selecting.prune_result import Drop, Pruned, Round
+from irt.selecting.prune_settings import PruneSettings
+from irt.selecting.rank_agreement import agreement, scored
 
 FEWEST = 6
 MINIMUM_ITEMS = 2
@@ -183,7 +183,7 @@ class _PruningWalk:
     @property
     def suspects(self) -> list[str]:
         """Items kept although they correlate negatively with the rest: their group could not spare them."""
-        rho = choosing.negative_correlations(self.last.data)
+        rho = item_worth.negative_correlations(self.last.data)
         return [item for item, value in zip(self.last.data.items, rho, strict=True) if value < 0]
 
     def run(self, progress: Progress | None) -> str:
@@ -191,7 +191,7 @@ class _PruningWalk:
         size, goal = len(self.data.items), self.rule.goal
         while len(self.current) > goal:
             gone = self._next_to_drop()
-            wrong = [drop for drop in gone if drop.reason.startswith(choosing.WRONG)]
+            wrong = [drop for drop in gone if drop.reason.startswith(item_worth.WRONG)]
             if self.rule.stop == "auto" and wrong:
                 # Wrong keys leave whatever the judge says, but take nothing else with them.
                 gone = wrong
@@ -208,10 +208,10 @@ class _PruningWalk:
 
     def _next_to_drop(self) -> list[Drop]:
         rule, present = self.rule, len(self.current)
-        value = choosing.expected_worth(self.last, rule.criterion, rule.at)
-        suspects = int(np.sum(choosing.negative_correlations(self.last.data) < 0))
+        value = item_worth.expected_worth(self.last, rule.criterion, rule.at)
+        suspects = int(np.sum(item_worth.negative_correlations(self.last.data) < 0))
         count = min(max(1, round(rule.quantile * present), suspects), present - rule.goal)
-        gone = choosing.items_to_drop(self.last, value, rule.criterion, count, rule.balance, rule.goal)
+        gone = item_worth.items_to_drop(self.last, value, rule.criterion, count, rule.balance, rule.goal)
         return [Drop(item, reason, len(self.rounds)) for item, reason in gone]
 
     def _fit(self, items: Sequence[str]) -> Fit:
@@ -223,7 +223,7 @@ class _PruningWalk:
         return self.refit(part)
 
     def _record(self, kept: Sequence[str], before: Sequence[str], result: Fit) -> None:
-        curves = choosing.expected_information(result, np.concatenate([GRID, self.targets])).sum(axis=1)
+        curves = item_worth.expected_information(result, np.concatenate([GRID, self.targets])).sum(axis=1)
         total, at_targets = np.split(curves, [len(GRID)])
         claimed = float(np.mean([self.full[item] for item in kept]) / np.mean(list(self.full.values())) - 1.0)
         gain = self.judge.gain(kept, self.data.items)

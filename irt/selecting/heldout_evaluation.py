@@ -15,7 +15,7 @@ from irt.design import build_design
 from irt.kernels import ItemParameters
 from irt.model import Options, Priors, build_problem, report_scale
 from irt.responses import Floats, ResponseMatrix
-from irt.selecting.slopes import conditional_slopes, group_shift
+from irt.selecting.conditional_slopes import conditional_slopes, group_shift
 
 SUBSETS = 200
 GAPS = np.linspace(-2.5, 2.5, 51)
@@ -48,7 +48,7 @@ class HeldOutEvaluator:
 
     Fitted discriminations will not do: shrinking difficulties towards each other makes extreme items look steep to
     calibration and held-out students alike, and a choice that follows it would seem confirmed. So the common slope of
-    the items kept and that of the items dropped are found by conditional likelihood (`slopes`), each item's
+    the items kept and that of the items dropped are found by conditional likelihood (`conditional_slopes`), each item's
     students being placed by the other items. Information being `P (1 - P)` times the squared slope of the logit, the
     two slopes give the information of both groups at their own difficulties, which `everyone` (the held-out students
     by default) tells: their posterior is as good for items chosen as for others. A random subset has, on average over

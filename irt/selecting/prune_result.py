@@ -13,8 +13,8 @@ import pandas as pd
 from irt.files import replacing
 from irt.printing import PRINTED_ROWS, where_whole
 from irt.responses import Floats
-from irt.selecting.judging import InformationGain, RandomPruning
-from irt.selecting.ranking import RankAgreement
+from irt.selecting.heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting.rank_agreement import RankAgreement
 
 FORMAT = 1
 
