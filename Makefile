@@ -8,7 +8,7 @@ DOCS := $(VENV)/.docs
 # Processes that run tests side by side, each on one thread and in up to 4 GB.
 WORKERS ?= 2
 
-.PHONY: help setup quickstart docs paper test test-fast lint format clean constraints
+.PHONY: help setup quickstart docs paper test test-fast validate lint format clean constraints
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -43,7 +43,10 @@ test: $(PEERS) ## Run all tests
 	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=80 --durations-min=4
 
 test-fast: setup ## Run the tests that need no model and take seconds
-	$(BIN)/python -m pytest -m "not slow and not models"
+	$(BIN)/python -m pytest -m "not slow and not models and not validate"
+
+validate: $(READY) ## Run the statistical validations that take minutes: coverage, calibration, two samplers
+	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m validate -n $(WORKERS) --durations=20
 
 lint: setup ## Check style, format and types
 	$(BIN)/ruff check .

@@ -1,7 +1,8 @@
 """Item response theory for any table of right and wrong answers, usable on its own."""
 
-from irt.adaptive import AdaptiveExam, Rules, administer, begin, replay
-from irt.comparison import Comparison, compare
+from irt import checks, curves
+from irt.adaptive import AdaptiveExam, ExamResult, ReplayedExam, Rules, administer, begin, replay
+from irt.comparison import AbilityComparison, compare
 from irt.design import connected_students
 from irt.estimation import fit
 from irt.graded import GradedParameters
@@ -9,34 +10,41 @@ from irt.graded_simulation import GradedSimulation, GradedTruth, simulate_graded
 from irt.joining import join
 from irt.linking import Link, link
 from irt.model import Priors
-from irt.power import Power, detectable_gap, power
+from irt.power import DetectableGap, OutOfReachError, Power, detectable_gap, power
 from irt.reading import read_responses, write_responses
-from irt.responses import ResponseMatrix, constant_facets, facet_names, levels
+from irt.responses import ResponseMatrix, constant_facets, facet_names, levels, without_constant_facets
 from irt.result import Estimate, Fit, Information
 from irt.scoring import Scores, score
-from irt.selecting.judging import Gain, RandomPruning
-from irt.selecting.ranking import Agreement
-from irt.selecting.selection import Drop, Pruned, Round, prune
+from irt.selecting.heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting.prune_result import Drop, Pruned, Round
+from irt.selecting.prune_settings import PruneSettings
+from irt.selecting.rank_agreement import RankAgreement
+from irt.selecting.selection import prune
 from irt.simulation import Simulation, Truth, simulate
 from irt.storage import load_fit
 
 __all__ = [
+    "AbilityComparison",
     "AdaptiveExam",
-    "Agreement",
-    "Comparison",
+    "DetectableGap",
     "Drop",
     "Estimate",
+    "ExamResult",
     "Fit",
-    "Gain",
     "GradedParameters",
     "GradedSimulation",
     "GradedTruth",
     "Information",
+    "InformationGain",
     "Link",
+    "OutOfReachError",
     "Power",
     "Priors",
+    "PruneSettings",
     "Pruned",
     "RandomPruning",
+    "RankAgreement",
+    "ReplayedExam",
     "ResponseMatrix",
     "Round",
     "Rules",
@@ -45,9 +53,11 @@ __all__ = [
     "Truth",
     "administer",
     "begin",
+    "checks",
     "compare",
     "connected_students",
     "constant_facets",
+    "curves",
     "detectable_gap",
     "facet_names",
     "fit",
@@ -62,5 +72,6 @@ __all__ = [
     "score",
     "simulate",
     "simulate_graded",
+    "without_constant_facets",
     "write_responses",
 ]

@@ -8,8 +8,10 @@ that the standard error which stops the exam includes what is not known about th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from scipy.interpolate import CubicSpline
 from irt import kernels, quadrature
 from irt.given import require_number, require_whole
 from irt.kernels import ItemParameters
+from irt.printing import json_record
 from irt.responses import Floats, ResponseMatrix, require_matrix
 from irt.result import Fit, require_fit
 from irt.scoring import crossing, item_draws, item_places, score
@@ -26,6 +29,8 @@ from irt.scoring import crossing, item_draws, item_places, score
 CHOICES = ("information", "posterior", "kl", "random")
 DRAWS = 30
 FINER = 5
+SEED_STRIDE = 1_000_003
+"""A prime, so that the students of two seeds do not share seeds."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +55,27 @@ class Rules:
 
     def __post_init__(self) -> None:
         if self.choice not in CHOICES:
-            raise ValueError(f"unknown choice '{self.choice}'; {', '.join(CHOICES)} were wanted")
+            raise ValueError(f"choice: found '{self.choice}'; wanted {', '.join(CHOICES)}")
         if self.se is not None:
             require_number("se", self.se)
             if not self.se > 0:
-                raise ValueError(f"se {self.se:g} cannot be reached; a standard error above 0 was wanted")
+                raise ValueError(f"se: found {self.se:g}; wanted a standard error above 0")
         for name, value in (("longest", self.longest), ("shortest", self.shortest), ("among", self.among)):
             if value is not None:
                 require_whole(name, value, 1)
         require_whole("seed", self.seed, 0)
         if self.longest is not None and self.shortest > self.longest:
-            raise ValueError(f"shortest is {self.shortest}; at most longest, {self.longest}, was wanted")
+            raise ValueError(f"shortest: found {self.shortest}; wanted at most longest, {self.longest}")
         if (self.groups is None) != (self.shares is None):
-            raise ValueError("groups and shares belong together; one of them was given")
+            raise ValueError("found one of groups and shares; wanted both, or neither")
         if self.shares is not None and (min(self.shares.values()) < 0 or abs(sum(self.shares.values()) - 1) > 1e-6):
-            raise ValueError(f"shares sum to {sum(self.shares.values()):g}; shares of at least 0 that sum to 1 wanted")
+            raise ValueError(
+                f"shares: found a sum of {sum(self.shares.values()):g}; wanted shares of at least 0 that sum to 1"
+            )
 
 
 @dataclass(frozen=True)
-class Bank:
+class ItemBank:
     """Items that may be asked, their point estimates `[I]` and draws, and the abilities `[Q]` integrated over."""
 
     items: tuple[str, ...]
@@ -116,7 +123,7 @@ class Bank:
 class AdaptiveExam:
     """An exam under way: what was asked and answered, and the posterior of ability `[D, Q]` (in logs)."""
 
-    bank: Bank
+    bank: ItemBank
     rules: Rules
     log_posterior: Floats
     offered: frozenset[str]
@@ -149,12 +156,6 @@ class AdaptiveExam:
         return low, high
 
     @property
-    def attainable_sd(self) -> float:
-        """About the standard error that asking all that is left would give, at the present estimate."""
-        left = self.bank.information_at(self.theta)[self._open].sum()
-        return float(1 / np.sqrt(1 / self.sd**2 + left))
-
-    @property
     def stopped(self) -> str | None:
         """Why the exam is over (`se`, `length`, `no items left`), or None."""
         count, rules = len(self.asked), self.rules
@@ -180,7 +181,7 @@ class AdaptiveExam:
         if item not in self.offered:
             raise ValueError(f"unknown item '{item}'; this exam does not hold it")
         if item in self.asked:
-            raise ValueError(f"item '{item}' was already answered; an item not yet asked was wanted")
+            raise ValueError(f"item '{item}' was already answered; wanted an item not yet asked")
         require_number(f"item '{item}': score", score)
         require_whole(f"item '{item}': trials", trials, 1)
         if score not in range(trials + 1):
@@ -228,6 +229,96 @@ class AdaptiveExam:
         return priority if (priority[self._open] > 0).any() else np.ones(len(self.bank.items))
 
 
+@dataclass(frozen=True)
+class ExamResult:
+    """What an adaptive exam found of a student, of an exam of `offered` items; `goal` is the standard error wanted."""
+
+    student: str
+    items: int
+    theta: float
+    sd: float
+    low: float
+    high: float
+    stopped: str | None
+    asked: tuple[str, ...]
+    reached: bool
+    offered: int
+    goal: float | None
+
+    @classmethod
+    def of(cls, exam: AdaptiveExam, student: str) -> ExamResult:
+        """The result of the exam as far as it went."""
+        goal, sd, (low, high) = exam.rules.se, exam.sd, exam.bounds
+        return cls(
+            student=student,
+            items=len(exam.asked),
+            theta=exam.theta,
+            sd=sd,
+            low=low,
+            high=high,
+            stopped=exam.stopped,
+            asked=exam.asked,
+            reached=goal is not None and sd <= goal,
+            offered=len(exam.offered),
+            goal=goal,
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON can hold it."""
+        record = asdict(self) | {"asked": list(self.asked)}
+        del record["offered"], record["goal"]
+        return json_record(record)
+
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The result for a reader."""
+        return [
+            f"{self.student}: {self.items} of {self.offered} questions; stopped by: {self.stopped}",
+            f"ability {self.theta:+.2f} [{self.low:+.2f}, {self.high:+.2f}], error {self.sd:.3f}",
+            *_goal_missed(self.goal, self.sd),
+        ]
+
+
+@dataclass(frozen=True)
+class ReplayedExam:
+    """What an adaptive exam would have concluded from a student's answers, beside what all of them (`full_`) say.
+
+    `share` is of the student's answered items. It stopped at the standard error `goal`, if that was `reached`; `within`
+    says by how much the goal exceeds the error of the full exam, where that set it.
+    """
+
+    student: str
+    items: int
+    share: float
+    theta: float
+    sd: float
+    low: float
+    high: float
+    full_items: int
+    full_theta: float
+    full_sd: float
+    reached: bool
+    stopped: str | None
+    goal: float | None
+    within: float | None
+
+    def record(self) -> dict[str, Any]:
+        """The row of `replay`'s table."""
+        record = asdict(self)
+        del record["goal"], record["within"]
+        return json_record(record)
+
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The result for a reader."""
+        goal = "by the rules given" if self.within is None else f"within {self.within:.0%} of the full exam's error"
+        return [
+            f"{self.student}: {self.items} of {self.full_items} questions ({self.share:.0%}), {goal}; "
+            f"stopped by: {self.stopped}",
+            f"ability {self.theta:+.2f} [{self.low:+.2f}, {self.high:+.2f}], error {self.sd:.3f}; "
+            f"full exam {self.full_theta:+.2f}, error {self.full_sd:.3f}",
+            *(_goal_missed(self.goal, self.sd) if self.within is None else []),
+        ]
+
+
 def begin(fit: Fit, rules: Rules | None = None, items: Sequence[str] | None = None, draws: int = DRAWS) -> AdaptiveExam:
     """An exam over `items` of the fit (all by default), nothing asked yet.
 
@@ -259,43 +350,71 @@ def replay(
 ) -> pd.DataFrame:
     """What adaptive exams would have concluded from recorded answers, against all of each student's answers.
 
-    One row per student: `student,items,share,theta,sd,low,high,full_items,full_theta,full_sd,reached,stopped`, where
-    `share` is of the student's answered items. With `within`, the exam of a student stops at `1 + within` times the
-    standard error of that student's full exam (in place of `rules.se`); `reached` says whether it did. Judge with
-    students who took no part in the fit.
+    One row per student, as `ReplayedExam` has them: `student,items,share,theta,sd,low,high,full_items,full_theta,
+    full_sd,reached,stopped`. With `within`, the exam of a student stops at `1 + within` times the standard error of
+    that student's full exam (in place of `rules.se`). Judge with students who took no part in the fit.
     """
+    return pd.DataFrame([exam.record() for exam in replayed_exams(fit, data, rules, within=within, draws=draws)])
+
+
+def replayed_exams(
+    fit: Fit,
+    data: ResponseMatrix,
+    rules: Rules | None = None,
+    *,
+    within: float | None = None,
+    draws: int = DRAWS,
+) -> list[ReplayedExam]:
+    """The rows of `replay`, one per student."""
     require_matrix(data)
     rules = rules or Rules()
     _require_groups(rules, data.items)
     full = score(fit, data, draws=draws)
     bank = _bank(fit, data.items, draws)
-    rows = []
+    found = []
     for row, student in enumerate(data.students):
         goal = rules.se if within is None else (1 + within) * float(full.sd[row])
-        own = replace(rules, se=goal, seed=rules.seed * 1_000_003 + row)
-        exam = _replayed(bank, data, row, own)
-        low, high = exam.bounds
-        count, asked = len(exam.asked), int(data.asked[row].sum())
-        reached = goal is not None and exam.sd <= goal
-        rows.append(
-            {"student": student, "items": count, "share": count / max(asked, 1)}
-            | {"theta": exam.theta, "sd": exam.sd, "low": low, "high": high}
-            | {"full_items": asked, "full_theta": float(full.theta[row]), "full_sd": float(full.sd[row])}
-            | {"reached": reached, "stopped": exam.stopped}
+        own = replace(rules, se=goal, seed=rules.seed * SEED_STRIDE + row)
+        result = ExamResult.of(_replayed(bank, data, row, own), student)
+        answered = int(data.asked[row].sum())
+        found.append(
+            ReplayedExam(
+                student=student,
+                items=result.items,
+                share=result.items / max(answered, 1),
+                theta=result.theta,
+                sd=result.sd,
+                low=result.low,
+                high=result.high,
+                full_items=answered,
+                full_theta=float(full.theta[row]),
+                full_sd=float(full.sd[row]),
+                reached=result.reached,
+                stopped=result.stopped,
+                goal=goal,
+                within=within,
+            )
         )
-    return pd.DataFrame(rows)
+    return found
 
 
-def _bank(fit: Fit, items: Sequence[str], draws: int) -> Bank:
+def _goal_missed(goal: float | None, sd: float) -> list[str]:
+    """A line where the standard error wanted was not reached."""
+    if goal is None or sd <= goal:
+        return []
+    return [f"the wanted error of {goal:g} was not reached: these questions give {sd:.3g}"]
+
+
+def _bank(fit: Fit, items: Sequence[str], draws: int) -> ItemBank:
     places = item_places(fit, items)
     varied = ItemParameters(*(np.stack(each) for each in zip(*item_draws(fit, places, draws), strict=True)))
     parameters = ItemParameters(*(values[places] for values in fit.parameters))
     trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
     nodes = quadrature.nodes_for(parameters, trials)
-    return Bank(tuple(items), parameters, varied, nodes, fit.interval)
+    return ItemBank(tuple(items), parameters, varied, nodes, fit.interval)
 
 
-def _opened(bank: Bank, rules: Rules, items: Sequence[str]) -> AdaptiveExam:
+def _opened(bank: ItemBank, rules: Rules, items: Sequence[str]) -> AdaptiveExam:
     prior = np.broadcast_to(-0.5 * bank.nodes**2, (len(bank.draws.a), len(bank.nodes))).copy()
     return AdaptiveExam(bank, rules, prior, frozenset(items))
 
@@ -306,7 +425,7 @@ def _averaged(log_posterior: Floats) -> Floats:
     return np.asarray((joint / joint.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
-def _replayed(bank: Bank, data: ResponseMatrix, row: int, rules: Rules) -> AdaptiveExam:
+def _replayed(bank: ItemBank, data: ResponseMatrix, row: int, rules: Rules) -> AdaptiveExam:
     where = {data.items[column]: column for column in np.flatnonzero(data.asked[row])}
     exam = _opened(bank, rules, list(where))
     while (item := exam.next_item()) is not None:
@@ -319,6 +438,6 @@ def _require_groups(rules: Rules, items: Sequence[str]) -> None:
         return
     for item in items:
         if item not in rules.groups:
-            raise ValueError(f"item '{item}' has no group; one for every item was wanted")
+            raise ValueError(f"item '{item}' has no group; wanted one for every item")
         if rules.groups[item] not in rules.shares:
-            raise ValueError(f"group '{rules.groups[item]}' of item '{item}' has no share; one per group was wanted")
+            raise ValueError(f"group '{rules.groups[item]}' of item '{item}' has no share; wanted one per group")

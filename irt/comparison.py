@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest, permutation_test
 
 from irt.design import SEPARATOR
 from irt.kernels import probability
+from irt.printing import estimate_text, json_record
 from irt.responses import Floats, ResponseMatrix
 from irt.result import Estimate, Fit, require_fit
 
@@ -35,9 +37,14 @@ class PairedTest(NamedTuple):
     same: int
     p_value: float
 
+    @property
+    def units(self) -> int:
+        """How many units were compared."""
+        return self.a_better + self.b_better + self.same
+
 
 @dataclass(frozen=True)
-class Comparison:
+class AbilityComparison:
     """`a` minus `b`: ability, expected share right on the exam's items, and the model-free check beside them.
 
     `ability.probability` is P(a is better). `observed_a` and `observed_b` are the shares right on the items both were
@@ -65,8 +72,48 @@ class Comparison:
         """Difference of the observed shares right."""
         return self.observed_a - self.observed_b
 
+    def record(self) -> dict[str, Any]:
+        """The comparison as JSON can hold it."""
+        parts = {name: getattr(self, name)._asdict() for name in ("ability", "accuracy", "accuracy_a", "accuracy_b")}
+        record = {
+            "a": self.a,
+            "b": self.b,
+            "facet": self.facet,
+            **parts,
+            "observed": self.observed,
+            "pairs": self.pairs,
+        }
+        record |= {"observed_a": self.observed_a, "observed_b": self.observed_b}
+        record |= {"test": self.test._asdict(), "over_questions": self.over_questions._asdict()}
+        return json_record(record | {"interval": self.interval})
 
-def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The comparison for a reader."""
+        a, b, test = self.a, self.b, self.test
+        rest, units, kind = "", "questions", "exact paired test"
+        if self.facet is not None:
+            rest, units = ", all else at its average,", "pairs that differ in nothing else"
+            kind = "permutation test over pairs"
+        ability, accuracy = (
+            estimate_text(*_bounds(self.ability)),
+            estimate_text(*_bounds(self.accuracy), 100, " points"),
+        )
+        lines = [
+            f"{a} minus {b}: ability {ability}, P({a} is better) = {self.ability.probability:.3f}",
+            f"expected share right{rest} {self.accuracy_a.estimate:.1%} and {self.accuracy_b.estimate:.1%}: {accuracy}",
+            f"without a model: {self.observed_a:.1%} and {self.observed_b:.1%} right; {a} is better in {test.a_better} "
+            f"of {test.units} {units}, {b} in {test.b_better}; {kind} p = {test.p_value:.3g}",
+        ]
+        if self.facet is not None:
+            over = self.over_questions
+            lines.append(
+                f"over questions: {a} is better in {over.a_better} of {over.units}, {b} in {over.b_better}; "
+                f"sign test p = {over.p_value:.3g}"
+            )
+        return lines
+
+
+def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> AbilityComparison:
     """Compare two students, or two levels of a facet (named, or the only one that has both).
 
     The levels of an interaction are combinations (`"llm0 x bm25"`), the effects of their facets included. The expected
@@ -75,7 +122,7 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
     """
     require_fit(fit)
     if a == b:
-        raise ValueError(f"'{a}' is compared with itself; two names were wanted")
+        raise ValueError(f"found '{a}' twice; wanted two different names")
     facet = _facet_of(fit, a, b) if facet is None else facet
     fit.require_right_or_wrong("a comparison")
     thin = fit.thinned(DRAWS)
@@ -97,7 +144,7 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> Comparison:
     share_a, share_b, over_questions = paired_test(fit.data, rows, a, b, of_levels=False)
     test = over_questions if facet is None else paired_test(fit.data, rows, a, b, of_levels=True)[2]
     observed = (share_a, share_b, test, over_questions, len(rows))
-    return Comparison(a, b, facet, ability, accuracy, each[0], each[1], *observed, fit.interval)
+    return AbilityComparison(a, b, facet, ability, accuracy, each[0], each[1], *observed, fit.interval)
 
 
 def matched_pairs(data: ResponseMatrix, facets: Sequence[str], a: str, b: str) -> list[tuple[int, int]]:
@@ -141,7 +188,7 @@ def paired_test(
 def sign_test(gaps: Floats) -> PairedTest:
     """Exact two-sided sign test of differences over questions `[N]`; zeros are left out."""
     up, differing = int(np.sum(gaps > 0)), int(np.sum(gaps != 0))
-    return _told("questions", gaps, float(binomtest(up, differing, 0.5).pvalue) if differing else 1.0)
+    return _counted("questions", gaps, float(binomtest(up, differing, 0.5).pvalue) if differing else 1.0)
 
 
 def exchange_test(gaps: Floats) -> PairedTest:
@@ -158,10 +205,14 @@ def exchange_test(gaps: Floats) -> PairedTest:
             random_state=np.random.default_rng(0),
         )
         p_value = float(min(found.pvalue, 1.0))
-    return _told("pairs", gaps, p_value)
+    return _counted("pairs", gaps, p_value)
 
 
-def _told(unit: str, gaps: Floats, p_value: float) -> PairedTest:
+def _bounds(value: Estimate) -> tuple[float, float, float]:
+    return value.estimate, value.low, value.high
+
+
+def _counted(unit: str, gaps: Floats, p_value: float) -> PairedTest:
     return PairedTest(unit, int(np.sum(gaps > 0)), int(np.sum(gaps < 0)), int(np.sum(gaps == 0)), p_value)
 
 
@@ -182,5 +233,5 @@ def _facet_of(fit: Fit, a: str, b: str) -> str | None:
     known = {*fit.data.students, *(level for term in fit.design.terms for level in term.levels)}
     unknown = [name for name in (a, b) if name not in known]
     if unknown:
-        raise ValueError(f"unknown '{unknown[0]}'; a student of the fit or a level of one of its facets was wanted")
+        raise ValueError(f"unknown '{unknown[0]}'; wanted a student of the fit or a level of one of its facets")
     raise ValueError(f"'{a}' and '{b}' are neither two students nor two levels of one facet")

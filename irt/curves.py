@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,10 +14,11 @@ from scipy.stats import beta
 
 from irt import kernels, tables
 from irt.checks.residual_fit import item_residuals
+from irt.printing import json_rows
 from irt.residuals import expected_abilities
 from irt.responses import Floats
-from irt.result import BAND_DRAWS, Fit
-from irt.selecting.selection import Pruned
+from irt.result import BAND_DRAWS, Fit, Information
+from irt.selecting.prune_result import Pruned
 
 GRID = np.linspace(-3.5, 3.5, 71)
 MEAN_SQUARES = ("infit", "outfit", "infit_z", "outfit_z", "z")
@@ -26,6 +29,47 @@ class ItemCurve(NamedTuple):
 
     curve: pd.DataFrame
     observed: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class ExamInformation:
+    """Information of an exam over ability, and the reliability of its fit."""
+
+    curves: Information
+    reliability: float
+
+    def record(self) -> dict[str, Any]:
+        """The curves as JSON can hold them."""
+        found = self.curves
+        total = {"mean": found.total, "low": found.total_low, "high": found.total_high}
+        return {
+            "theta": found.theta.tolist(),
+            "total": {name: values.tolist() for name, values in total.items()},
+            "reliability": self.reliability,
+            "items": {item: row.tolist() for item, row in zip(found.items, found.mean, strict=True)},
+        }
+
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The curve of all items together as CSV."""
+        found = self.curves
+        columns = (found.theta, found.total, found.total_low, found.total_high, found.standard_error)
+        rows = [",".join(f"{value:.6g}" for value in row) for row in zip(*columns, strict=True)]
+        return ["theta,information,low,high,standard_error", *rows]
+
+
+@dataclass(frozen=True)
+class GroupInformation:
+    """Information of each group of items over ability, as `Fit.information_by` gives it."""
+
+    table: pd.DataFrame
+
+    def record(self) -> dict[str, Any]:
+        """The rows as JSON can hold them."""
+        return {"groups": json_rows(self.table)}
+
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The table as CSV."""
+        return [self.table.to_csv(index=False).strip()]
 
 
 def item_curve(fit: Fit, item: str, theta: Sequence[float] | Floats = GRID, groups: int = 6) -> ItemCurve:

@@ -27,7 +27,7 @@ MOST_OWN = 0.9
 """Largest part of the line that is taken to be one anchor's own."""
 
 
-class Misses(NamedTuple):
+class CurveDifferences(NamedTuple):
     """Target less source, its error, and the derivative of the source by the line, of each anchor, `[I]`."""
 
     miss: Floats
@@ -53,7 +53,7 @@ def curve_misses(
     source: tuple[ItemParameters, ItemParameters],
     line: Constants,
     sure: NDArray[np.bool_],
-) -> tuple[Misses, Misses]:
+) -> tuple[CurveDifferences, CurveDifferences]:
     """Misses of height and of slope; items are estimates `[I]` and draws `[D, I]`, both on the target's scale.
 
     Abilities are weighted by the geometric mean of both populations' densities. The errors are those of what is left
@@ -76,13 +76,13 @@ def curve_misses(
     )
 
 
-def _misses(miss: Floats, drawn: Floats, by: Floats, sure: NDArray[np.bool_]) -> Misses:
+def _misses(miss: Floats, drawn: Floats, by: Floats, sure: NDArray[np.bool_]) -> CurveDifferences:
     common = np.where(sure, by, 0.0)
     size = max(float(common @ common), TINY)
     left = drawn - np.outer(drawn @ common / size, by)
     # An anchor that drifts is seen beside the line of the others: its deleted residual, not the one it has a part in.
     own = np.minimum(common**2 / size, MOST_OWN)
-    return Misses(miss, half_width(left / (1 - own)), by)
+    return CurveDifferences(miss, half_width(left / (1 - own)), by)
 
 
 def _shares(items: ItemParameters) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from irt.drift import Misses, curve_misses, half_width
+from irt.drift import CurveDifferences, curve_misses, half_width
 from irt.joining import FEWEST, require_enough
 from irt.kernels import ItemParameters
 from irt.lines import MOMENTS, NODES, Constants, constants, rescale
+from irt.printing import estimate_text, first_rows, json_record, json_rows, where_whole
 from irt.responses import Floats
 from irt.result import Estimate, Fit, require_fit
 from irt.scoring import chosen_items, item_places
@@ -61,6 +63,33 @@ class Link:
     def constants(self) -> Constants:
         """The estimated line."""
         return Constants(self.slope.estimate, self.intercept.estimate)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables by name."""
+        return {"items": self.items, "abilities": self.abilities, "drift": self.drift}
+
+    def record(self) -> dict[str, Any]:
+        """The link as JSON can hold it."""
+        record: dict[str, Any] = {"method": self.method}
+        record |= {"slope": self.slope._asdict(), "intercept": self.intercept._asdict()}
+        record |= {"scatter": self.scatter, "anchors": list(self.anchors), "dropped": list(self.dropped)}
+        record["undetermined"] = list(self.undetermined)
+        record |= {"interval": self.interval, "drift": json_rows(self.drift), "abilities": json_rows(self.abilities)}
+        return json_record(record)
+
+    def lines(self, out: Path | None = None, /) -> list[str]:
+        """The link for a reader; `out` is the folder that received its tables."""
+        slope, intercept = (estimate_text(each.estimate, each.low, each.high) for each in (self.slope, self.intercept))
+        unsure = [f"difficulty not determined: {', '.join(self.undetermined)}"] if self.undetermined else []
+        return [
+            f"theta_A = {self.slope.estimate:.3f} theta_B {self.intercept.estimate:+.3f}   ({self.method}, "
+            f"{len(self.anchors)} anchors, scatter {self.scatter:.2f})",
+            f"slope {slope}, intercept {intercept}",
+            f"left out for drift: {', '.join(self.dropped) or 'none'}",
+            *unsure,
+            first_rows(self.abilities, where_whole(out, "abilities.csv")),
+        ]
 
 
 def link(
@@ -196,7 +225,7 @@ class _Pair:
         difference = self.target_draws.b - line.slope * self.source_draws.b
         return miss, half_width(difference - difference[:, self.sure].mean(axis=1, keepdims=True))
 
-    def misses(self, line: Constants) -> tuple[Misses, Misses]:
+    def misses(self, line: Constants) -> tuple[CurveDifferences, CurveDifferences]:
         """By how much heights and slopes of the anchors' curves miss the line (`irt.drift`)."""
         return curve_misses(
             (self.target, self.target_draws),
@@ -285,7 +314,7 @@ def _lines_drawn(pair: _Pair, point: Constants, method: str, symmetric: bool, sc
     if not np.isfinite(away).all() or away[:, 0].std() > 1 or away[:, 1].std() > NODES[-1]:
         raise ValueError(
             f"the anchors do not determine the line by {method}: the error of its slope {point.slope:.3g} or of its "
-            f"intercept {point.intercept:.3g} is as large as the scale; more anchors that discriminate were wanted"
+            f"intercept {point.intercept:.3g} is as large as the scale; wanted more anchors that discriminate"
         )
     return np.stack([point.slope * np.exp(away[:, 0]), point.intercept + away[:, 1]], axis=1)
 

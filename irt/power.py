@@ -8,8 +8,9 @@ in the paired design McNemar's test, where what both find hard cancels).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,6 +19,7 @@ from scipy.special import ndtr, ndtri
 from irt import kernels
 from irt.given import require_number, require_probability, require_whole
 from irt.kernels import ItemParameters
+from irt.printing import json_record
 from irt.responses import Floats
 from irt.result import Estimate, Fit, require_fit
 from irt.scoring import item_draws
@@ -54,8 +56,71 @@ class Power:
     accuracy: tuple[float, float]
     interval: float
 
+    def record(self) -> dict[str, Any]:
+        """The answer as JSON can hold it."""
+        return json_record(asdict(self))
 
-class Plan(NamedTuple):
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The answer for a reader."""
+        shares = " and ".join(f"{share:.1%}" for share in self.accuracy)
+        test = _test_text(self.power, self.level, self.design, sum(self.theta) / 2)
+        return [
+            f"{self.questions} questions [{self.low}, {self.high}] tell a gap of {self.gap:g} in {self.scale} apart "
+            f"{test}",
+            f"that is {self.exams:.1f} times this exam; such pipelines answer {shares} right",
+        ]
+
+
+@dataclass(frozen=True)
+class DetectableGap:
+    """The gap that so many questions tell apart with the wanted power, and its interval."""
+
+    questions: int
+    estimate: float
+    low: float
+    high: float
+    power: float
+    level: float
+    scale: str
+    design: str
+    at: float
+    interval: float
+
+    def record(self) -> dict[str, Any]:
+        """The answer as JSON can hold it."""
+        record = asdict(self)
+        return json_record({"questions": record.pop("questions"), "gap": record.pop("estimate"), **record})
+
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The answer for a reader."""
+        size = f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        test = _test_text(self.power, self.level, self.design, self.at)
+        return [f"{self.questions} questions show a gap of {size} in {self.scale} {test}"]
+
+
+@dataclass(frozen=True)
+class UndetectableGap:
+    """What was asked of `power` or `detectable_gap`, and the reason why these questions cannot tell it."""
+
+    questions: int | None
+    gap: float | None
+    at: float
+    power: float
+    level: float
+    scale: str
+    design: str
+    reason: str
+
+    def record(self) -> dict[str, Any]:
+        """What was asked as JSON can hold it; what was wanted is null."""
+        return json_record(asdict(self))
+
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The reason."""
+        return [f"no answer: {self.reason}"]
+
+
+class PowerSettings(NamedTuple):
     """A planned comparison: which scale, which design, the power wanted and the two-sided level."""
 
     scale: str = "ability"
@@ -82,10 +147,10 @@ def power(
     interval carries the uncertainty of the items, and that these items are a sample (Bayesian bootstrap). Raises
     ValueError for a gap of 0, and its kind OutOfReachError for one that no two abilities have.
     """
-    plan = _checked(Plan(scale, design, power, level), fit, seed)
+    plan = _checked(PowerSettings(scale, design, power, level), fit, seed)
     require_number("gap", gap)
     if not gap > 0:
-        raise ValueError(f"gap {gap:g} needs no finite exam; a gap above 0 was wanted")
+        raise ValueError(f"gap: found {gap:g}; wanted a gap above 0")
 
     def questions(items: ItemParameters, weights: Floats) -> float:
         return questions_needed(items, weights, abilities_apart(items, weights, gap, at, scale), plan)
@@ -119,25 +184,39 @@ def detectable_gap(
     scale: str = "ability",
     design: str = "paired",
     seed: int = 0,
-) -> Estimate:
+) -> DetectableGap:
     """The gap that so many questions tell apart with the wanted power: the inverse of `power`, with its interval.
 
     OutOfReachError (a ValueError) when even the widest gap would need more questions.
     """
-    plan = _checked(Plan(scale, design, power, level), fit, seed)
+    plan = _checked(PowerSettings(scale, design, power, level), fit, seed)
     require_whole("questions", questions, 1)
     _on_scale(at, at)
-    return _with_interval(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
+    found = _with_interval(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
+    return DetectableGap(
+        questions=questions,
+        estimate=found.estimate,
+        low=found.low,
+        high=found.high,
+        power=power,
+        level=level,
+        scale=scale,
+        design=design,
+        at=at,
+        interval=fit.interval,
+    )
 
 
-def questions_needed(items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: Plan) -> float:
+def questions_needed(items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: PowerSettings) -> float:
     """Questions per pipeline for abilities `theta`; item `i` of the exam is drawn with probability `weights[i]`."""
     alpha, beta = float(ndtri(1 - plan.level / 2)), float(ndtri(plan.power))
     gap, null, real = _one_question(items, weights, theta, plan)
     return (alpha * float(np.sqrt(null)) + beta * float(np.sqrt(real))) ** 2 / gap**2
 
 
-def power_of(items: ItemParameters, weights: Floats, theta: tuple[float, float], questions: float, plan: Plan) -> float:
+def power_of(
+    items: ItemParameters, weights: Floats, theta: tuple[float, float], questions: float, plan: PowerSettings
+) -> float:
     """Probability that so many questions tell the abilities `theta` apart: the inverse of `questions_needed`."""
     alpha = float(ndtri(1 - plan.level / 2))
     gap, null, real = _one_question(items, weights, theta, plan)
@@ -172,7 +251,7 @@ def _on_scale(upper: float, lower: float) -> tuple[float, float]:
 
 
 def _one_question(
-    items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: Plan
+    items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: PowerSettings
 ) -> tuple[float, float, float]:
     """The gap on the plan's scale, and the variance that one question leaves of it, with no gap and with it.
 
@@ -191,7 +270,7 @@ def _one_question(
     return p - q, 2 * middle * (1 - middle), p * (1 - p) + q * (1 - q)
 
 
-def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float, plan: Plan) -> float:
+def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float, plan: PowerSettings) -> float:
     """The gap at which `questions_needed` equals `questions`, by its width in ability."""
 
     def excess(width: float) -> float:
@@ -208,6 +287,10 @@ def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float
         return width
     up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
     return up - down
+
+
+def _test_text(power: float, level: float, design: str, at: float) -> str:
+    return f"with power {power:.0%} at level {level:g}, {design}, around ability {at:g}"
 
 
 def _even(fit: Fit) -> Floats:
@@ -244,13 +327,13 @@ def _over_draws(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats]
     return np.array(values)
 
 
-def _checked(plan: Plan, fit: Fit, seed: int) -> Plan:
+def _checked(plan: PowerSettings, fit: Fit, seed: int) -> PowerSettings:
     require_fit(fit)
     require_whole("seed", seed, 0)
     if plan.scale not in SCALES:
-        raise ValueError(f"unknown scale '{plan.scale}'; {' or '.join(SCALES)} were wanted")
+        raise ValueError(f"scale: found '{plan.scale}'; wanted {' or '.join(SCALES)}")
     if plan.design not in DESIGNS:
-        raise ValueError(f"unknown design '{plan.design}'; {' or '.join(DESIGNS)} were wanted")
+        raise ValueError(f"design: found '{plan.design}'; wanted {' or '.join(DESIGNS)}")
     for name, value in (("power", plan.power), ("level", plan.level)):
         require_probability(name, value)
     return plan

@@ -127,6 +127,16 @@ def constant_facets(data: ResponseMatrix) -> tuple[str, ...]:
     return tuple(name for name in facet_names(data) if len(levels(data, name)) < 2)
 
 
+def without_constant_facets(data: ResponseMatrix) -> ResponseMatrix:
+    """The table without facets of a single level; its notes name them."""
+    constant = constant_facets(data)
+    notes = tuple(
+        f"Facet '{name}' has one level only and was left out: there is nothing to compare." for name in constant
+    )
+    kept = data.with_facets([name for name in facet_names(data) if name not in constant])
+    return replace(kept, notes=(*data.notes, *notes))
+
+
 def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
     for name in ids:
         if "\0" in name:

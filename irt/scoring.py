@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from irt.given import require_probability
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Likelihood, Rated, nodes_of
+from irt.printing import first_rows, json_rows, where_whole
 from irt.responses import Floats, ResponseMatrix, require_matrix
 
 if TYPE_CHECKING:
@@ -64,6 +66,14 @@ class Scores:
         return pd.DataFrame(
             columns | {"theta_sd": self.sd, "theta_low": self.low, "theta_high": self.high, "note": list(self.notes)}
         )
+
+    def record(self) -> dict[str, Any]:
+        """The scores as JSON can hold them."""
+        return {"method": self.method, "interval": self.interval, "students": json_rows(self.table)}
+
+    def lines(self, out: Path | None = None, /) -> list[str]:
+        """The scores for a reader; `out` is the folder that received `abilities.csv`."""
+        return [first_rows(self.table, where_whole(out, "abilities.csv"))]
 
     @property
     def reliability(self) -> float:

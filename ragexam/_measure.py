@@ -8,8 +8,6 @@ from pathlib import Path
 
 import irt
 from examcore import ReportProgress, RunFolder, read_exam, write_exam
-from irt.commands.production import varying
-from irt.selecting.selection import prune
 from rag import FACETS, FACTORS, OWN_FACETS
 from ragexam._config import Config, FitSettings
 
@@ -23,7 +21,7 @@ def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None
     """Prune the exam of a run into `pruned/`: `prune.json`, the exam that is left, and its fit."""
     assert config.prune is not None
     data, options = run_data(folder), n_choices(folder.exam)
-    chosen = prune(
+    chosen = irt.prune(
         data,
         irt.load_fit(folder.fit),
         keep=config.prune.keep,
@@ -63,7 +61,7 @@ def run_data(folder: RunFolder) -> irt.ResponseMatrix:
     with folder.responses.open(encoding="utf-8") as file:
         columns = file.readline().strip().split(",")
     facets = [*FACETS, *(one for one in FACTORS if one in columns)]
-    return varying(_crossed(irt.read_responses(folder.responses, facets=facets)))
+    return irt.without_constant_facets(_crossed(irt.read_responses(folder.responses, facets=facets)))
 
 
 def _crossed(data: irt.ResponseMatrix) -> irt.ResponseMatrix:

@@ -10,13 +10,31 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from examcore import BAD_INPUT, Progress, error_line, exit_status_of
 from grading import commands as grade
 from ragexam import _exam_commands as exam_commands
 from ragexam import _exchange_commands as exchange_commands
 
+
+class CommandGroup(TyperGroup):
+    """The commands; those of the measurement package are fetched from there."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that the words name."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, _measurement(name) if name in MEASUREMENT else command, rest
+
+
+def _measurement(name: str) -> Any:
+    from irt.commands import application
+
+    return typer.main.get_group(application(Progress().step, "ragexam")).commands[name]
+
+
 app = typer.Typer(
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -62,12 +80,15 @@ def main() -> None:
     try:
         status = app(standalone_mode=False)
     except typer.TyperException as error:
-        message = getattr(error, "message", "") or str(error)
+        message = getattr(error, "message", "") or "missing"
         if type(error).__name__ == "NoArgsIsHelpError":
             print(message, file=sys.stderr)
             sys.exit(2)
-        parameter = getattr(getattr(error, "param", None), "opts", None)
-        fail(f"{f'{parameter[0]}: ' if parameter else ''}{message} (see --help)")
+        parameter = getattr(error, "param", None)
+        where = parameter and (
+            (parameter.metavar if parameter.param_type_name == "argument" else "") or parameter.opts[0]
+        )
+        fail(f"{f'{where}: ' if where else ''}{message} (see --help)")
     except Exception as error:
         wrong = exit_status_of(error)
         if os.environ.get("RAGEXAM_TRACE") or wrong is None:
@@ -220,28 +241,10 @@ MEASUREMENT = {
     "compare": "Who is better, by how much, how sure.",
     "power": "How many questions like these tell two pipelines apart.",
 }
-"""The commands of `python -m irt`, which are these; their words are declared in `irt.commands.arguments` only."""
-
-
-def measurement(context: typer.Context) -> None:
-    """Hand the words on to the measurement package, which is loaded only now."""
-    from irt.commands.cli import end_stopped
-    from irt.commands.cli import run as run_measurement
-
-    try:
-        status = run_measurement([str(context.info_name), *context.args], "ragexam", Progress().step)
-    except KeyboardInterrupt:
-        end_stopped("ragexam")
-    raise typer.Exit(status)
-
+"""The commands of `python -m irt`: listed here, defined in `irt.commands`, which is loaded when one of them is run."""
 
 for _name, _purpose in MEASUREMENT.items():
-    app.command(
-        _name,
-        help=_purpose,
-        add_help_option=False,
-        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
-    )(measurement)
+    app.command(_name, help=_purpose)(lambda: None)
 
 
 @app.command(epilog="Example: ragexam report runs/quickstart; two runs: ragexam report runs/before runs/after")

@@ -1,8 +1,8 @@
 """Whether a fit can be believed: mixing of chains, predictive accuracy, fit of items, persons and the model."""
 
 from irt.checks.copies import Duplicates, duplicates
-from irt.checks.differential import dif
-from irt.checks.findings import Report, report
+from irt.checks.differential import DifferentialItems, dif
+from irt.checks.findings import CheckReport, report
 from irt.checks.inputs import sentences
 from irt.checks.item_fit import s_x2
 from irt.checks.item_pairs import Dependence, dependence
@@ -13,10 +13,11 @@ from irt.checks.residual_fit import item_residuals
 from irt.checks.sensitivity import prior_sensitivity
 
 __all__ = [
+    "CheckReport",
     "Dependence",
+    "DifferentialItems",
     "Duplicates",
     "OverallFit",
-    "Report",
     "dependence",
     "dif",
     "duplicates",

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from irt.checks.inputs import ALPHA, listed, optional, require_matching
 from irt.checks.tails import holm, normal_tail, upper_tail
@@ -181,7 +183,7 @@ def _pair_table(
 
 
 def _group_table(data: ResponseMatrix, first: Indices, second: Indices, found: Residuals) -> pd.DataFrame:
-    groups = _joined(first, second)
+    groups = _connected(first, second)
     rows: list[dict[str, object]] = []
     for number, members in enumerate(groups, start=1):
         names = [data.students[index] for index in members]
@@ -205,11 +207,11 @@ def _group_table(data: ResponseMatrix, first: Indices, second: Indices, found: R
     return pd.DataFrame(rows, columns=columns)
 
 
-def _joined(first: Indices, second: Indices) -> list[list[int]]:
+def _connected(first: Indices, second: Indices) -> list[list[int]]:
     """Connected groups of the pairs, each in ascending order."""
-    group: dict[int, set[int]] = {}
-    for one, other in zip(first.tolist(), second.tolist(), strict=True):
-        merged = group.get(one, {one}) | group.get(other, {other})
-        for member in merged:
-            group[member] = merged
-    return sorted(list(members) for members in {tuple(sorted(members)) for members in group.values()})
+    members, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+    if not len(members):
+        return []
+    edges = coo_array((np.ones(len(first)), (place[: len(first)], place[len(first) :])), shape=(len(members),) * 2)
+    _, label = connected_components(edges, directed=False)
+    return sorted(members[label == one].tolist() for one in np.unique(label))

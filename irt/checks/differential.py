@@ -10,16 +10,20 @@ found to differ leave the anchor, and the comparison is repeated (purification: 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
 
 from irt import kernels
-from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
-from irt.checks.tails import REACH, benjamini_hochberg, upper_tail
+from irt.checks.inputs import ALPHA, false_discovery_rates, optional, require_matching, sentences
+from irt.checks.tails import REACH, upper_tail
 from irt.kernels import ItemParameters
+from irt.printing import first_rows, json_rows, table_file, where_whole
 from irt.quadrature import nodes_for
 from irt.responses import Floats, ResponseMatrix, levels
 
@@ -39,7 +43,47 @@ HERMITE = (_POINTS, _WEIGHTS / _WEIGHTS.sum())
 Mask = NDArray[np.bool_]
 
 
-class Effects(NamedTuple):
+@dataclass(frozen=True)
+class DifferentialItems:
+    """The comparisons of a facet's levels, as `dif` finds them."""
+
+    facet: str
+    table: pd.DataFrame
+
+    @property
+    def tested(self) -> int:
+        """How many comparisons could be made."""
+        return int(self.table["p"].notna().sum())
+
+    @property
+    def sentences(self) -> list[str]:
+        """A sentence for each item that differs."""
+        return sentences(self.table)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The table by its name."""
+        return {f"dif {self.facet}": self.table}
+
+    def record(self) -> dict[str, Any]:
+        """The comparisons as JSON can hold them."""
+        found = self.sentences
+        head = {"facet": self.facet, "tested": self.tested, "flagged": len(found), "sentences": found}
+        return head | {"items": json_rows(self.table)}
+
+    def lines(self, out: Path | None = None, /) -> list[str]:
+        """The comparisons for a reader; `out` is the folder that received the table."""
+        columns = self.table[["item", "level", "against", "effect", "low", "high", "p_adjusted", "class"]]
+        (name,) = self.tables
+        return [
+            f"{len(self.sentences)} of {self.tested} comparisons differ by facet {self.facet} "
+            f"({ALPHA * 100:.0f} %, adjusted for {self.tested})",
+            *(f"- {sentence}" for sentence in self.sentences),
+            first_rows(columns, where_whole(out, table_file(name))),
+        ]
+
+
+class LevelEffects(NamedTuple):
     """Per item `[I]`: log odds of the level, standard error, two-sided p, and how many answered in and out of it."""
 
     effect: Floats
@@ -77,7 +121,9 @@ def dif(data: ResponseMatrix, items: ItemParameters, facet: str, fewest: int = F
     return _judged(pd.concat(frames, ignore_index=True))
 
 
-def level_effects(successes: Floats, attempts: Floats, items: ItemParameters, inside: Mask, anchor: Mask) -> Effects:
+def level_effects(
+    successes: Floats, attempts: Floats, items: ItemParameters, inside: Mask, anchor: Mask
+) -> LevelEffects:
     """Effects of belonging to `inside` `[S]`, ability judged by the items of `anchor` `[I]` except the one tested."""
     theta = _abilities(successes, attempts, items, inside, anchor)
     students, count = successes.shape
@@ -87,7 +133,7 @@ def level_effects(successes: Floats, attempts: Floats, items: ItemParameters, in
         part = slice(start, start + size)
         own = ItemParameters(*(np.asarray(values, dtype=np.float64)[part, None, None] for values in items))
         parts.append(_effects(_Cells(successes.T[part], attempts.T[part], theta[part], own, inside)))
-    return Effects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return LevelEffects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 class _Scores(NamedTuple):
@@ -111,11 +157,11 @@ class _Cells(NamedTuple):
     inside: Mask
 
 
-def _purified(data: ResponseMatrix, items: ItemParameters, inside: Mask) -> Effects:
+def _purified(data: ResponseMatrix, items: ItemParameters, inside: Mask) -> LevelEffects:
     anchor: Mask = np.ones(len(data.items), dtype=bool)
     for _ in range(ROUNDS):
         found = level_effects(data.successes, data.attempts, items, inside, anchor)
-        alike = benjamini_hochberg(found.p) >= ALPHA
+        alike = false_discovery_control(found.p) >= ALPHA
         if alike.sum() < min(FEWEST_ANCHORS, len(alike)) or np.array_equal(alike, anchor):
             break
         anchor = alike
@@ -162,7 +208,7 @@ def _log_population(joint: Floats, nodes: Floats, inside: Mask) -> Floats:
     return density
 
 
-def _effects(cells: _Cells) -> Effects:
+def _effects(cells: _Cells) -> LevelEffects:
     """Score test at no effect, then the penalised estimate."""
     start = np.zeros((len(cells.successes), 3))
     null = _climb(cells, start, free=2)
@@ -173,7 +219,7 @@ def _effects(cells: _Cells) -> Effects:
     full = _climb(cells, null, free=3)
     covariance = np.linalg.inv(_scores(cells, full).information)
     asked = cells.attempts > 0
-    return Effects(
+    return LevelEffects(
         full[:, 2],
         np.sqrt(covariance[:, 2, 2]),
         np.minimum(2 * np.minimum(above, below), 1.0),
@@ -245,11 +291,11 @@ def _scores(cells: _Cells, value: Floats) -> _Scores:
 
 
 def _level_table(
-    data: ResponseMatrix, level: str, against: str, found: Effects | None, size: int, fewest: int
+    data: ResponseMatrix, level: str, against: str, found: LevelEffects | None, size: int, fewest: int
 ) -> pd.DataFrame:
     count = len(data.items)
     zeros = np.zeros(count)
-    effect, se, p, inside, outside = found or Effects(zeros, zeros + 1, zeros + 1, zeros, zeros)
+    effect, se, p, inside, outside = found or LevelEffects(zeros, zeros + 1, zeros + 1, zeros, zeros)
     known = np.minimum(inside, outside) >= fewest
     lack = f"answered by fewer than {fewest} students of '{level}' or of {against}"
     if found is None:
@@ -266,7 +312,7 @@ def _judged(table: pd.DataFrame) -> pd.DataFrame:
     """Adjusted p-values, classes, flags and sentences; smallest p first."""
     known = table["p"].notna().to_numpy(dtype=bool)
     p, effect, se = (table[name].to_numpy(dtype=np.float64, na_value=1.0) for name in ("p", "effect", "se"))
-    corrected = adjusted(p, known, benjamini_hochberg)
+    corrected = false_discovery_rates(p, known)
     size = np.abs(effect)
     differs = known & (corrected < ALPHA) & (size >= MODERATE)
     large = differs & (size >= LARGE) & (size - MODERATE > ONE_SIDED * se)

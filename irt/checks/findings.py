@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,11 +25,10 @@ from irt.graded import GradedParameters
 from irt.item_clusters import shared_answers
 from irt.kernels import ItemParameters
 from irt.model import Priors
+from irt.printing import json_rows
 from irt.responses import ResponseMatrix, constant_facets, facet_names
+from irt.result import Fit
 from irt.tables import ASSUMED, ENDLESS, HARDLY, UNSURE
-
-if TYPE_CHECKING:
-    from irt.result import Fit
 
 M2_ITEMS = 60
 BINARY = ("keys", "duplicates", "shared answers", "overall", "dependence", "item fit", "priors")
@@ -68,7 +68,7 @@ BOTH_OPEN = (
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """Tables by name, why a check was skipped by its name, and what to act on, most serious first.
 
     Of each table the first five sentences are listed; all are in its column `sentence`. `limits` says what so few
@@ -82,9 +82,30 @@ class Report:
     limits: str = ""
 
     def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def record(self) -> dict[str, Any]:
+        """The report as JSON can hold it."""
+        return {
+            "sentences": list(self.sentences),
+            "limits": self.limits,
+            "skipped": dict(self.skipped),
+            "tables": {name: json_rows(table) for name, table in self.tables.items()},
+        }
+
+    def lines(self, _out: Path | None = None, /) -> list[str]:
+        """The report for a reader."""
         found = [f"- {sentence}" for sentence in self.sentences] or ["Nothing to act on was found."]
         left = [f"Not checked: {name} ({reason})." for name, reason in self.skipped.items()]
-        return "\n".join([*found, *([self.limits] if self.limits else []), *left])
+        return [*found, *([self.limits] if self.limits else []), *left, *self._overall_lines()]
+
+    def _overall_lines(self) -> list[str]:
+        """M2, also when it has nothing to complain of."""
+        if "overall" not in self.tables:
+            return []
+        one = self.tables["overall"].iloc[0]
+        size = f"RMSEA {one['rmsea']:.3f} [{one['rmsea_low']:.3f}, {one['rmsea_high']:.3f}], SRMSR {one['srmsr']:.3f}"
+        return [f"M2 {one['m2']:.2f} on {one['df']} degrees of freedom, p {one['p']:.3g}; {size}"]
 
 
 def report(
@@ -94,7 +115,7 @@ def report(
     key: Mapping[str, object] | None = None,
     priors: Priors | None = None,
     seed: int | None = None,
-) -> Report:
+) -> CheckReport:
     """Run every check that the table and the fit allow.
 
     `groups` labels items that may depend on each other (such as questions on one document); `options` and `key` are the
@@ -126,7 +147,7 @@ def report(
     return _run(fit, checks)
 
 
-def _of_ratings(fit: Fit, items: GradedParameters, seed: int) -> Report:
+def _of_ratings(fit: Fit, items: GradedParameters, seed: int) -> CheckReport:
     """The checks that know ratings; the rest is listed as not checked."""
     data = fit.data
     found = _run(
@@ -142,7 +163,7 @@ def _of_ratings(fit: Fit, items: GradedParameters, seed: int) -> Report:
     return replace(found, skipped={**found.skipped, **reasons})
 
 
-def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> Report:
+def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> CheckReport:
     tables: Tables = {}
     skipped: dict[str, str] = {}
     for name, check in checks.items():
@@ -159,7 +180,7 @@ def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> Report:
             said.append(f"{len(listed) - MOST_SENTENCES} more findings of this kind are in the table '{name}'.")
     found = (*said, *_flagged(fit.items))
     limits = ("" if found else _limits(len(fit.data.students)), _assumed(fit.items), *_open(fit.items))
-    return Report(tables, skipped, found, "\n".join(filter(None, limits)))
+    return CheckReport(tables, skipped, found, "\n".join(filter(None, limits)))
 
 
 def _limits(students: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
 
 from irt.kernels import ItemParameters, probability
 from irt.quadrature import posterior
@@ -18,7 +19,7 @@ FREE = {"1pl": 1, "2pl": 2, "3pl": 3, "3pl-shared": 2, "4pl": 4}
 ALPHA = 0.05
 
 
-class Population(NamedTuple):
+class AbilityQuadrature(NamedTuple):
     """Abilities `[Q]`, their share in a Normal(0, 1) population `[Q]`, and P(correct) `[Q, I]`."""
 
     nodes: Floats
@@ -26,11 +27,11 @@ class Population(NamedTuple):
     p: Floats
 
 
-def population(items: ItemParameters) -> Population:
+def population(items: ItemParameters) -> AbilityQuadrature:
     """The population on nodes fine enough for these items."""
     nobody = np.zeros((1, len(items.b)))
     prior = posterior(nobody, nobody, items)
-    return Population(prior.nodes, prior.weights[0], np.asarray(probability(prior.nodes[:, None], *items)))
+    return AbilityQuadrature(prior.nodes, prior.weights[0], np.asarray(probability(prior.nodes[:, None], *items)))
 
 
 def complete_scores(data: ResponseMatrix, check: str, fewest: int) -> tuple[Floats, str]:
@@ -86,10 +87,11 @@ def optional(values: ArrayLike, defined: ArrayLike) -> Any:
     return pd.arrays.FloatingArray(np.where(kept, np.asarray(values, dtype=np.float64), 0.0), ~kept)
 
 
-def adjusted(p: Floats, defined: NDArray[np.bool_], method: Any) -> Floats:
-    """`method` applied to the defined p-values; 1 elsewhere."""
+def false_discovery_rates(p: Floats, defined: NDArray[np.bool_]) -> Floats:
+    """The defined p-values adjusted for many tests (Benjamini & Hochberg 1995); 1 elsewhere."""
     result = np.ones(len(p))
-    result[defined] = method(p[defined])
+    if defined.any():
+        result[defined] = false_discovery_control(p[defined])
     return result
 
 

@@ -13,16 +13,16 @@ import pandas as pd
 
 from irt.checks.inputs import (
     ALPHA,
-    Population,
-    adjusted,
+    AbilityQuadrature,
     complete_scores,
+    false_discovery_rates,
     optional,
     population,
     require_at_most,
     require_known_model,
     require_matching,
 )
-from irt.checks.tails import benjamini_hochberg, chi_square_tail
+from irt.checks.tails import chi_square_tail
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix
 
@@ -59,7 +59,7 @@ def score_distribution(p: Floats) -> Floats:
     return _added(np.ones((len(p), 1)), p)
 
 
-def expected_shares(where: Population) -> Iterator[Floats]:
+def expected_shares(where: AbilityQuadrature) -> Iterator[Floats]:
     """For each item, its expected share right among students with 1 to I - 1 right `[I - 1]`."""
     for (_, others), own in zip(_without_each(where.p, np.ones((len(where.p), 1)), 0), where.p.T, strict=True):
         right = where.weights @ (own[:, None] * others[:, :-1])
@@ -113,7 +113,7 @@ def _table(
     known = df >= 1
     safe = np.maximum(df, 1)
     p = chi_square_tail(statistic, safe)
-    corrected = adjusted(p, known, benjamini_hochberg)
+    corrected = false_discovery_rates(p, known)
     flag = known & (corrected < ALPHA)
     few = [f"too few groups of scores ({count}) for {free} parameters" for count in cells]
     notes = ["; ".join(filter(None, (left_out, "" if fine else lack))) for fine, lack in zip(known, few, strict=True)]

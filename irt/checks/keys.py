@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from irt.checks.inputs import ALPHA, adjusted, optional
-from irt.checks.tails import REACH, benjamini_hochberg, holm, normal_tail
+from irt.checks.inputs import ALPHA, false_discovery_rates, optional
+from irt.checks.tails import REACH, holm, normal_tail
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix, require_matrix
 from irt.tables import rest_correlation
@@ -63,7 +63,7 @@ def miskeys(
     known = (np.abs(rho) > 0) & (count >= FEWEST_STUDENTS)
     low, high = _interval(rho, count)
     p = normal_tail(-np.arctanh(np.clip(rho, -0.999999, 0.999999)) * np.sqrt(np.maximum(count - 3, 1)))
-    corrected = adjusted(p, known, benjamini_hochberg)
+    corrected = false_discovery_rates(p, known)
     found: dict[str, Suggestion] = {}
     if options is not None and key is not None:
         found = suggested_keys(data, options, key)

@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from irt.checks.inputs import ALPHA, Population, complete_scores, population, require_known_model, require_matching
+from irt.checks.inputs import (
+    ALPHA,
+    AbilityQuadrature,
+    complete_scores,
+    population,
+    require_known_model,
+    require_matching,
+)
 from irt.checks.tails import chi_square_tail
 from irt.fitting.coordinates import SHARED
 from irt.kernels import ItemParameters, sigmoid
@@ -64,12 +71,12 @@ def m2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl") -> Overa
     where = population(items)
     statistic, df = _statistic(scores, where, derivatives(where, items, model), SHARED[model])
     share = np.clip(scores.mean(axis=0), 1e-6, 1 - 1e-6)
-    apart = Population(np.zeros(1), np.ones(1), share[None])
+    apart = AbilityQuadrature(np.zeros(1), np.ones(1), share[None])
     base, base_df = _statistic(scores, apart, np.ones((1, count, 1)), (False,))
     return _assembled(statistic, df, base, base_df, srmsr(scores, where), scores, note)
 
 
-def derivatives(where: Population, items: ItemParameters, model: str) -> Floats:
+def derivatives(where: AbilityQuadrature, items: ItemParameters, model: str) -> Floats:
     """Slopes `[Q, I, K]` of P in each item's free parameters (discrimination, intercept, guessing, upper asymptote)."""
     a, b, c, d = items
     up = sigmoid(a * (where.nodes[:, None] - b))
@@ -77,7 +84,7 @@ def derivatives(where: Population, items: ItemParameters, model: str) -> Floats:
     return np.stack([by_logit * where.nodes[:, None], by_logit, 1 - up, up][: len(SHARED[model])], axis=2)
 
 
-def srmsr(scores: Floats, where: Population) -> float:
+def srmsr(scores: Floats, where: AbilityQuadrature) -> float:
     """Root mean square difference of observed and expected correlations over pairs (constant items left out)."""
     varied = scores.std(axis=0) > 0
     if varied.sum() < 2:
@@ -91,7 +98,7 @@ def srmsr(scores: Floats, where: Population) -> float:
     return float(np.sqrt(np.mean(gap**2)))
 
 
-def _statistic(scores: Floats, where: Population, slopes: Floats, shared: tuple[bool, ...]) -> tuple[float, int]:
+def _statistic(scores: Floats, where: AbilityQuadrature, slopes: Floats, shared: tuple[bool, ...]) -> tuple[float, int]:
     """M2 and its degrees of freedom: residual moments, in the directions that no parameter moves."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -121,7 +128,7 @@ def _dependent(share: Floats) -> str:
     )
 
 
-def _jacobian(where: Population, slopes: Floats, shared: tuple[bool, ...]) -> Floats:
+def _jacobian(where: AbilityQuadrature, slopes: Floats, shared: tuple[bool, ...]) -> Floats:
     """Slopes of the moments in the parameters, item by item, after those of parameters that all items have `shared`."""
     _, count, kinds = slopes.shape
     first, second = np.triu_indices(count, 1)
@@ -136,7 +143,7 @@ def _jacobian(where: Population, slopes: Floats, shared: tuple[bool, ...]) -> Fl
     return np.column_stack([delta[:, :, common].sum(axis=1), delta[:, :, ~common].reshape(len(delta), -1)])
 
 
-def _covariance(where: Population, moments: Floats, expected: Floats) -> Floats:
+def _covariance(where: AbilityQuadrature, moments: Floats, expected: Floats) -> Floats:
     """Covariance of the products of one and of two answers: joint moments of up to four items."""
     count = where.p.shape[1]
     joint = moments.T @ (where.weights[:, None] * moments)

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from irt import kernels
-from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
+from irt.checks.inputs import ALPHA, false_discovery_rates, optional, require_matching
 from irt.checks.residual_fit import mean_square_columns
-from irt.checks.tails import benjamini_hochberg, normal_tail, upper_tail
+from irt.checks.tails import normal_tail, upper_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import Posterior, posterior
 from irt.residuals import MeanSquares, mean_squares, residuals
@@ -52,7 +52,7 @@ def student_table(
 ) -> pd.DataFrame:
     """The table of `student_fit` from abilities, mean squares, `lz` `[S]` and `lz_star`."""
     known = found.answers >= FEWEST
-    corrected = adjusted(star.p, known, benjamini_hochberg)
+    corrected = false_discovery_rates(star.p, known)
     flag = known & (corrected < ALPHA)
     table = pd.DataFrame({"student": list(data.students), "theta": theta}).join(mean_square_columns(found, known))
     for name, values in (("lz", plain), ("lz_star", star.lz_star), ("p", star.p), ("p_adjusted", corrected)):

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from irt.checks.inputs import ALPHA, adjusted, optional, require_matching
+from irt.checks.inputs import ALPHA, false_discovery_rates, optional, require_matching
 from irt.checks.replicas import replicas
-from irt.checks.tails import REACH, benjamini_hochberg, normal_tail
+from irt.checks.tails import REACH, normal_tail
 from irt.kernels import ItemParameters
 from irt.quadrature import posterior
 from irt.residuals import MeanSquares, item_mean_squares, mean_squares, residuals
@@ -60,7 +60,7 @@ def item_table(data: ResponseMatrix, found: MeanSquares) -> pd.DataFrame:
     z = np.stack([found.infit_z, found.outfit_z])
     signed = np.take_along_axis(z, np.abs(z).argmax(axis=0)[None], axis=0)[0]
     p = np.minimum(4 * normal_tail(np.abs(signed)), 1.0)
-    corrected = adjusted(p, known, benjamini_hochberg)
+    corrected = false_discovery_rates(p, known)
     flag = known & (corrected < ALPHA)
     said = [
         _item_sentence(item, *row) if bad else ""

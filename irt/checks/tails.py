@@ -46,15 +46,6 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def benjamini_hochberg(p: Floats) -> Floats:
-    """Adjusted p-values that hold the expected share of false ones among the findings (Benjamini & Hochberg 1995)."""
-    order = np.argsort(p, kind="stable")[::-1]
-    steps = np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1))
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(steps, 1.0)
-    return adjusted
-
-
 def _tail(values: Floats, probabilities: Floats, observed: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         log_p = np.log(probabilities)

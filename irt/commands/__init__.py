@@ -1,1 +1,6 @@
-"""The command line: words declared once, answers computed by the library, told as text or JSON."""
+"""The measurement commands, defined once: `python -m irt` runs them, and `ragexam` mounts them."""
+
+from irt.commands.application import COMMANDS, application
+from irt.commands.cli import main
+
+__all__ = ["COMMANDS", "application", "main"]

@@ -9,57 +9,47 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from irt import kernels
 from irt.estimation import fit as fit_model
 from irt.fitting.outcome import Progress, begun
-from irt.given import require_probability, require_whole
 from irt.methods import RATINGS, require_known
 from irt.model import Options
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
 from irt.result import Fit, require_fit
-from irt.selecting import choosing
-from irt.selecting.choosing import Balance, balance_of
-from irt.selecting.holdout import split_students
-from irt.selecting.judging import Gain, Judge, population
-from irt.selecting.pruned import Drop, Pruned, Round
-from irt.selecting.ranking import agreement, scored
-
-__all__ = ["Drop", "Pruned", "Round", "prune", "split_students"]
+from irt.selecting import item_worth
+from irt.selecting.heldout_evaluation import HeldOutEvaluator, InformationGain, population
+from irt.selecting.holdout_split import split_students
+from irt.selecting.item_worth import Balance, balance_of
+from irt.selecting.prune_result import Drop, Pruned, Round
+from irt.selecting.prune_settings import PruneSettings
+from irt.selecting.rank_agreement import agreement, scored
 
 FEWEST = 6
 MINIMUM_ITEMS = 2
 GRID = tuple(np.linspace(-3, 3, 25).round(2).tolist())
-TARGETS = (-1.0, 0.0, 1.0)
+DEFAULT_INTERVAL = 0.9
 
 
 def prune(
     data: ResponseMatrix,
     fit: Fit | None = None,
+    settings: PruneSettings | None = None,
     *,
-    keep: float = 0.7,
-    quantile: float = 0.1,
-    holdout: float = 0.3,
-    seed: int = 0,
-    stop: str | None = None,
-    method: str = "map",
-    model: str | None = None,
     facets: Sequence[str] | None = None,
     options: int | Mapping[str, int] = 4,
-    interval: float | None = None,
-    targets: Sequence[float] = TARGETS,
-    criterion: str = "discrimination",
-    information_at: Sequence[float] | None = None,
     groups: Mapping[str, str] | None = None,
-    shares: Mapping[str, float] | None = None,
     progress: Progress | None = None,
+    **changes: Any,
 ) -> Pruned:
     """Drop the `quantile` of the items worth least, refit, repeat until the share `keep` is left.
+
+    `settings` say how; `changes` replace some of them by name, as in `prune(data, keep=0.5, seed=1)`.
 
     Worth is the posterior expectation of the discrimination, or with `criterion="information"` of the information over
     the calibration students' abilities (or at the abilities `information_at`). Items that correlate negatively with the
@@ -69,57 +59,67 @@ def prune(
     A share `holdout` of the students, spread over the levels of `facets` (all the table's by default), takes no part in
     choosing. Refits use free abilities, Normal(0, 1), so that they need no estimable design. `fit` supplies model,
     facets and interval when they are not given. `stop="auto"` ends as soon as a further round shows no credible gain on
-    the held-out students. Raises ValueError with fewer than 6 students, for a share outside (0, 1), or for shares of
-    groups that cannot be met. `progress` is told 0 of 1 once all is accepted.
+    the held-out students; `targets` are abilities at which the standard error is recorded. Raises ValueError with fewer
+    than 6 students, for settings that `PruneSettings` refuses, or for shares of groups that cannot be met. `progress`
+    is told 0 of 1 once all is accepted.
     """
     require_matrix(data)
     if fit is not None:
         require_fit(fit)
-    require_whole("seed", seed, 0)
-    _require_shares(keep, quantile, holdout, stop)
-    _require_criterion(criterion, information_at)
+    how = replace(settings or PruneSettings(), **changes)
     require_estimable(data)
-    goal = max(MINIMUM_ITEMS, round(keep * len(data.items)))
-    balance = balance_of(data.items, groups, shares, goal)
+    goal = max(MINIMUM_ITEMS, round(how.keep * len(data.items)))
+    balance = balance_of(data.items, groups, how.shares, goal)
     if (students := len(data.students)) < FEWEST:
         raise ValueError(
-            f"{students} students are too few to hold any out; at least {FEWEST} were wanted to judge pruning"
+            f"found {students} students, too few to hold any out; wanted at least {FEWEST} to judge pruning"
         )
-    model = model or ("2pl" if fit is None or fit.model == "1pl" else fit.model)
+    refit = _Refit(_model(how, fit, data), how.method, options, _interval(how, fit), how.seed)
+    require_known(refit.model, refit.method, None, refit.interval, 2)
+    calibration, heldout = split_students(data, how.holdout, how.seed, _stratifiers(data, fit, facets))
+    part = data.select_students(heldout)
+    judge = HeldOutEvaluator(part, refit.model, refit.options_of(part), refit.interval, data)
+    rule = _PruningRule(how.criterion, how.information_at, balance, how.quantile, goal, how.stop)
+    begun(progress)
+    targets = tuple(float(value) for value in how.targets)
+    walk = _PruningWalk(data.select_students(calibration), refit, judge, rule, targets)
+    stopped = walk.run(progress)
+    ranks = agreement(scored(part, walk.first), scored(part, walk.last), refit.interval, how.seed)
+    return Pruned(
+        kept=walk.current,
+        dropped=tuple(walk.dropped),
+        trajectory=tuple(walk.rounds),
+        heldout_gain=walk.rounds[-1].heldout_gain,
+        theta=GRID,
+        targets=walk.targets,
+        calibration=calibration,
+        heldout=heldout,
+        model=refit.model,
+        method=how.method,
+        interval=refit.interval,
+        seed=how.seed,
+        stopped=stopped,
+        criterion=how.criterion,
+        rank_agreement=ranks,
+        groups=_group_sizes(balance, data.items, walk.current) if groups is not None else {},
+        warnings=_warnings(walk, len(calibration), len(heldout)),
+    )
+
+
+def _model(how: PruneSettings, fit: Fit | None, data: ResponseMatrix) -> str:
+    """The model of the refits; ValueError for one without discriminations, and for ratings."""
+    model = how.model or ("2pl" if fit is None or fit.model == "1pl" else fit.model)
     if model == RATINGS or data.top is not None:
         raise ValueError("ratings (model 'grm') cannot be pruned yet: the judge reads right and wrong answers")
     if model == "1pl":
-        raise ValueError("model '1pl' gives every item the same discrimination; '2pl', '3pl' or '4pl' were wanted")
-    band = interval if interval is not None else fit.interval if fit is not None else 0.9
-    require_known(model, method, None, band, 2)
-    calibration, heldout = split_students(data, holdout, seed, _stratifiers(data, fit, facets))
-    refit = _Refit(model, method, options, band, seed)
-    part = data.select_students(heldout)
-    judge = Judge(part, model, refit.options_of(part), band, data)
-    rule = _Rule(criterion, information_at, balance, quantile, goal, stop)
-    begun(progress)
-    path = _Path(data.select_students(calibration), refit, judge, rule, tuple(float(value) for value in targets))
-    stopped = path.walk(progress)
-    ranks = agreement(scored(part, path.first), scored(part, path.last), band, seed)
-    return Pruned(
-        kept=path.current,
-        dropped=tuple(path.dropped),
-        trajectory=tuple(path.rounds),
-        heldout_gain=path.rounds[-1].heldout_gain,
-        theta=GRID,
-        targets=path.targets,
-        calibration=calibration,
-        heldout=heldout,
-        model=model,
-        method=method,
-        interval=band,
-        seed=seed,
-        stopped=stopped,
-        criterion=criterion,
-        rank_agreement=ranks,
-        groups=_group_sizes(balance, data.items, path.current) if groups is not None else {},
-        warnings=_warnings(path, len(calibration), len(heldout)),
-    )
+        raise ValueError("model '1pl' gives every item the same discrimination; wanted '2pl', '3pl' or '4pl'")
+    return model
+
+
+def _interval(how: PruneSettings, fit: Fit | None) -> float:
+    if how.interval is not None:
+        return how.interval
+    return DEFAULT_INTERVAL if fit is None else fit.interval
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class _Refit:
         return {item: self.options[item] for item in data.items}
 
 
-class _Rule(NamedTuple):
+class _PruningRule(NamedTuple):
     """What items are worth, what must stay balanced, how many leave per round, and when to stop."""
 
     criterion: str
@@ -161,11 +161,16 @@ class _Rule(NamedTuple):
     stop: str | None
 
 
-class _Path:
-    """The walk from the full exam to the pruned one."""
+class _PruningWalk:
+    """The rounds from the full exam to the pruned one."""
 
     def __init__(
-        self, data: ResponseMatrix, refit: _Refit, judge: Judge, rule: _Rule, targets: tuple[float, ...]
+        self,
+        data: ResponseMatrix,
+        refit: _Refit,
+        judge: HeldOutEvaluator,
+        rule: _PruningRule,
+        targets: tuple[float, ...],
     ) -> None:
         self.data, self.refit, self.judge, self.rule, self.targets = data, refit, judge, rule, targets
         self.current = data.items
@@ -178,15 +183,15 @@ class _Path:
     @property
     def suspects(self) -> list[str]:
         """Items kept although they correlate negatively with the rest: their group could not spare them."""
-        rho = choosing.negative(self.last.data)
+        rho = item_worth.negative_correlations(self.last.data)
         return [item for item, value in zip(self.last.data.items, rho, strict=True) if value < 0]
 
-    def walk(self, progress: Progress | None) -> str:
+    def run(self, progress: Progress | None) -> str:
         """Prune; why it ended."""
         size, goal = len(self.data.items), self.rule.goal
         while len(self.current) > goal:
-            gone = self._leaving()
-            wrong = [drop for drop in gone if drop.reason.startswith(choosing.WRONG)]
+            gone = self._next_to_drop()
+            wrong = [drop for drop in gone if drop.reason.startswith(item_worth.WRONG)]
             if self.rule.stop == "auto" and wrong:
                 # Wrong keys leave whatever the judge says, but take nothing else with them.
                 gone = wrong
@@ -201,12 +206,12 @@ class _Path:
                 progress(size - len(kept), size - goal)
         return f"{len(self.current)} of {size} items are left"
 
-    def _leaving(self) -> list[Drop]:
+    def _next_to_drop(self) -> list[Drop]:
         rule, present = self.rule, len(self.current)
-        value = choosing.worth(self.last, rule.criterion, rule.at)
-        suspects = int(np.sum(choosing.negative(self.last.data) < 0))
+        value = item_worth.expected_worth(self.last, rule.criterion, rule.at)
+        suspects = int(np.sum(item_worth.negative_correlations(self.last.data) < 0))
         count = min(max(1, round(rule.quantile * present), suspects), present - rule.goal)
-        gone = choosing.leaving(self.last, value, rule.criterion, count, rule.balance, rule.goal)
+        gone = item_worth.items_to_drop(self.last, value, rule.criterion, count, rule.balance, rule.goal)
         return [Drop(item, reason, len(self.rounds)) for item, reason in gone]
 
     def _fit(self, items: Sequence[str]) -> Fit:
@@ -218,7 +223,7 @@ class _Path:
         return self.refit(part)
 
     def _record(self, kept: Sequence[str], before: Sequence[str], result: Fit) -> None:
-        curves = choosing.expected_information(result, np.concatenate([GRID, self.targets])).sum(axis=1)
+        curves = item_worth.expected_information(result, np.concatenate([GRID, self.targets])).sum(axis=1)
         total, at_targets = np.split(curves, [len(GRID)])
         claimed = float(np.mean([self.full[item] for item in kept]) / np.mean(list(self.full.values())) - 1.0)
         gain = self.judge.gain(kept, self.data.items)
@@ -234,7 +239,7 @@ class _Path:
                 claimed_gain=claimed,
                 heldout_gain=gain,
                 step_gain=self.judge.gain(kept, before),
-                total_gain=Gain(*((1 + value) * share - 1 for value in gain)),
+                total_gain=InformationGain(*((1 + value) * share - 1 for value in gain)),
                 random=self.judge.random(kept, self.data.items, self.rule.balance.label, self.refit.seed),
             )
         )
@@ -261,31 +266,17 @@ def _stratifiers(data: ResponseMatrix, fit: Fit | None, facets: Sequence[str] | 
     return tuple(name for name in facet_names(data) if len(levels(data, name)) < len(data.students))
 
 
-def _require_shares(keep: float, quantile: float, holdout: float, stop: str | None) -> None:
-    for name, value in (("keep", keep), ("quantile", quantile), ("holdout", holdout)):
-        require_probability(name, value, "share")
-    if stop not in (None, "auto"):
-        raise ValueError(f"stop '{stop}' is unknown; None or 'auto' were wanted")
-
-
-def _require_criterion(criterion: str, at: Sequence[float] | None) -> None:
-    if criterion not in choosing.CRITERIA:
-        raise ValueError(f"criterion '{criterion}' is unknown; {' or '.join(choosing.CRITERIA)} were wanted")
-    if at is not None and (criterion != "information" or not len(at) or not np.all(np.isfinite(at))):
-        raise ValueError("information_at wants criterion 'information' and at least one finite ability")
-
-
-def _warnings(path: _Path, calibration: int, heldout: int) -> tuple[str, ...]:
+def _warnings(walk: _PruningWalk, calibration: int, heldout: int) -> tuple[str, ...]:
     notes = []
-    gain = path.rounds[-1].heldout_gain
-    if path.suspects:
+    gain = walk.rounds[-1].heldout_gain
+    if walk.suspects:
         notes.append(
-            f"{len(path.suspects)} items kept correlate negatively with the rest of the exam, probably wrong keys: "
-            f"{', '.join(path.suspects[:5])}{', ...' if len(path.suspects) > 5 else ''}."
+            f"{len(walk.suspects)} items kept correlate negatively with the rest of the exam, probably wrong keys: "
+            f"{', '.join(walk.suspects[:5])}{', ...' if len(walk.suspects) > 5 else ''}."
         )
-    if not path.last.converged:
+    if not walk.last.converged:
         notes.append(
-            f"The last of the fits that chose did not converge ({path.last.method}); items may be dropped for no "
+            f"The last of the fits that chose did not converge ({walk.last.method}); items may be dropped for no "
             "reason of theirs. Take more students or items, or another method."
         )
     if gain.low <= 0 <= gain.high:

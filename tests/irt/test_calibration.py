@@ -2,6 +2,7 @@
 
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -40,18 +41,35 @@ def test_prior_draws_have_the_moments_of_the_priors() -> None:
     assert set(np.unique(answers)) == {0.0, 1.0}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["2pl", "factorial"])
-def test_a_short_calibration_run_finds_uniform_ranks(model: str, tmp_path: Path) -> None:
-    """Coarse: forty replications see a family of quantities whose mean rank is off by .1 or spread by a quarter."""
+@pytest.fixture(scope="module")
+def sbc() -> ModuleType:
+    """The experiment."""
     path = Path(__file__).parents[2] / "experiments" / "calibration" / "sbc.py"
     if not path.exists():
         pytest.skip("experiments/ is not beside the tests")
     found = importlib.util.spec_from_file_location("sbc", path)
     assert found is not None
     assert found.loader is not None
-    sbc = importlib.util.module_from_spec(found)
+    sbc: ModuleType = importlib.util.module_from_spec(found)
     found.loader.exec_module(sbc)
+    return sbc
+
+
+@pytest.mark.slow
+def test_a_replication_ranks_every_quantity_among_its_posterior_draws(sbc: ModuleType, tmp_path: Path) -> None:
+    sbc.replicate(sbc.specification("2pl"), 2, 7, tmp_path / "ranks.csv")
+    ranks = pd.read_csv(tmp_path / "ranks.csv")
+    columns = [name for name in ranks.columns if "[" in name]
+    assert sum(name.startswith("theta[") for name in columns) == 20
+    assert sum(name.startswith(("a[", "b[")) for name in columns) == 16
+    assert ranks[columns].stack().between(0, sbc.KEPT).all()
+    assert 0.35 < ranks[columns].to_numpy().mean() / sbc.KEPT < 0.65
+
+
+@pytest.mark.validate
+@pytest.mark.parametrize("model", ["2pl", "factorial"])
+def test_a_short_calibration_run_finds_uniform_ranks(model: str, sbc: ModuleType, tmp_path: Path) -> None:
+    """Coarse: forty replications see a family of quantities whose mean rank is off by .1 or spread by a quarter."""
     sbc.replicate(sbc.specification(model), 40, 7, tmp_path / "ranks.csv")
     table = sbc.summary(pd.read_csv(tmp_path / "ranks.csv")).set_index("family")
     assert (table["p_adjusted"] > 0.001).all()

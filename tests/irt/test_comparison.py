@@ -110,9 +110,9 @@ def test_intervals_of_the_difference_cover_the_truth() -> None:
 
 def test_names_that_cannot_be_compared_are_refused(fit: irt.Fit) -> None:
     student = fit.data.students[0]
-    with pytest.raises(ValueError, match="'icl0' is compared with itself"):
+    with pytest.raises(ValueError, match="found 'icl0' twice; wanted two different names"):
         compare(fit, "icl0", "icl0")
-    with pytest.raises(ValueError, match="unknown 'gpt'; a student of the fit or a level"):
+    with pytest.raises(ValueError, match="unknown 'gpt'; wanted a student of the fit or a level"):
         compare(fit, "gpt", "icl0")
     with pytest.raises(ValueError, match="neither two students nor two levels of one facet"):
         compare(fit, student, "icl0")

@@ -18,8 +18,8 @@ GRID = {"retriever": 5, "icl": 3}
 
 
 @pytest.fixture(scope="module")
-def small() -> irt.Simulation:
-    return irt.simulate(None, 45, facets=GRID, seed=1)
+def small(factorial: irt.Simulation) -> irt.Simulation:
+    return factorial
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,8 @@ def by_map(small: irt.Simulation) -> irt.Fit:
 
 
 @pytest.fixture(scope="module")
-def by_nuts(small: irt.Simulation) -> irt.Fit:
-    return irt.fit(small.data, method="nuts", seed=3)
+def by_nuts(factorial_by_nuts: irt.Fit) -> irt.Fit:
+    return factorial_by_nuts
 
 
 @pytest.mark.parametrize("model", ["1pl", "2pl", "3pl", "3pl-shared", "4pl"])
@@ -92,7 +92,7 @@ def test_nuts_passes_its_gate_and_reports_it(by_nuts: irt.Fit) -> None:
 
 @pytest.mark.slow
 def test_a_failed_gate_is_retried_and_said(small: irt.Simulation) -> None:
-    fit = irt.fit(small.data, "1pl", warmup=50, draws=50, seed=0)
+    fit = irt.fit(small.data, draws=50, seed=0)  # the warm-up of the other fits: its program is compiled already
     assert not fit.converged
     assert any("first run did not pass" in sentence for sentence in fit.notes)
     assert any("Not converged" in sentence for sentence in fit.warnings)

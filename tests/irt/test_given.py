@@ -55,7 +55,7 @@ CALLS: dict[str, tuple[Callable[[irt.Fit], object], str]] = {
     "score": (lambda _: irt.score(None, DATA), "fit is a NoneType; a Fit was wanted"),  # type: ignore[arg-type]
     "rules seed": (lambda _: irt.Rules(seed=-1), "seed is -1; a whole number"),
     "rules se": (lambda _: irt.Rules(se="x"), "se is 'x'; a number was wanted"),  # type: ignore[arg-type]
-    "rules length": (lambda _: irt.Rules(shortest=5, longest=2), "shortest is 5; at most longest, 2, was wanted"),
+    "rules length": (lambda _: irt.Rules(shortest=5, longest=2), "shortest: found 5; wanted at most longest, 2"),
     "answer": (lambda fit: irt.begin(fit).record("q0", "x"), "item 'q0': score is 'x'; a number"),  # type: ignore[arg-type]
     "gap": (lambda fit: irt.power(fit, "x"), "gap is 'x'; a number was wanted"),  # type: ignore[arg-type]
     "power seed": (lambda fit: irt.power(fit, 0.5, seed=-1), "seed is -1; a whole number"),

@@ -8,7 +8,7 @@ import pytest
 
 import irt
 from irt import graded
-from irt.commands.cli import main
+from irt.commands import main
 from irt.graded_simulation import GradedSimulation, simulate_graded
 
 THETA = np.linspace(-2, 2, 5)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 import irt
 from irt import graded
-from irt.commands.cli import main
+from irt.commands import main
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Rated

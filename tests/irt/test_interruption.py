@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,14 @@ from irt import storage
 HEEDING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.executable, sys.argv[1:])"
 """Starts a command that heeds SIGINT, also where the tests run in the background of a shell, which ignores it."""
 WORDS = ["fit", "responses.csv", "--method", "nuts", "--out", "fit"]
+
+
+@pytest.fixture
+def heeding() -> Iterator[None]:
+    """This process heeds SIGINT, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("program", ["irt", "ragexam"])
@@ -36,7 +45,7 @@ def test_an_interrupted_fit_ends_with_one_line_and_130(program: str, tmp_path: P
     assert not (tmp_path / "fit").exists()
 
 
-def test_an_interrupted_sampler_waits_for_no_chain_and_its_chains_end() -> None:
+def test_an_interrupted_sampler_waits_for_no_chain_and_its_chains_end(heeding: None) -> None:
     sent = []
 
     def interrupt(done: int, _total: int) -> None:

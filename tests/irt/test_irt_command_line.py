@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 import irt
-from irt.commands.arguments import COMMANDS
-from irt.commands.cli import ACTIONS, main
+from irt.commands import COMMANDS, main
 
 
 @pytest.fixture
@@ -129,7 +128,7 @@ def test_ratings_are_fitted_with_their_highest_score(tmp_path: Path, capsys: pyt
     assert "Not checked: overall" in capsys.readouterr().out
     for words in (["dif", "--facet", "llm"], ["compare", "s0", "s1"]):
         assert main([words[0], f"{tmp_path}/fit", *words[1:]]) == 2
-        assert "a fit of ratings (grm); one of right and wrong answers was wanted" in capsys.readouterr().err
+        assert "found a fit of ratings (grm); wanted one of right and wrong answers" in capsys.readouterr().err
 
 
 def test_a_reader_that_leaves_early_is_no_error(checked: Path) -> None:
@@ -174,7 +173,7 @@ def test_options_of_other_students_are_refused_before_any_check_begins(
     assert f"options.csv: no row of student '{rows[9].split(',')[0]}'" in printed.err
     (tmp_path / "options.csv").write_text("\n".join(row.partition(",")[2] for row in rows))
     assert main(words) == 2
-    assert "options.csv:1: the first column is item 'q0'; the students (llm0|" in capsys.readouterr().err
+    assert "options.csv:1: the first column is item 'q0'; wanted the students (llm0|" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -187,14 +186,24 @@ def test_options_of_other_students_are_refused_before_any_check_begins(
         (["fit", "{}", "--options", "1"], "options 1 is not a number of choices"),
         (["prune", "{}", "--method", "em"], "unknown method 'em'"),
         (["prune", "{}", "--keep", "2"], "keep"),
-        (["prune", "{}", "--groups", "{}.groups"], ".groups: item 'q1' has no group; a row item,group for every item"),
+        (
+            ["prune", "{}", "--groups", "{}.groups"],
+            ".groups: item 'q1' has no group; wanted a row item,group for every item",
+        ),
         (["check", "nowhere"], "no such file"),
         (["information", "nowhere"], "no such file"),
         (["prune", "{}", "--groups", "{}"], "no column 'group'; a table item,group was wanted"),
-        (["prune", "{}", "--at", "high"], "argument --at: invalid numbers value: 'high' (see python -m irt prune"),
-        (["prune", "{}", "--stop", "never"], "argument --stop: invalid choice: 'never'"),
-        (["fit"], "the following arguments are required: RESPONSES (see python -m irt fit --help)"),
-        (["guess"], "invalid choice: 'guess'"),
+        (
+            ["prune", "{}", "--at", "high"],
+            "--at: found 'high'; wanted numbers separated by commas (see python -m irt prune",
+        ),
+        (["prune", "{}", "--stop", "never"], "stop: found 'never'; wanted None or 'auto'"),
+        (["fit"], "RESPONSES: missing (see python -m irt fit --help)"),
+        (["fit", "{}", "--options", "none.csv"], "none.csv: no such file; a CSV table item,options was wanted"),
+        (["fit", "{}", "--prior", "spread=1"], "--prior: found 'spread=1'; wanted NAME=VALUE with one of spread_a,"),
+        (["fit", "{}", "--prior", "spread_a=wide"], "--prior spread_a: found 'wide'; wanted a number"),
+        (["guess"], "No such command 'guess' (see python -m irt --help)"),
+        ([], "Missing command (see python -m irt --help)"),
     ],
 )
 def test_bad_input_is_one_line_and_status_two(
@@ -248,16 +257,12 @@ def test_a_file_in_the_place_of_a_folder_is_called_one(
 
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
-    assert ended.value.code == 0
+    assert main([command, "--help"]) == 0
     assert f"Example: python -m irt {command} " in capsys.readouterr().out
-    assert command in ACTIONS
 
 
 def test_help_of_the_whole_says_what_a_table_is_and_what_to_do_first(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--help"])
+    assert main(["--help"]) == 0
     said = capsys.readouterr().out
     assert "student,item,score" in said
     first = [line.split()[3] for line in said.splitlines() if line.startswith("  python -m irt ")]

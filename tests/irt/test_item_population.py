@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import irt
-from irt.commands.cli import run
+from irt.commands import main
 from irt.fitting import em
 from irt.fitting.coordinates import SHARED
 from irt.fitting.item_posteriors import item_moments
@@ -230,5 +230,5 @@ def test_the_command_line_takes_priors(tmp_path, capsys):
     header = ",".join(["student", *(f"q{item}" for item in range(scores.shape[1]))])
     lines = [f"s{row}," + ",".join(map(str, values)) for row, values in enumerate(scores)]
     (tmp_path / "answers.csv").write_text("\n".join([header, *lines]))
-    run(["fit", str(tmp_path / "answers.csv"), "--method", "mml", "--priors", "--quiet", "--json"])
+    assert main(["fit", str(tmp_path / "answers.csv"), "--method", "mml", "--priors", "--quiet", "--json"]) == 0
     assert any("spreads were estimated" in line for line in capsys.readouterr().err.splitlines())

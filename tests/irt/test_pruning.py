@@ -9,8 +9,8 @@ import pytest
 
 import irt
 from irt import kernels
-from irt.selecting.judging import Judge, population
-from irt.selecting.selection import split_students
+from irt.selecting.heldout_evaluation import HeldOutEvaluator, population
+from irt.selecting.holdout_split import split_students
 
 
 def test_pruning_keeps_the_share_asked_for_and_says_why_each_item_left(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_judged_gain_of_a_choice_by_the_truth_covers_the_truth() -> None:
         own = weights @ kernels.information(nodes[:, None], sim.truth.a, sim.truth.b)
         # A choice that knows the items but none of these students' answers.
         best = np.argsort(-sim.truth.a)[:56]
-        gain = Judge(sim.data, "2pl", 4, 0.9).gain([sim.data.items[index] for index in best], sim.data.items)
+        gain = HeldOutEvaluator(sim.data, "2pl", 4, 0.9).gain([sim.data.items[index] for index in best], sim.data.items)
         covered += gain.low <= own[best].mean() / own.mean() - 1 <= gain.high
     assert 32 <= covered <= 40
 
@@ -63,7 +63,7 @@ def test_extreme_items_are_not_taken_for_discriminating_ones() -> None:
     gains = []
     for seed in range(30):
         sim = irt.simulate(19, 100, seed=seed, log_a_sd=0.0)
-        judge = Judge(sim.data, "2pl", 4, 0.9)
+        judge = HeldOutEvaluator(sim.data, "2pl", 4, 0.9)
         gains.append(judge._gap(*np.split(np.argsort(-np.abs(sim.truth.b)), [50])))
     gap, error = np.array(gains).T
     assert abs(np.mean(gap / error)) < 3 / np.sqrt(30)
@@ -75,7 +75,7 @@ def test_random_pruning_gains_nothing_and_a_true_choice_outdoes_it() -> None:
     assert abs(random.mean) < 0.03
     assert random.low < 0 < random.high
     assert random.beaten > 0.99
-    judge = Judge(data, "2pl", 4, 0.9)
+    judge = HeldOutEvaluator(data, "2pl", 4, 0.9)
     label = dict.fromkeys(data.items, "")
     beaten = [
         judge.random([data.items[index] for index in rng.permutation(100)[:70]], data.items, label, 0).beaten
@@ -86,7 +86,7 @@ def test_random_pruning_gains_nothing_and_a_true_choice_outdoes_it() -> None:
 
 def test_nothing_dropped_changes_nothing() -> None:
     data = irt.simulate(20, 30, seed=1).data
-    judge = Judge(data, "2pl", 4, 0.9)
+    judge = HeldOutEvaluator(data, "2pl", 4, 0.9)
     assert judge.gain(data.items, data.items) == (0.0, 0.0, 0.0)
     assert judge.random(data.items, data.items, dict.fromkeys(data.items, ""), 0).subsets == 0
 
@@ -95,7 +95,7 @@ def test_dropped_items_that_tell_nothing_leave_a_wide_and_finite_gain() -> None:
     scores = irt.simulate(12, 20, seed=1).data.scores.copy()
     scores[:, :4] = 1.0
     data = irt.ResponseMatrix(scores, tuple(f"s{n}" for n in range(12)), tuple(f"q{n}" for n in range(20)))
-    gain = Judge(data, "2pl", 4, 0.9).gain(data.items[4:], data.items)
+    gain = HeldOutEvaluator(data, "2pl", 4, 0.9).gain(data.items[4:], data.items)
     assert np.all(np.isfinite(gain))
     assert gain.low < 0 < gain.high
 
@@ -153,7 +153,7 @@ def test_few_students_give_wide_intervals_and_fewer_are_refused() -> None:
     many = irt.prune(irt.simulate(100, 30, seed=4).data, seed=0)
     assert few.heldout_gain.high - few.heldout_gain.low > 1.5 * (many.heldout_gain.high - many.heldout_gain.low)
     assert any("expect wide intervals" in sentence for sentence in few.warnings)
-    with pytest.raises(ValueError, match="5 students are too few to hold any out; at least 6"):
+    with pytest.raises(ValueError, match="found 5 students, too few to hold any out; wanted at least 6"):
         irt.prune(irt.simulate(5, 30, seed=4).data)
 
 
@@ -172,12 +172,12 @@ def test_every_facet_level_stays_in_calibration() -> None:
     [
         ({"keep": 1.2}, "keep 1.2 is not a share"),
         ({"holdout": 0.0}, "holdout 0 is not a share"),
-        ({"stop": "soon"}, "stop 'soon' is unknown"),
+        ({"stop": "soon"}, "stop: found 'soon'; wanted None or 'auto'"),
         ({"model": "1pl"}, "'1pl' gives every item the same discrimination"),
         ({"facets": ["llm"]}, "unknown facet 'llm'"),
-        ({"criterion": "beauty"}, "criterion 'beauty' is unknown"),
-        ({"information_at": [0.0]}, "information_at wants criterion 'information'"),
-        ({"shares": {"law": 0.5}}, "shares want groups"),
+        ({"criterion": "beauty"}, "criterion: found 'beauty'; wanted"),
+        ({"information_at": [0.0]}, "information_at: wanted criterion 'information'"),
+        ({"shares": {"law": 0.5}}, "found shares without groups"),
     ],
 )
 def test_bad_pruning_settings_are_refused(settings: dict[str, object], message: str) -> None:

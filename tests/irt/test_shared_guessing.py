@@ -1,7 +1,5 @@
 """One guessing parameter for all items: a hyperparameter of the table, whichever method finds it."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ import irt
 from irt.design import build_design
 from irt.fitting import laplace
 from irt.fitting import scales as scaling
-from irt.fitting.numpyro_model import inputs_of, numpyro_model, structure_of
 from irt.fitting.prior import Specification, draw_prior
 from irt.fitting.profile import peak
 from irt.kernels import sigmoid
@@ -97,32 +94,6 @@ def test_the_mode_has_the_posterior_of_the_sampler() -> None:
     for fit in (mode, nested):
         assert abs(fit.draws["c"][:, 0].mean() - mean) < 0.5 * sd
         assert fit.draws["c"][:, 0].std() == pytest.approx(sd, rel=0.3)
-
-
-def test_numpyro_and_pymc_have_one_density() -> None:
-    import jax
-    from numpyro.infer.util import log_density
-
-    from irt.fitting.pymc_model import pymc_model
-
-    problem = problem_of(irt.simulate(7, 5, SHARED, seed=0).data, [2, 3, 4, 5, 6])
-    model = pymc_model(problem)
-    density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
-    variables = [*model.free_RVs, *model.deterministics]
-    values_at = model.compile_fn(model.replace_rvs_by_values(variables), mode="FAST_COMPILE")
-    rng, sizes = np.random.default_rng(0), {"residual": 6, "log_a": 4, "b": 4}
-    scale_of = {"residual": "residual_scale", "log_a": "spread_a", "b": "spread_b"}
-    gaps = []
-    for _ in range(3):
-        point = {name: rng.normal(0, 0.7, value.shape) for name, value in model.initial_point().items()}
-        values: dict[str, Any] = dict(zip([variable.name for variable in variables], values_at(point), strict=True))
-        # pymc draws the groups at unit scale: a change of variables of this width.
-        width = sum(size * np.log(values[scale_of[name]]) for name, size in sizes.items())
-        with jax.enable_x64(True):
-            structure = structure_of(problem)
-            said, _ = log_density(numpyro_model(structure), (inputs_of(problem),), {}, values)
-        gaps.append(float(said) + float(width) - float(density(point)))
-    np.testing.assert_allclose(gaps, gaps[0], atol=1e-9)
 
 
 def test_a_table_too_large_for_its_evidence_is_sent_to_marginal_likelihood() -> None:

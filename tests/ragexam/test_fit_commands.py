@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import irt
-import irt.commands.cli
-from irt.commands.arguments import COMMANDS
+from irt.commands import COMMANDS
+from irt.commands import main as irt_main
 from irt.kernels import ItemParameters
 from ragexam.cli import MEASUREMENT, app, main
 from tests.irt.calibrated_fit import calibrated
@@ -59,7 +59,7 @@ def test_it_answers_in_lines_and_in_json(words: list[str], keys: set[str], folde
 
 def run_alone(words: list[str]) -> str:
     with redirect_stdout(StringIO()) as printed, redirect_stderr(StringIO()):
-        assert irt.commands.cli.main(words) == 0
+        assert irt_main(words) == 0
     return printed.getvalue()
 
 
@@ -70,10 +70,10 @@ def test_the_commands_are_those_of_the_measurement_package() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["fit"], "the following arguments are required: RESPONSES (see ragexam fit --help)"),
+        (["fit"], "RESPONSES: missing (see --help)"),
         (["fit", "none.csv", "--method", "map"], "none.csv: no such file"),
         (["check", "none"], "no such file"),
-        (["power", "none", "--gap", "wide"], "argument --gap: invalid float value: 'wide'"),
+        (["power", "none", "--gap", "wide"], "--gap: Input should be a valid number"),
     ],
 )
 def test_bad_input_is_one_line_and_status_two(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irt.checks import m2, overall
-from irt.checks.inputs import Population, population
+from irt.checks.inputs import AbilityQuadrature, population
 from irt.fitting.coordinates import SHARED
 from irt.kernels import ItemParameters, probability
 
@@ -122,7 +122,7 @@ def test_three_parameter_m2_of_mirt_is_met_with_its_slopes_which_are_not_the_der
 ) -> None:
     """mirt 1.47 has P(1 - P) where the slope in the logit is (1 - c) s (1 - s), as finite differences show above."""
     data, items, said, _ = classic(name, "3PL")
-    where: Population = population(items)
+    where: AbilityQuadrature = population(items)
     right = overall.derivatives(where, items, "3pl")
     theirs = right.copy()
     theirs[:, :, 1] = where.p * (1 - where.p)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from irt.checks.tails import benjamini_hochberg, holm, upper_tail
+from irt.checks.inputs import false_discovery_rates
+from irt.checks.tails import holm, upper_tail
 
 
 def test_tail_of_a_weighted_sum_equals_enumeration() -> None:
@@ -51,5 +52,6 @@ def test_tail_at_the_largest_value_is_its_probability_and_a_constant_has_tail_on
 def test_adjusted_p_values_equal_hand_calculation() -> None:
     p = np.array([0.01, 0.04, 0.03, 0.5])
     np.testing.assert_allclose(holm(p), [0.04, 0.09, 0.09, 0.5])
-    np.testing.assert_allclose(benjamini_hochberg(p), [0.04, 0.16 / 3, 0.16 / 3, 0.5])
+    np.testing.assert_allclose(false_discovery_rates(p, p <= 1), [0.04, 0.16 / 3, 0.16 / 3, 0.5])
+    np.testing.assert_allclose(false_discovery_rates(p, p > 1), 1.0)
     assert len(holm(np.empty(0))) == 0

@@ -7,7 +7,7 @@ import pytest
 
 import irt
 from irt.selecting import slopes
-from irt.selecting.slopes import conditional_slopes, group_shift
+from irt.selecting.conditional_slopes import conditional_slopes, group_shift
 
 
 def enumerated(slope: float, theta: np.ndarray, attempts: np.ndarray, total: int) -> tuple[float, float]:

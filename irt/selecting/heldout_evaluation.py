@@ -15,14 +15,14 @@ from irt.design import build_design
 from irt.kernels import ItemParameters
 from irt.model import Options, Priors, build_problem, report_scale
 from irt.responses import Floats, ResponseMatrix
-from irt.selecting.slopes import conditional_slopes, group_shift
+from irt.selecting.conditional_slopes import conditional_slopes, group_shift
 
 SUBSETS = 200
 GAPS = np.linspace(-2.5, 2.5, 51)
 Indices = NDArray[np.intp]
 
 
-class Gain(NamedTuple):
+class InformationGain(NamedTuple):
     """Relative change of mean item information beyond random pruning: posterior median and interval."""
 
     estimate: float
@@ -43,12 +43,12 @@ class RandomPruning(NamedTuple):
     beaten: float
 
 
-class Judge:
+class HeldOutEvaluator:
     """The gain of keeping some items, from held-out students' own answers.
 
     Fitted discriminations will not do: shrinking difficulties towards each other makes extreme items look steep to
     calibration and held-out students alike, and a choice that follows it would seem confirmed. So the common slope of
-    the items kept and that of the items dropped are found by conditional likelihood (`slopes`), each item's
+    the items kept and that of the items dropped are found by conditional likelihood (`conditional_slopes`), each item's
     students being placed by the other items. Information being `P (1 - P)` times the squared slope of the logit, the
     two slopes give the information of both groups at their own difficulties, which `everyone` (the held-out students
     by default) tells: their posterior is as good for items chosen as for others. A random subset has, on average over
@@ -74,14 +74,14 @@ class Judge:
         self.slopes = conditional_slopes(data.successes, data.attempts, theta)
         self.information = _information(own if everyone is None else _fitted(everyone.select(seen), model, options))
 
-    def gain(self, kept: Sequence[str], before: Sequence[str]) -> Gain:
+    def gain(self, kept: Sequence[str], before: Sequence[str]) -> InformationGain:
         """Relative difference of the mean information of `kept` and of `before`, which it is part of."""
         stays, goes = self._parts(kept, before)
         if not len(goes) or not len(stays):
-            return Gain(0.0, 0.0, 0.0)
+            return InformationGain(0.0, 0.0, 0.0)
         gap, error = self._gap(stays, goes)
         reach = error * float(ndtri((1 + self.interval) / 2))
-        return Gain(*self._relative(np.array([gap, gap - reach, gap + reach]), stays, goes).tolist())
+        return InformationGain(*self._relative(np.array([gap, gap - reach, gap + reach]), stays, goes).tolist())
 
     def random(self, kept: Sequence[str], before: Sequence[str], label: Mapping[str, str], seed: int) -> RandomPruning:
         """What random subsets with as many items of each group as `kept` are judged to gain."""

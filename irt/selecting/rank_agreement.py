@@ -14,7 +14,7 @@ RESAMPLES = 1000
 FEWEST_RESAMPLED = 10
 
 
-class Agreement(NamedTuple):
+class RankAgreement(NamedTuple):
     """Kendall's tau between two orders of the same students, with its interval."""
 
     estimate: float
@@ -28,7 +28,7 @@ def scored(data: ResponseMatrix, fit: Fit) -> Floats:
     return posterior(part.successes, part.attempts, fit.parameters).mean
 
 
-def agreement(first: Floats, second: Floats, interval: float, seed: int) -> Agreement:
+def agreement(first: Floats, second: Floats, interval: float, seed: int) -> RankAgreement:
     """Kendall's tau-b of two abilities `[S]` per student.
 
     The interval resamples students, copies of one student not being compared (bootstrap percentiles). Under 10 students
@@ -40,11 +40,11 @@ def agreement(first: Floats, second: Floats, interval: float, seed: int) -> Agre
     once = np.ones((1, len(first)))
     estimate = float(_tau(once, concordant, untied)[0])
     if len(first) < FEWEST_RESAMPLED:
-        return Agreement(estimate, *_bounded(estimate, len(first), interval))
+        return RankAgreement(estimate, *_bounded(estimate, len(first), interval))
     counts = np.random.default_rng([seed, 5]).multinomial(len(first), np.full(len(first), 1 / len(first)), RESAMPLES)
     found = _tau(counts.astype(np.float64), concordant, untied)
     low, high = np.quantile(found, [(1 - interval) / 2, (1 + interval) / 2])
-    return Agreement(estimate, float(low), float(high))
+    return RankAgreement(estimate, float(low), float(high))
 
 
 def _tau(counts: Floats, concordant: Floats, untied: tuple[Floats, Floats]) -> Floats:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from irt.files import replacing
+from irt.printing import PRINTED_ROWS, where_whole
 from irt.responses import Floats
-from irt.selecting.judging import Gain, RandomPruning
-from irt.selecting.ranking import Agreement
+from irt.selecting.heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting.rank_agreement import RankAgreement
 
 FORMAT = 1
 
@@ -43,9 +44,9 @@ class Round:
     standard_error: Floats
     reliability: float
     claimed_gain: float
-    heldout_gain: Gain
-    step_gain: Gain
-    total_gain: Gain
+    heldout_gain: InformationGain
+    step_gain: InformationGain
+    total_gain: InformationGain
     random: RandomPruning
 
 
@@ -60,7 +61,7 @@ class Pruned:
     kept: tuple[str, ...]
     dropped: tuple[Drop, ...]
     trajectory: tuple[Round, ...]
-    heldout_gain: Gain
+    heldout_gain: InformationGain
     theta: tuple[float, ...]
     targets: tuple[float, ...]
     calibration: tuple[str, ...]
@@ -71,12 +72,12 @@ class Pruned:
     seed: int
     stopped: str
     criterion: str
-    rank_agreement: Agreement
+    rank_agreement: RankAgreement
     groups: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = field(default=())
 
     @property
-    def total_gain(self) -> Gain:
+    def total_gain(self) -> InformationGain:
         """Relative change of the whole exam's information, judged on held-out students."""
         return self.trajectory[-1].total_gain
 
@@ -91,7 +92,7 @@ class Pruned:
         first, last = self.trajectory[0].standard_error, self.trajectory[-1].standard_error
         return pd.DataFrame({"target": list(self.targets), "before": first, "after": last})
 
-    def to_json(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """The content of `prune.json`."""
         return {
             "format": FORMAT,
@@ -116,11 +117,26 @@ class Pruned:
             "warnings": list(self.warnings),
         }
 
+    def lines(self, out: Path | None = None, /) -> list[str]:
+        """The pruning for a reader; `out` is the folder that received `prune.json`."""
+        gain, ranks = self.heldout_gain, self.rank_agreement
+        lines = [
+            f"kept {len(self.kept)}, dropped {len(self.dropped)}: {self.stopped}",
+            f"held-out gain in mean information {gain.estimate:+.1%} [{gain.low:+.1%}, {gain.high:+.1%}]"
+            + ("" if gain.low > 0 else "; no gain can be claimed"),
+            f"better than {self.random.beaten:.0%} of random subsets as long; order of the held-out students: "
+            f"Kendall's tau {ranks.estimate:.3f} [{ranks.low:.3f}, {ranks.high:.3f}]",
+        ]
+        lines += [f"group {label}: {after} of {before}" for label, (before, after) in self.groups.items()]
+        lines += [f"{drop.round}\t{drop.item}\t{drop.reason}" for drop in self.dropped[:PRINTED_ROWS]]
+        left = len(self.dropped) - PRINTED_ROWS
+        return lines + ([f"... and {left} more: {where_whole(out, 'prune.json')}"] if left > 0 else [])
+
     def save(self, folder: str | Path) -> Path:
         """Write `prune.json` into the folder, atomically; its path."""
         path = Path(folder) / "prune.json"
         with replacing(path) as temporary:
-            temporary.write_text(json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            temporary.write_text(json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         return path
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import irt
-from irt.commands.cli import main
+from irt.commands import main
 from irt.kernels import ItemParameters
 from tests.irt.calibrated_fit import calibrated
 
@@ -124,7 +124,7 @@ def test_a_live_exam_goes_on_where_it_stopped(
     assert main(words) == 2
     printed = capsys.readouterr()
     assert "standard input ended at item" in printed.err
-    assert "a line 0 (wrong) or 1 (right) was wanted (with --state FILE the same command" in printed.err
+    assert "wanted a line 0 (wrong) or 1 (right) (with --state FILE the same command" in printed.err
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n1\n0\n"))
     assert main([*words, "--json"]) == 0
     rest = capsys.readouterr().out
@@ -133,7 +133,7 @@ def test_a_live_exam_goes_on_where_it_stopped(
     assert rest.split("{")[0].split() == asked[2:]
     words[3] = "someone-else"
     assert main(words) == 2
-    assert "holds the exam of 'p', not of 'someone-else'; --pipeline 'p' or another" in capsys.readouterr().err
+    assert "found the exam of 'p', not of 'someone-else'; wanted --pipeline 'p' or another" in capsys.readouterr().err
 
 
 def test_a_mistyped_answer_is_said_and_asked_for_again(
@@ -203,7 +203,7 @@ def test_a_plan_out_of_reach_is_answered_by_null_and_a_reason(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["power", "{}/fit"], "either --gap (between two students) or --questions"),
+        (["power", "{}/fit"], "wanted either --gap (between two students) or --questions"),
         (["power", "{}/none", "--gap", "1"], "no such file"),
         (["compare", "{}/fit", "s0", "x"], "unknown 'x'"),
         (
@@ -211,9 +211,9 @@ def test_a_plan_out_of_reach_is_answered_by_null_and_a_reason(
             "unknown student 'x' (--pipeline); it has s0, s1",
         ),
         (["adaptive", "{}/fit", "--pipeline", "x", "--responses", "{}/new.csv"], "new.csv: unknown student 'x'"),
-        (["adaptive", "{}/fit", "--pipeline", "x", "--live"], "needs a rule to stop: --longest N"),
-        (["adaptive", "{}/fit", "--pipeline", "x", "--state", "s"], "--live was wanted with it"),
-        (["adaptive", "{}/fit", "--pipeline", "x", "--live", "--responses", "r"], "from standard input; --responses"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--live"], "found no rule to stop; wanted --longest N"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--state", "s"], "--state: wanted --live with it"),
+        (["adaptive", "{}/fit", "--pipeline", "x", "--live", "--responses", "r"], "--live: found with --responses"),
         (["score", "{}/fit", "{}/new.csv", "--method", "mle"], "unknown method 'mle'"),
     ],
 )

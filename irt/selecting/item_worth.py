@@ -14,7 +14,6 @@ from irt import kernels, tables
 from irt.responses import Floats, ResponseMatrix
 from irt.result import Fit
 
-CRITERIA = ("discrimination", "information")
 FEWEST_DRAWS, MOST_DRAWS, CELLS = 100, 1000, 20_000
 NODES = 15
 WRONG = "negative discrimination, probable mis-key"
@@ -22,7 +21,7 @@ NEGATIVE = 1.28
 """Standard errors below 0 from which a correlation counts as negative (one-sided 10 %)."""
 
 
-class Leaving(NamedTuple):
+class ItemToDrop(NamedTuple):
     """An item that leaves and why."""
 
     item: str
@@ -56,10 +55,12 @@ class Balance:
             if not 0 <= share <= 1:
                 raise ValueError(f"group '{label}': {share:g} is not a share between 0 and 1")
             if wanted > there:
-                raise ValueError(f"group '{label}' has {there} items; {share:.0%} of {goal} wants {wanted}")
+                raise ValueError(f"group '{label}': found {there} items; wanted {wanted}, {share:.0%} of {goal}")
         total = sum(_up(share * goal) for share in (self.shares or {}).values())
         if total > goal:
-            raise ValueError(f"the smallest shares of groups want {total} items; only {goal} are to be kept")
+            raise ValueError(
+                f"the smallest shares of groups take {total} items; wanted at most {goal}, the items to keep"
+            )
 
 
 def balance_of(
@@ -68,17 +69,17 @@ def balance_of(
     """The balance asked for, checked; without groups all items are one group. ValueError says what cannot be met."""
     if groups is None:
         if shares is not None:
-            raise ValueError("shares want groups: a label for every item")
+            raise ValueError("found shares without groups; wanted a label for every item")
         return Balance(dict.fromkeys(items, ""), {"": len(items)})
     for item in items:
         if item not in groups:
-            raise ValueError(f"item '{item}' has no group; a label for every item was wanted")
+            raise ValueError(f"item '{item}' has no group; wanted a label for every item")
     balance = Balance(groups, Counter(groups[item] for item in items), shares)
     balance.require(goal)
     return balance
 
 
-def worth(result: Fit, criterion: str, at: Sequence[float] | None = None) -> Floats:
+def expected_worth(result: Fit, criterion: str, at: Sequence[float] | None = None) -> Floats:
     """Posterior expectation `[I]` of discrimination, or of information over the students' abilities or `at` some.
 
     An expectation over draws, not the value at an estimate: an item of which little is known counts as what such items
@@ -98,30 +99,32 @@ def expected_information(result: Fit, theta: Sequence[float] | Floats) -> Floats
     return np.stack([kernels.information(node, *parameters).mean(axis=0) for node in np.asarray(theta, float)])
 
 
-def negative(data: ResponseMatrix) -> Floats:
+def negative_correlations(data: ResponseMatrix) -> Floats:
     """Correlation `[I]` with the rest of the exam where it is credibly negative, else 0."""
     rho = tables.rest_correlation(data)
     error = 1 / np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1))
     return np.where(rho < -NEGATIVE * error, rho, 0.0)
 
 
-def leaving(result: Fit, value: Floats, criterion: str, count: int, balance: Balance, goal: int) -> list[Leaving]:
+def items_to_drop(
+    result: Fit, value: Floats, criterion: str, count: int, balance: Balance, goal: int
+) -> list[ItemToDrop]:
     """The `count` items worth least, negative discriminations before all others, ties in exam order.
 
     No group falls below what the balance needs, so fewer than `count` may leave, but one at least.
     """
     items = result.data.items
-    rho = negative(result.data)
+    rho = negative_correlations(result.data)
     order = np.lexsort((np.arange(len(value)), value, rho))
     size = len(items)
     for length in (size - count, goal):
         left, needs = Counter(balance.label[item] for item in items), balance.needs(length, goal)
-        gone: list[Leaving] = []
+        gone: list[ItemToDrop] = []
         for index in order:
             group = balance.label[items[index]]
             if len(gone) < count and left[group] > needs.get(group, 0):
                 left[group] -= 1
-                gone.append(Leaving(items[index], _reason(float(rho[index]), float(value[index]), criterion, size)))
+                gone.append(ItemToDrop(items[index], _reason(float(rho[index]), float(value[index]), criterion, size)))
         if gone:
             return gone
     raise AssertionError("a balance that can be met always lets an item leave")

@@ -22,7 +22,7 @@ BLOCK = 40
 NOTHING = 1e-9
 
 
-class Slopes(NamedTuple):
+class ConditionalSlopes(NamedTuple):
     """Score and information `[G, I]` of each item's log slope, at `slope exp(SHIFTS)`; `slope` suits all items best."""
 
     slope: float
@@ -30,17 +30,17 @@ class Slopes(NamedTuple):
     information: Floats
 
 
-def conditional_slopes(successes: Floats, attempts: Floats, theta: Floats) -> Slopes:
+def conditional_slopes(successes: Floats, attempts: Floats, theta: Floats) -> ConditionalSlopes:
     """Scores of `I` items given counts `[S, I]` and abilities `[S, I]` (for each item those the others tell).
 
     Students are conditioned on in blocks of about 40 attempts, which loses little and keeps the sums short.
     """
     start = _common(successes, attempts, theta)
     score, information = _at(start * np.exp(SHIFTS), successes, attempts, theta)
-    return Slopes(start, score, information)
+    return ConditionalSlopes(start, score, information)
 
 
-def group_shift(slopes: Slopes, group: np.ndarray) -> tuple[float, float]:
+def group_shift(slopes: ConditionalSlopes, group: np.ndarray) -> tuple[float, float]:
     """Log slope of a group of items relative to the common one, by conditional maximum likelihood; and its error.
 
     The shift is 0 and the error infinite when no item of the group tells anything.

@@ -1,0 +1,97 @@
+"""Options declared once, as the fields of a record: a command that takes the record has one option per field."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+
+def with_records(function: Callable[..., None], **bound: object) -> Callable[..., None]:
+    """The function with its `bound` arguments filled in, and one parameter per field in the place of each record.
+
+    A field becomes the option `--its-name`, or that of a typer annotation. Its metadata may have `help`, `metavar` and
+    another `flag`; where they say `"option": False` the field keeps its default. Sequences are comma-separated lists.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    records: dict[str, type] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in bound:
+            continue
+        if is_dataclass(hints[name]):
+            records[name] = hints[name]
+            parameters += _options(hints[name])
+        else:
+            parameters.append(_parameter(name, hints[name], parameter.default))
+
+    def command(**values: Any) -> None:
+        built = {name: record(**_taken(values, record)) for name, record in records.items()}
+        function(**values, **built, **bound)
+
+    command.__doc__ = function.__doc__
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def names(words: str) -> list[str]:
+    """The names in a comma-separated list."""
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
+def pairs(words: str) -> list[tuple[str, ...]]:
+    """The interactions in a list such as `llm:retriever,llm:icl`."""
+    return [tuple(part.strip() for part in word.split(":")) for word in names(words)]
+
+
+def numbers(words: str) -> list[float]:
+    """The numbers in a comma-separated list."""
+    try:
+        return [float(word) for word in names(words)]
+    except ValueError as error:
+        raise typer.BadParameter(f"found '{words}'; wanted numbers separated by commas") from error
+
+
+PARSERS: dict[Any, Callable[[str], Any]] = {
+    Sequence[str]: names,
+    Sequence[Sequence[str]]: pairs,
+    Sequence[float]: numbers,
+}
+"""How the words of an option that is no single value are read."""
+
+
+def _options(record: Any) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(record, include_extras=True)
+    for field in _option_fields(record):
+        hint = hints[field.name]
+        if get_origin(hint) is not Annotated:
+            hint = Annotated[hint, _option(field, hint)]
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        # A parser would read the default, too; without an option the record's own stands.
+        default = None if default == () else default
+        yield _parameter(field.name, hint, inspect.Parameter.empty if default is MISSING else default)
+
+
+def _option(field: Field[Any], hint: Any) -> Any:
+    flag = field.metadata.get("flag", f"--{field.name.replace('_', '-')}")
+    read = [PARSERS[each] for each in (hint, *get_args(hint)) if each in PARSERS]
+    metavar = field.metadata.get("metavar")
+    return typer.Option(flag, help=field.metadata.get("help"), metavar=metavar, parser=read[0] if read else None)
+
+
+def _option_fields(record: Any) -> list[Field[Any]]:
+    return [field for field in fields(record) if field.metadata.get("option", True)]
+
+
+def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _taken(values: dict[str, Any], record: Any) -> dict[str, Any]:
+    """The values of a record's fields, taken out of `values`."""
+    taken = {field.name: values.pop(field.name) for field in _option_fields(record)}
+    return {name: value for name, value in taken.items() if value is not None}
