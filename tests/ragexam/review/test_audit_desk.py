@@ -6,7 +6,7 @@ import pytest
 
 from ragexam.review._application import ConflictError
 from ragexam.review._audit import AuditDesk
-from tests.review.reviewed_run import plain_run
+from tests.ragexam.review.reviewed_run import plain_run
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from ragexam.report import summarize, write_report
 from ragexam.report._drawings import NAMES
 from ragexam.report._gather import gather
 from ragexam.report._pruning import pruning_view
-from tests.report.chromium import PROGRAM, Chromium
-from tests.report.fitted_run import edit_json, write_fitted
-from tests.report.page_text import Seen, seen
+from tests.chromium import PROGRAM, Chromium
+from tests.page_text import Seen, seen
+from tests.ragexam.report.fitted_run import edit_json, write_fitted
 
 NOT_CONVERGED = "The measurement model did not converge"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import irt
 from irt.selecting.selection import prune
-from tests.report.run_folder import write_run
+from tests.ragexam.report.run_folder import write_run
 
 
 def write_fitted(folder: Path, **settings: object) -> Path:

@@ -24,7 +24,7 @@ from ragexam.report._faults import (
 from ragexam.report._gather import gather
 from ragexam.report._questions import LISTED, questions_view
 from ragexam.report._tables import Filters, Table
-from tests.report.run_folder import write_answers, write_run
+from tests.ragexam.report.run_folder import write_answers, write_run
 
 CHOICES = ("a", "b", "c", "d")
 

@@ -19,11 +19,11 @@ from ragexam.report.comparison._accuracies import accuracy_changes
 from ragexam.report.comparison._drift import drift_view
 from ragexam.report.comparison._pairing import pair
 from ragexam.report.comparison._wording import gaps
-from tests.report.axe import axe_source, grave_faults
-from tests.report.chromium import PROGRAM, Chromium
-from tests.report.fitted_run import write_fitted
-from tests.report.page_text import Seen
-from tests.report.run_folder import RETRIEVERS, write_run
+from tests.axe import axe_source, grave_faults
+from tests.chromium import PROGRAM, Chromium
+from tests.page_text import Seen
+from tests.ragexam.report.fitted_run import write_fitted
+from tests.ragexam.report.run_folder import RETRIEVERS, write_run
 
 RISE = 1.5
 """By how much dense is abler in the second run, on the scale of the simulation."""

@@ -16,9 +16,9 @@ from exam_gen.review import FAULTS
 from exam_gen.review._edits import read_edits
 from ragexam.cli import main
 from ragexam.review import Desk
-from tests.review.reviewed_run import plain_run
+from tests.ragexam.review.reviewed_run import plain_run
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -52,20 +52,30 @@ def view(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_page_is_served_until_it_is_stopped_and_the_end_says_what_was_done(run: Path) -> None:
     command = [sys.executable, "-m", "ragexam", "view", str(run), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, preexec_fn=_interruptible
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", process.stderr.readline())
-        assert found is not None
-        body = json.dumps({"question": "q1", "action": "retire", "seen": 0}).encode()
-        request = urllib.request.Request(f"{found[0]}api/act", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=10) as response:
-            assert json.load(response)["progress"]["retired"] == 1
-        os.kill(process.pid, signal.SIGINT)
-        said = json.loads(process.communicate(timeout=30)[0])
+        try:
+            found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", process.stderr.readline())
+            assert found is not None
+            body = json.dumps({"question": "q1", "action": "retire", "seen": 0}).encode()
+            request = urllib.request.Request(f"{found[0]}api/act", body, {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=10) as response:
+                assert json.load(response)["progress"]["retired"] == 1
+            os.kill(process.pid, signal.SIGINT)
+            said = json.loads(process.communicate(timeout=30)[0])
+        finally:
+            process.kill()
         assert process.returncode == 0
     assert said == {"exam": 12, "read": 1, "edited": 0, "retired": 1, "restored": 0, "edits": 1}
     assert len(read_edits(run / "edits.jsonl")) == 1
+
+
+def _interruptible() -> None:
+    """A test run in the background of a shell ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_edits_become_an_exam_without_a_page(view: View, run: Path) -> None:

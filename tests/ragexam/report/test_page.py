@@ -13,10 +13,10 @@ import pytest
 from pypdf import PdfReader
 
 from ragexam.report import summarize, write_report
-from tests.report.axe import axe_source, grave_faults
-from tests.report.chromium import PROGRAM, Chromium
-from tests.report.page_text import Seen, seen
-from tests.report.run_folder import HOSTILE, write_run
+from tests.axe import axe_source, grave_faults
+from tests.chromium import PROGRAM, Chromium
+from tests.page_text import Seen, seen
+from tests.ragexam.report.run_folder import HOSTILE, write_run
 
 needs_chromium = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
 PAPER = 702

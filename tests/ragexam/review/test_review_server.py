@@ -12,7 +12,7 @@ import pytest
 from exam_gen.review._edits import read_edits
 from ragexam.review import Desk, ReviewServer
 from ragexam.review._server import MAX_BODY
-from tests.review.reviewed_run import hostile_run, plain_run, served
+from tests.ragexam.review.reviewed_run import hostile_run, plain_run, served
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from ragexam.report._page import CONTENTS
-from tests.report.run_folder import write_run
+from tests.ragexam.report.run_folder import write_run
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MANUAL = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
 
 

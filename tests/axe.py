@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests.report.chromium import Chromium
+from tests.chromium import Chromium
 
 GRAVE = ("serious", "critical")
 

@@ -14,9 +14,9 @@ from exam_gen.review._edits import read_edits
 from examcore import read_dropped
 from ragexam.review._application import ConflictError
 from ragexam.review._desk import Desk
-from tests.review.reviewed_run import plain_run
+from tests.ragexam.review.reviewed_run import plain_run
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from exam_gen import read_exam
 from exam_gen.review._edits import read_edits
 from ragexam.review import AuditDesk, Desk
-from tests.report.chromium import PROGRAM, Chromium
-from tests.review.reviewed_run import HOSTILE, hostile_run, plain_run, served
+from tests.chromium import PROGRAM, Chromium
+from tests.ragexam.review.reviewed_run import HOSTILE, hostile_run, plain_run, served
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
 DIALOG = "Page.javascriptDialogOpening"
