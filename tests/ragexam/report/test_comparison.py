@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from ragexam.cli import app
-from ragexam.report._tables import Table
+from ragexam.report._page_tables import PageTable
 from ragexam.report.comparison import write_comparison
-from ragexam.report.comparison._abilities import Linked, linked
-from ragexam.report.comparison._accuracies import accuracy_changes
-from ragexam.report.comparison._drift import drift_view
-from ragexam.report.comparison._pairing import pair
-from ragexam.report.comparison._wording import gaps
+from ragexam.report.comparison._ability_changes import AbilityChanges, ability_changes
+from ragexam.report.comparison._accuracy_changes import accuracy_changes
+from ragexam.report.comparison._change_sentences import not_compared
+from ragexam.report.comparison._paired_runs import pair_runs
+from ragexam.report.comparison._question_drift import drift_view
 from tests.axe import axe_source, grave_faults
 from tests.chromium import PROGRAM, Chromium
 from tests.page_text import Seen
@@ -62,7 +62,7 @@ def renamed(run: Path, **columns: str) -> None:
 
 
 def test_the_component_that_improved_is_the_clearest_change(runs: tuple[Path, Path]) -> None:
-    found = accuracy_changes(pair(*runs))
+    found = accuracy_changes(pair_runs(*runs))
     assert found is not None
     assert found.n_questions == 50
     first = found.levels.iloc[0]
@@ -74,8 +74,8 @@ def test_the_component_that_improved_is_the_clearest_change(runs: tuple[Path, Pa
 
 
 def test_the_lead_of_the_component_grows_on_the_linked_scale(runs: tuple[Path, Path]) -> None:
-    found = linked(pair(*runs))
-    assert isinstance(found, Linked)
+    found = ability_changes(pair_runs(*runs))
+    assert isinstance(found, AbilityChanges)
     rows = found.levels[found.levels["facet"] == "retriever"].set_index("level")
     assert rows.loc["dense", "low"] > 0
     assert set(rows.index) == {"bm25", "dense", "hybrid"}
@@ -87,14 +87,14 @@ def test_the_lead_of_the_component_grows_on_the_linked_scale(runs: tuple[Path, P
 
 
 def test_a_question_that_became_harder_for_everybody_is_named(runs: tuple[Path, Path]) -> None:
-    both = pair(*runs)
-    ability = linked(both)
-    assert isinstance(ability, Linked)
+    both = pair_runs(*runs)
+    ability = ability_changes(both)
+    assert isinstance(ability, AbilityChanges)
     assert "q010" in ability.link.dropped
     view = drift_view(both, accuracy_changes(both), ability)
     assert isinstance(view["tables"], list)
     table = view["tables"][0]
-    assert isinstance(table, Table)
+    assert isinstance(table, PageTable)
     stem = next(question.stem for question in both.b.questions if question.id == "q010")
     row = next(row for row in table.rows if row.cells[0].text == stem[:140])
     assert row.cells[1].text.startswith("−")
@@ -124,17 +124,17 @@ def test_a_question_with_another_key_is_another_question(runs: tuple[Path, Path]
     copy = shutil.copytree(runs[1], tmp_path / "copy")
     first = json.loads((copy / "exam.jsonl").read_text(encoding="utf-8").splitlines()[0])
     changed(copy, answer=(first["answer"] + 1) % 4)
-    both = pair(runs[0], copy)
+    both = pair_runs(runs[0], copy)
     assert both.reworded == ("q000",)
     assert len(both.questions) == 49
-    assert "1 questions have the same id and another text, key or choices" in " ".join(gaps(both, None))
+    assert "1 questions have the same id and another text, key or choices" in " ".join(not_compared(both, None))
 
 
 def test_choices_in_another_order_are_the_same_question(runs: tuple[Path, Path], tmp_path: Path) -> None:
     copy = shutil.copytree(runs[1], tmp_path / "copy")
     first = json.loads((copy / "exam.jsonl").read_text(encoding="utf-8").splitlines()[0])
     changed(copy, answer=3 - first["answer"], choices=first["choices"][::-1])
-    assert len(pair(runs[0], copy).questions) == 50
+    assert len(pair_runs(runs[0], copy).questions) == 50
 
 
 def test_other_questions_leave_the_verdicts_side_by_side_and_say_why(runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -155,13 +155,13 @@ def test_runs_with_nothing_in_common_are_refused_in_one_line(runs: tuple[Path, P
         path.write_text(path.read_text(encoding="utf-8").replace("q0", "z0"), encoding="utf-8")
     renamed(other, student="!", llm="!", retriever="!", icl="9")
     with pytest.raises(ValueError, match="no question, pipeline or component in common with") as caught:
-        pair(runs[0], other)
+        pair_runs(runs[0], other)
     assert "\n" not in str(caught.value)
 
 
 def test_a_run_is_not_compared_with_itself(runs: tuple[Path, Path]) -> None:
     with pytest.raises(ValueError, match="the same folder as"):
-        pair(runs[0], runs[0])
+        pair_runs(runs[0], runs[0])
 
 
 def test_answers_that_only_one_run_has_are_left_out_and_counted(runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_answers_that_only_one_run_has_are_left_out_and_counted(runs: tuple[Path
     table = pd.read_csv(copy / "responses.csv", dtype=str)
     table.loc[(table["item"] == "q003") & (np.arange(len(table)) < 10), "score"] = ""
     table.to_csv(copy / "responses.csv", index=False)
-    found = accuracy_changes(pair(runs[0], copy))
+    found = accuracy_changes(pair_runs(runs[0], copy))
     assert found is not None
     assert (found.n_questions, found.left_out) == (49, 1)
 

@@ -10,7 +10,7 @@ import pytest
 
 from rag.servers import Price
 from ragexam.report._costs import costs_view, frontier, pipeline_costs, prices_of
-from ragexam.report._tables import Table
+from ragexam.report._page_tables import PageTable
 
 SHARES = {"cheap": 0.5, "middle": 0.45, "dear": 0.8, "oracle": 1.0}
 
@@ -84,7 +84,7 @@ def test_configured_prices_make_the_frontier_one_of_cost(tmp_path: Path) -> None
     assert "costs of 1,000 questions" in str(view["sentences"])
     tables = view["tables"]
     assert isinstance(tables, list)
-    assert isinstance(tables[0], Table)
+    assert isinstance(tables[0], PageTable)
     assert any(head.text == "cost of 1,000" for head in tables[0].heads)
     assert (tmp_path / "quality_and_cost.csv").is_file()
 

@@ -10,20 +10,20 @@ import pytest
 
 import irt
 from examcore import Question
-from ragexam.report._faults import (
+from ragexam.report._page_tables import PageTable, TableFilters
+from ragexam.report._question_cards import LISTED, questions_view
+from ragexam.report._question_faults import (
     DEPENDENT,
     GUESSABLE,
     MISKEYED,
     TOO_EASY,
     TOO_HARD,
-    Signs,
+    AnswerSigns,
+    answer_signs,
     faults_of,
     reason,
-    signs_of,
 )
-from ragexam.report._gather import gather
-from ragexam.report._questions import LISTED, questions_view
-from ragexam.report._tables import Filters, Table
+from ragexam.report._run_evidence import read_evidence
 from tests.ragexam.report.run_folder import write_answers, write_run
 
 CHOICES = ("a", "b", "c", "d")
@@ -39,19 +39,19 @@ def question(name: str, **more: object) -> Question:
 
 
 def test_a_question_that_most_answer_without_a_passage_is_guessable() -> None:
-    assert faults_of(question("q"), Signs({"q": 0.8}, {"q": (6, 8)})) == [GUESSABLE]
-    assert faults_of(question("q"), Signs({"q": 0.8}, {"q": (5, 8)})) == []
-    assert faults_of(question("q"), Signs({"q": 0.8}, {"q": (2, 2)})) == []
-    assert "6 of 8 closed-book" in reason(question("q"), GUESSABLE, Signs({}, {"q": (6, 8)}), {})
+    assert faults_of(question("q"), AnswerSigns({"q": 0.8}, {"q": (6, 8)})) == [GUESSABLE]
+    assert faults_of(question("q"), AnswerSigns({"q": 0.8}, {"q": (5, 8)})) == []
+    assert faults_of(question("q"), AnswerSigns({"q": 0.8}, {"q": (2, 2)})) == []
+    assert "6 of 8 closed-book" in reason(question("q"), GUESSABLE, AnswerSigns({}, {"q": (6, 8)}), {})
 
 
 def test_what_everyone_answers_is_too_easy_and_not_guessable_besides() -> None:
-    assert faults_of(question("q"), Signs({"q": 1.0}, {"q": (8, 8)})) == [TOO_EASY]
-    assert faults_of(question("q"), Signs({"q": 0.0}, {"q": (0, 8)})) == [TOO_HARD]
+    assert faults_of(question("q"), AnswerSigns({"q": 1.0}, {"q": (8, 8)})) == [TOO_EASY]
+    assert faults_of(question("q"), AnswerSigns({"q": 0.0}, {"q": (0, 8)})) == [TOO_HARD]
 
 
 def test_a_dependent_question_names_its_partner_by_number() -> None:
-    signs = Signs({"q": 0.5}, partners={"q": ["p"]})
+    signs = AnswerSigns({"q": 0.5}, partners={"q": ["p"]})
     assert faults_of(question("q"), signs) == [DEPENDENT]
     assert reason(question("q"), DEPENDENT, signs, {"p": 7}).endswith("See question 7.")
 
@@ -66,8 +66,8 @@ def test_a_wrong_key_is_found_with_the_right_choice(tmp_path: Path) -> None:
     (run / "answers.sqlite").unlink()
     write_answers(run)
     fitted(run, "2pl")
-    evidence = gather(run)
-    signs = signs_of(evidence)
+    evidence = read_evidence(run)
+    signs = answer_signs(evidence)
     question = next(one for one in evidence.questions if one.id == "q010")
     assert MISKEYED in faults_of(question, signs)
     # In the simulated run whoever misses the key takes the choice after it.
@@ -86,12 +86,12 @@ def test_copies_of_a_question_depend_on_each_other(tmp_path: Path) -> None:
         table.loc[rows, "score"] = table.loc[rows, "student"].map(knows)
     table.to_csv(run / "responses.csv", index=False)
     fitted(run, "1pl")
-    assert signs_of(gather(run)).partners == {"q004": ["q008"], "q008": ["q004"]}
+    assert answer_signs(read_evidence(run)).partners == {"q004": ["q008"], "q008": ["q004"]}
 
 
 def test_questions_of_one_passage_name_one_another() -> None:
     asked = [question("q", chunk_id="c"), question("p", chunk_id="c"), question("r", chunk_id="d")]
-    view = questions_view(asked, Signs({"q": 0.5, "p": 0.5, "r": 0.5}))
+    view = questions_view(asked, AnswerSigns({"q": 0.5, "p": 0.5, "r": 0.5}))
     cards = {card["number"]: card["facts"] for group in view["groups"] for card in group["cards"]}  # type: ignore[attr-defined]
     assert "same passage as question 2" in cards[1]
     assert "same passage as question 1" in cards[2]
@@ -100,7 +100,7 @@ def test_questions_of_one_passage_name_one_another() -> None:
 
 def test_an_exam_too_long_for_a_page_says_how_much_is_shown() -> None:
     asked = [question(f"q{n}", context="x" * 5000) for n in range(LISTED + 200)]
-    view = questions_view(asked, Signs({one.id: 0.0 if one.id == "q1100" else 0.5 for one in asked}))
+    view = questions_view(asked, AnswerSigns({one.id: 0.0 if one.id == "q1100" else 0.5 for one in asked}))
     cards = [card for group in view["groups"] for card in group["cards"]]  # type: ignore[attr-defined]
     assert len(cards) == LISTED
     assert cards[0]["number"] == 1101
@@ -112,10 +112,10 @@ def test_an_exam_too_long_for_a_page_says_how_much_is_shown() -> None:
 @pytest.mark.parametrize("topics", [("x", "x"), ("x", "y")])
 def test_filters_offer_faults_and_topics_where_there_are_several(topics: tuple[str, str]) -> None:
     asked = [question(f"q{n}", topic=topic) for n, topic in enumerate(topics)]
-    view = questions_view(asked, Signs({"q0": 1.0, "q1": 0.5}))
+    view = questions_view(asked, AnswerSigns({"q0": 1.0, "q1": 0.5}))
     filters, table = view["filters"], view["table"]
-    assert isinstance(filters, Filters)
+    assert isinstance(filters, TableFilters)
     assert [choice.label for choice in filters.choices] == ["state", "topic"][: len(set(topics))]
     assert ("everyone gets it right" in [text for _, text in filters.choices[0].options]) is True
-    assert isinstance(table, Table)
+    assert isinstance(table, PageTable)
     assert table.rows[0].cells[0].link == "#question-1"

@@ -11,9 +11,9 @@ import pytest
 
 import irt
 from ragexam.report import summarize, write_report
-from ragexam.report._drawings import NAMES
-from ragexam.report._gather import gather
-from ragexam.report._pruning import pruning_view
+from ragexam.report._pruning_record import pruning_view
+from ragexam.report._run_evidence import read_evidence
+from ragexam.report._run_figures import FIGURE_NAMES
 from tests.chromium import PROGRAM, Chromium
 from tests.page_text import Seen, seen
 from tests.ragexam.report.fitted_run import edit_json, write_fitted
@@ -37,7 +37,7 @@ def copy(fitted: Path, tmp_path: Path) -> Path:
 
 
 def test_every_figure_lies_as_pdf_and_png_beside_its_data(fitted: Path) -> None:
-    for name in NAMES:
+    for name in FIGURE_NAMES:
         assert (fitted / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (fitted / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert len(pd.read_csv(fitted / "figures" / f"{name}.csv")) > 2
@@ -148,7 +148,7 @@ def test_a_fit_of_a_newer_version_is_refused_in_one_line(copy: Path) -> None:
 
 
 def test_components_that_do_not_add_up_are_pointed_out(copy: Path) -> None:
-    evidence = gather(copy)
+    evidence = read_evidence(copy)
     assert evidence.measured is not None
     from dataclasses import replace
 

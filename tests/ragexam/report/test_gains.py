@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report._gains import change_view, each_change, first_changes, headroom
-from ragexam.report._scores import paired_difference
-from ragexam.report._tables import Table
-from ragexam.report._verdict import FacetDraws, FacetVerdict, accuracy_draws, judge_all
+from ragexam.report._component_verdicts import FacetVerdict, LevelDraws, accuracy_draws, judge_all
+from ragexam.report._level_gains import change_view, each_change, first_changes, headroom
+from ragexam.report._page_tables import PageTable
+from ragexam.report._response_scores import paired_difference
 
 QUALITY = {"closed_book": 0.2, "dense": 0.4, "bm25": 0.7, "oracle": 0.85}
 MODELS = {"small": 0.0, "large": 0.1}
@@ -33,7 +33,7 @@ def table() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def judged(table: pd.DataFrame) -> tuple[tuple[FacetDraws, ...], tuple[FacetVerdict, ...]]:
+def judged(table: pd.DataFrame) -> tuple[tuple[LevelDraws, ...], tuple[FacetVerdict, ...]]:
     draws = accuracy_draws(table)
     return draws, judge_all(table, draws)
 
@@ -81,5 +81,5 @@ def test_without_a_pair_the_gain_is_not_said(table: pd.DataFrame, judged) -> Non
     gain = next(one for one in each_change(apart, *judged) if one.start == "small")
     assert math.isnan(gain.accuracy.estimate)
     view = change_view(apart, *judged, True)
-    assert isinstance(view["steps"], Table)
+    assert isinstance(view["steps"], PageTable)
     assert "–" in [cell.text for row in view["steps"].rows for cell in row.cells]

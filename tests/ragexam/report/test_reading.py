@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report._reading import reading_table, reading_view, worth_of_source
+from ragexam.report._source_reading import reading_table, reading_view, worth_of_source
 
 LIFT = 0.5
 

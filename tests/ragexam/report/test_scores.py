@@ -11,11 +11,11 @@ import pytest
 
 from examcore import Question, bootstrap_mean, mean_interval
 from examcore.page import HeatTable, points
-from ragexam.report._accuracy import accuracy_table
+from ragexam.report._accuracy_tables import accuracy_table
+from ragexam.report._page_tables import PageTable
 from ragexam.report._pipelines import pipelines_view
-from ragexam.report._scores import bound_of, choices_of, facets_of, levels_of, paired_difference, read_scores
-from ragexam.report._tables import Table
-from ragexam.report._topics import topics_view
+from ragexam.report._response_scores import bound_of, choices_of, facets_of, levels_of, paired_difference, read_scores
+from ragexam.report._topic_accuracy import topics_view
 
 
 def table(rows: list[tuple[str, str, float, str, str]]) -> pd.DataFrame:
@@ -39,7 +39,7 @@ def test_interval_does_not_shrink_when_the_same_answers_are_counted_three_times(
     answers = np.random.default_rng(0).random(60) < 0.7
     one = table([("p", f"q{n}", float(right), "m", "bm25") for n, right in enumerate(answers)])
     three = pd.concat([one.assign(student=f"p{copy}") for copy in range(3)])
-    from ragexam.report._scores import accuracy
+    from ragexam.report._response_scores import accuracy
 
     assert accuracy(three) == pytest.approx(accuracy(one))
 
@@ -136,7 +136,7 @@ def test_pipelines_are_listed_best_first() -> None:
     rows = [("a", f"q{n}", float(n < 5), "m", "bm25") for n in range(10)]
     rows += [("b", f"q{n}", 1.0, "m", "oracle") for n in range(10)]
     listed = pipelines_view(table(rows), None, pd.DataFrame())["table"]
-    assert isinstance(listed, Table)
+    assert isinstance(listed, PageTable)
     assert [[cell.text for cell in row.cells[:2]] for row in listed.rows] == [["m", "oracle"], ["m", "bm25"]]
 
 

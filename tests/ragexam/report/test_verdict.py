@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report._summary import trusted
-from ragexam.report._verdict import FacetDraws, accuracy_draws, describe, judge_all, sentences
+from ragexam.report._component_verdicts import LevelDraws, accuracy_draws, describe, judge_all, sentences
+from ragexam.report._run_findings import draws_to_judge_by
 
 RETRIEVERS = ("closed_book", "bm25", "dense", "hybrid", "oracle")
 
@@ -22,10 +22,10 @@ def scores(retrievers: tuple[str, ...] = RETRIEVERS, llms: tuple[str, ...] = ("m
     return pd.DataFrame(rows, columns=["student", "item", "score", "llm", "retriever"])
 
 
-def draws(facet: str, means: dict[str, float], sd: float) -> FacetDraws:
+def draws(facet: str, means: dict[str, float], sd: float) -> LevelDraws:
     rng = np.random.default_rng(0)
     values = np.array(list(means.values())) + rng.normal(0, sd, (4000, len(means)))
-    return FacetDraws(facet, tuple(means), values)
+    return LevelDraws(facet, tuple(means), values)
 
 
 APART = {"closed_book": -1.0, "bm25": 0.1, "dense": -0.4, "hybrid": 0.8, "oracle": 1.5}
@@ -114,7 +114,7 @@ def test_each_missed_component_is_judged_among_what_could_be_chosen_beside_it() 
         [{"facet": name, "level": "x", "estimate": 0.1, "p_adjusted": 0.01} for name in ("llm", "retriever")]
     )
     table.loc[(table["llm"] == "large") & (table["retriever"] == "oracle"), "score"] = 0.0
-    found = {one.facet: one for one in judge_all(table, trusted(table, fitted, missed))}
+    found = {one.facet: one for one in judge_all(table, draws_to_judge_by(table, fitted, missed))}
     assert found["llm"].gap.estimate == found["llm"].accuracy_gap.estimate == 0
     assert {one.unit for one in found.values()} == {"accuracy"}
 
@@ -125,7 +125,7 @@ def test_a_component_whose_accuracy_the_fit_misses_is_judged_by_accuracy() -> No
     fitted = (draws("retriever", APART, 0.1), draws("llm", {"large": 0.02, "small": 0.0}, 0.3))
     missed = pd.DataFrame([{"facet": "llm", "level": "large", "estimate": 0.1, "p_adjusted": 0.01}])
     for departures, unit, told in ((None, "ability", False), (missed, "accuracy", True)):
-        found = {one.facet: one for one in judge_all(table, trusted(table, fitted, departures))}
+        found = {one.facet: one for one in judge_all(table, draws_to_judge_by(table, fitted, departures))}
         assert (found["llm"].unit, found["llm"].told_apart) == (unit, told)
         assert found["retriever"].unit == "ability"
     assert describe(found["llm"]).startswith("Lead of large over small: +34 points (+20 to +47) in accuracy")

@@ -5,27 +5,27 @@ from typing import Any
 import pytest
 
 from ragexam.review._application import ConflictError
-from ragexam.review._audit import AuditDesk
+from ragexam.review._blind_audit import BlindAudit
 from tests.ragexam.review.reviewed_run import plain_run
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> AuditDesk:
-    return AuditDesk(plain_run(tmp_path / "run"), 4, 0)
+def desk(tmp_path: Path) -> BlindAudit:
+    return BlindAudit(plain_run(tmp_path / "run"), 4, 0)
 
 
-def item(desk: AuditDesk, number: int) -> dict[str, Any]:
+def item(desk: BlindAudit, number: int) -> dict[str, Any]:
     found = desk.reads["item"]({"n": str(number)})
     assert isinstance(found, dict)
     return found
 
 
-def judge(desk: AuditDesk, number: int, *faults: str) -> None:
+def judge(desk: BlindAudit, number: int, *faults: str) -> None:
     desk.writes["answer"]({"item": number, "chosen": 0})
     desk.writes["judge"]({"item": number, "faults": list(faults), "note": ""})
 
 
-def test_the_key_shows_after_the_readers_answer_and_the_first_answer_counts(desk: AuditDesk) -> None:
+def test_the_key_shows_after_the_readers_answer_and_the_first_answer_counts(desk: BlindAudit) -> None:
     before = item(desk, 1)
     assert before["answer"] is None
     assert all(kind == "" for _, kind in before["passage"])
@@ -39,7 +39,7 @@ def test_the_key_shows_after_the_readers_answer_and_the_first_answer_counts(desk
     assert any(kind == "key" for _, kind in after["passage"])
 
 
-def test_no_answer_before_the_end_tells_a_survivor_from_a_drop(desk: AuditDesk) -> None:
+def test_no_answer_before_the_end_tells_a_survivor_from_a_drop(desk: BlindAudit) -> None:
     for number in range(1, 8):
         judge(desk, number)
         shapes = {tuple(item(desk, number)) for number in range(1, 9)}
@@ -51,7 +51,7 @@ def test_no_answer_before_the_end_tells_a_survivor_from_a_drop(desk: AuditDesk) 
         desk.reads["result"]({})
 
 
-def test_after_the_end_labels_show_and_no_judgment_changes(desk: AuditDesk) -> None:
+def test_after_the_end_labels_show_and_no_judgment_changes(desk: BlindAudit) -> None:
     for number in range(1, 9):
         judge(desk, number, *(["wrong key"] if number == 3 else []))
     found = desk.reads["result"]({})
@@ -62,15 +62,15 @@ def test_after_the_end_labels_show_and_no_judgment_changes(desk: AuditDesk) -> N
         desk.writes["judge"]({"item": 1, "faults": ["garbled"]})
 
 
-def test_an_audit_goes_on_where_it_was_left(desk: AuditDesk) -> None:
+def test_an_audit_goes_on_where_it_was_left(desk: BlindAudit) -> None:
     judge(desk, 2, "garbled", "wrong key")
-    again = AuditDesk(desk.files.folder.path, 4, 0)
+    again = BlindAudit(desk.files.folder.path, 4, 0)
     assert again.judgments[2].faults == ("wrong key", "garbled")
     assert again.judgments[2].chosen == 0
-    assert AuditDesk(desk.files.folder.path, 4, 1).judgments == {}
+    assert BlindAudit(desk.files.folder.path, 4, 1).judgments == {}
 
 
-def test_a_sheet_is_judged_by_any_program(desk: AuditDesk, tmp_path: Path) -> None:
+def test_a_sheet_is_judged_by_any_program(desk: BlindAudit, tmp_path: Path) -> None:
     assert desk.write_sheet(tmp_path / "sheet.jsonl") == 8
     rows = [json.loads(line) for line in (tmp_path / "sheet.jsonl").read_text().splitlines()]
     assert not any(row.keys() & {"id", "reason", "metadata", "raw"} for row in rows)
@@ -92,6 +92,6 @@ def test_a_sheet_is_judged_by_any_program(desk: AuditDesk, tmp_path: Path) -> No
         ("judge", {"item": 1, "faults": ["ugly"]}, "faults; wanted a list, empty or of wrong key"),
     ],
 )
-def test_other_requests_are_refused(desk: AuditDesk, name: str, body: dict[str, object], message: str) -> None:
+def test_other_requests_are_refused(desk: BlindAudit, name: str, body: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         desk.writes[name](body)

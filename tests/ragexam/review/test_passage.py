@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragexam.review._passage import hidden_characters, pieces
+from ragexam.review._marked_passage import hidden_characters, pieces
 
 words = st.text("ab c.\n", max_size=12)
 

@@ -13,7 +13,7 @@ from exam_gen import read_exam
 from exam_gen.review._edits import read_edits
 from examcore import read_dropped
 from ragexam.review._application import ConflictError
-from ragexam.review._desk import Desk
+from ragexam.review._exam_editor import ExamEditor
 from tests.ragexam.review.reviewed_run import plain_run
 
 ROOT = Path(__file__).parents[3]
@@ -24,25 +24,25 @@ def run(tmp_path: Path) -> Path:
     return plain_run(tmp_path / "run")
 
 
-def detail(desk: Desk, name: str) -> dict[str, Any]:
+def detail(desk: ExamEditor, name: str) -> dict[str, Any]:
     found = desk.reads["question"]({"n": str(list(desk.review.entries).index(name) + 1)})
     assert isinstance(found, dict)
     return found
 
 
-def act(desk: Desk, name: str, action: str, **content: object) -> None:
+def act(desk: ExamEditor, name: str, action: str, **content: object) -> None:
     desk.act(name, action, seen=len(desk.review.edits), content=content)
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no such folder; wanted a run folder"):
-        Desk(tmp_path / "nowhere")
+        ExamEditor(tmp_path / "nowhere")
     with pytest.raises(ValueError, match=r"no exam\.jsonl; wanted a run folder"):
-        Desk(tmp_path)
+        ExamEditor(tmp_path)
 
 
 def test_a_detail_shows_question_key_passage_and_reason_side_by_side(run: Path) -> None:
-    found = detail(Desk(run), "d2")
+    found = detail(ExamEditor(run), "d2")
     assert found["choices"][found["answer"]] == "answer 0"
     assert found["reason"] == "answer leak: 3 words"
     assert found["raw"] == "raw 2"
@@ -51,7 +51,7 @@ def test_a_detail_shows_question_key_passage_and_reason_side_by_side(run: Path) 
 
 
 def test_a_drop_without_a_question_shows_its_raw_text_and_its_chunk(run: Path) -> None:
-    desk = Desk(run)
+    desk = ExamEditor(run)
     name = list(desk.review.entries)[-2]
     found = detail(desk, name)
     assert found["choices"] is None
@@ -60,14 +60,14 @@ def test_a_drop_without_a_question_shows_its_raw_text_and_its_chunk(run: Path) -
 
 
 def test_search_finds_every_word_anywhere(run: Path) -> None:
-    search = Desk(run).reads["search"]
+    search = ExamEditor(run).reads["search"]
     assert search({"q": "WHEEL in 11"}) == ["q11"]
     assert search({"q": "leak raw"}) == [f"d{n}" for n in range(5)]
     assert search({"q": "nowhere"}) == []
 
 
 def test_search_follows_edits_and_undoing_them(run: Path) -> None:
-    desk = Desk(run)
+    desk = ExamEditor(run)
     for word in ("zebra", "okapi"):
         act(desk, "q1", "edit", choices=["answer 0", "answer 1", word])
         assert desk.reads["search"]({"q": word}) == ["q1"]
@@ -82,17 +82,17 @@ def test_flags_and_shares_come_from_the_measurement(run: Path) -> None:
     with (run / "checks" / "keys.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["item", "sentence"], ["q2", "q2: the key may be answer 1."], ["q3", ""]])
     (run / "responses.csv").write_text("student,item,score\na,q2,1\nb,q2,0\nc,q2,\n")
-    found = detail(Desk(run), "q2")
+    found = detail(ExamEditor(run), "q2")
     assert found["flags"] == ["negative discrimination", "q2: the key may be answer 1."]
     assert found["right"] == (1, 2)
-    rows = Desk(run).reads["start"]({})
+    rows = ExamEditor(run).reads["start"]({})
     assert isinstance(rows, dict)
     assert [row["id"] for row in rows["rows"] if row["flagged"]] == ["q2"]
 
 
 def test_writing_leaves_the_exam_and_writes_the_reviewed_one_beside_it(run: Path) -> None:
     before = (run / "exam.jsonl").read_bytes(), (run / "dropped.jsonl").read_bytes()
-    desk = Desk(run)
+    desk = ExamEditor(run)
     assert not desk.is_written()
     act(desk, "q0", "edit", question="Which wheel has no spokes in the big machine?")
     act(desk, "q1", "retire")
@@ -112,7 +112,7 @@ def test_writing_leaves_the_exam_and_writes_the_reviewed_one_beside_it(run: Path
 
 
 def test_an_exam_without_questions_is_not_written(tmp_path: Path) -> None:
-    desk = Desk(plain_run(tmp_path, questions=5))
+    desk = ExamEditor(plain_run(tmp_path, questions=5))
     for number in range(5):
         act(desk, f"q{number}", "retire")
     with pytest.raises(ValueError, match="no question is left"):
@@ -121,7 +121,7 @@ def test_an_exam_without_questions_is_not_written(tmp_path: Path) -> None:
 
 
 def test_two_desks_see_each_other_and_nobody_decides_on_what_he_does_not_see(run: Path) -> None:
-    one, other = Desk(run), Desk(run)
+    one, other = ExamEditor(run), ExamEditor(run)
     act(one, "q1", "retire")
     with pytest.raises(ConflictError, match="another page"):
         other.act("q1", "accept", seen=0, content={})
@@ -135,27 +135,27 @@ def test_two_desks_see_each_other_and_nobody_decides_on_what_he_does_not_see(run
 
 
 def test_a_log_that_was_cut_off_is_said_and_goes_on(run: Path) -> None:
-    act(Desk(run), "q1", "retire")
+    act(ExamEditor(run), "q1", "retire")
     with (run / "edits.jsonl").open("ab") as file:
         file.write(b'{"format": 1, "number": 2, "time": "20')
-    desk = Desk(run)
+    desk = ExamEditor(run)
     state = desk.reads["state"]({})
     assert isinstance(state, dict)
     assert "middle of a line" in state["notice"]
     act(desk, "q2", "accept")
     assert [edit.question for edit in read_edits(run / "edits.jsonl")] == ["q1", "q2"]
-    assert not Desk(run).torn
+    assert not ExamEditor(run).torn
 
 
 def test_a_log_of_another_exam_is_refused_by_name(run: Path) -> None:
-    act(Desk(run), "q1", "edit", question="Another stem?")
+    act(ExamEditor(run), "q1", "edit", question="Another stem?")
     plain_run(run, questions=1)
     with pytest.raises(ValueError, match=r"edits\.jsonl: edit 1 .*'q1'.*neither in the exam"):
-        Desk(run)
+        ExamEditor(run)
 
 
 def test_an_exam_that_was_written_anew_is_noticed(run: Path) -> None:
-    desk = Desk(run)
+    desk = ExamEditor(run)
     plain_run(run, questions=11)
     with pytest.raises(ValueError, match=r"exam\.jsonl: written anew since it was read"):
         act(desk, "q1", "accept")
@@ -165,7 +165,7 @@ def test_an_exam_that_was_written_anew_is_noticed(run: Path) -> None:
 def test_kill_9_loses_no_confirmed_edit(run: Path) -> None:
     code = f"""
 from pathlib import Path
-from ragexam.review._desk import Desk
+from ragexam.review._exam_editor import Desk
 desk = Desk(Path({str(run)!r}))
 while True:
     for action in ("retire", "restore"):
@@ -177,7 +177,7 @@ while True:
             writer.stdout.readline()
         os.kill(writer.pid, signal.SIGKILL)
         confirmed = 40 + len(writer.stdout.read().splitlines())
-    desk = Desk(run)
+    desk = ExamEditor(run)
     assert len(desk.review.edits) in (confirmed, confirmed + 1)
     act(desk, "q2", "accept")
     numbers = [json.loads(line)["number"] for line in (run / "edits.jsonl").read_text().splitlines()]

@@ -7,7 +7,7 @@ import pytest
 
 from exam_gen import read_exam
 from exam_gen.review._edits import read_edits
-from ragexam.review import AuditDesk, Desk
+from ragexam.review import BlindAudit, ExamEditor
 from tests.chromium import PROGRAM, Chromium
 from tests.ragexam.review.reviewed_run import HOSTILE, hostile_run, plain_run, served
 
@@ -39,7 +39,7 @@ def choose_filter(tab: Chromium, name: str) -> None:
 
 
 def test_an_exam_is_reviewed_from_the_keyboard_alone(run: Path, browser: Chromium) -> None:
-    with served(Desk(run)) as server:
+    with served(ExamEditor(run)) as server:
         browser.open(server.address, width=1280)
         at(browser, 1)
         browser.press("j")
@@ -69,7 +69,7 @@ def test_an_exam_is_reviewed_from_the_keyboard_alone(run: Path, browser: Chromiu
 
 
 def test_a_dropped_question_is_found_and_restored(run: Path, browser: Chromium) -> None:
-    with served(Desk(run)) as server:
+    with served(ExamEditor(run)) as server:
         browser.open(server.address, width=1280)
         at(browser, 1)
         choose_filter(browser, "rule:answer leak")
@@ -88,7 +88,7 @@ def test_a_dropped_question_is_found_and_restored(run: Path, browser: Chromium) 
 
 
 def test_keys_that_are_typed_decide_nothing(run: Path, browser: Chromium) -> None:
-    with served(Desk(run)) as server:
+    with served(ExamEditor(run)) as server:
         browser.open(server.address, width=1280)
         at(browser, 1)
         browser.press("/")
@@ -108,7 +108,7 @@ def test_keys_that_are_typed_decide_nothing(run: Path, browser: Chromium) -> Non
 
 
 def test_what_cannot_be_saved_is_said_and_the_text_kept(run: Path, browser: Chromium) -> None:
-    with served(Desk(run)) as server:
+    with served(ExamEditor(run)) as server:
         browser.open(server.address, width=1280)
         at(browser, 1)
         browser.press("e")
@@ -124,7 +124,7 @@ def test_what_cannot_be_saved_is_said_and_the_text_kept(run: Path, browser: Chro
 
 
 def test_two_pages_do_not_decide_over_each_other(run: Path, browser: Chromium) -> None:
-    desk = Desk(run)
+    desk = ExamEditor(run)
     with served(desk) as server:
         browser.open(server.address, width=1280)
         at(browser, 1)
@@ -138,7 +138,7 @@ def test_two_pages_do_not_decide_over_each_other(run: Path, browser: Chromium) -
 
 
 def test_hostile_text_neither_runs_nor_breaks_the_page(tmp_path: Path, browser: Chromium) -> None:
-    desk = Desk(hostile_run(tmp_path / "run"))
+    desk = ExamEditor(hostile_run(tmp_path / "run"))
     with served(desk) as server:
         browser.open(server.address, width=1280)
         at(browser, 1)
@@ -167,7 +167,7 @@ def test_hostile_text_neither_runs_nor_breaks_the_page(tmp_path: Path, browser: 
 
 def test_an_edit_of_one_choice_leaves_hostile_characters_as_they_were(tmp_path: Path, browser: Chromium) -> None:
     run = hostile_run(tmp_path / "run")
-    desk = Desk(run)
+    desk = ExamEditor(run)
     with served(desk) as server:
         browser.open(server.address, width=1280)
         at(browser, 1)
@@ -185,7 +185,7 @@ def test_an_edit_of_one_choice_leaves_hostile_characters_as_they_were(tmp_path: 
 
 
 def test_a_blind_audit_is_judged_from_the_keyboard(run: Path, browser: Chromium) -> None:
-    desk = AuditDesk(run, 3, 0)
+    desk = BlindAudit(run, 3, 0)
     with served(desk) as server:
         browser.open(server.address, width=1280)
         for number in range(1, 7):
@@ -214,7 +214,7 @@ def test_a_blind_audit_is_judged_from_the_keyboard(run: Path, browser: Chromium)
 def test_the_page_fits_its_width_and_every_text_stands_out(
     run: Path, browser: Chromium, width: int, dark: bool
 ) -> None:
-    desk = Desk(run)
+    desk = ExamEditor(run)
     desk.act("q0", "accept", seen=0, content={})
     desk.act("d0", "restore", seen=1, content={})
     with served(desk) as server:
@@ -262,7 +262,7 @@ CONTRASTS = """
 
 
 def test_the_contrasts_are_measured(run: Path, browser: Chromium) -> None:
-    with served(Desk(run)) as server:
+    with served(ExamEditor(run)) as server:
         browser.open(server.address, width=1280)
         at(browser, 1)
         found = browser.evaluate(CONTRASTS)

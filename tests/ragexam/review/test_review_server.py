@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from exam_gen.review._edits import read_edits
-from ragexam.review import Desk, ReviewServer
+from ragexam.review import ExamEditor, ReviewServer
 from ragexam.review._server import MAX_BODY
 from tests.ragexam.review.reviewed_run import hostile_run, plain_run, served
 
@@ -22,7 +22,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(run: Path) -> Iterator[ReviewServer]:
-    with served(Desk(run)) as server:
+    with served(ExamEditor(run)) as server:
         yield server
 
 
@@ -199,7 +199,7 @@ def test_of_many_at_once_one_decides_and_the_others_look_again(server: ReviewSer
 
 
 def test_hostile_text_passes_through_unchanged_as_data(tmp_path: Path) -> None:
-    desk = Desk(hostile_run(tmp_path / "run"))
+    desk = ExamEditor(hostile_run(tmp_path / "run"))
     with served(desk) as server:
         _, found, _ = ask(server, "api/start")
         assert len(found["rows"]) == 24
@@ -213,4 +213,4 @@ def test_hostile_text_passes_through_unchanged_as_data(tmp_path: Path) -> None:
 
 def test_a_port_that_is_taken_is_named(server: ReviewServer, run: Path) -> None:
     with pytest.raises(ValueError, match=rf"--port {server.server_port}: .*wanted a free port"):
-        ReviewServer(Desk(run), server.server_port)
+        ReviewServer(ExamEditor(run), server.server_port)

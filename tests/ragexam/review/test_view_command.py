@@ -15,7 +15,7 @@ from exam_gen import read_exam
 from exam_gen.review import FAULTS
 from exam_gen.review._edits import read_edits
 from ragexam.cli import main
-from ragexam.review import Desk
+from ragexam.review import ExamEditor
 from tests.ragexam.review.reviewed_run import plain_run
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +79,7 @@ def _interruptible() -> None:
 
 
 def test_edits_become_an_exam_without_a_page(view: View, run: Path) -> None:
-    Desk(run).act("q1", "retire", seen=0, content={})
+    ExamEditor(run).act("q1", "retire", seen=0, content={})
     done = view(run, "--write")
     assert done.status == 0
     assert "reviewed.jsonl: 11 questions, 1 of 12 read, 0 edited, 1 retired, 0 restored" in done.stdout

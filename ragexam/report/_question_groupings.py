@@ -13,10 +13,10 @@ import pandas as pd
 from examcore import IntervalEstimate, Question
 from examcore.page import clipped, percent, percent_range, plain_number
 from irt import kernels
-from ragexam.report._measured import Measured
-from ragexam.report._scores import accuracy
-from ragexam.report._tables import Entry, Line, Table, heads, number
-from ragexam.report._verdict import interval_of
+from ragexam.report._component_verdicts import interval_of
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._response_scores import accuracy
 from taxonomy import FORMS, LEVELS, bloom, form
 
 FEW = 5
@@ -26,7 +26,7 @@ _DRAWS = 200
 
 
 @dataclass(frozen=True)
-class Kind:
+class QuestionGrouping:
     """A way of grouping questions: where labels may be stored, else how they are read off the text."""
 
     stored: str
@@ -44,21 +44,23 @@ class Kind:
         return {name: ids for name, ids in found.items() if ids}
 
 
-BLOOM = Kind("bloom", "By level of Bloom's taxonomy", bloom, LEVELS, "information_by_bloom")
-FORM = Kind("form", "By question word", lambda text: (form(text),), FORMS, "information_by_question_word")
+BLOOM = QuestionGrouping("bloom", "By level of Bloom's taxonomy", bloom, LEVELS, "information_by_bloom")
+FORM = QuestionGrouping("form", "By question word", lambda text: (form(text),), FORMS, "information_by_question_word")
 _NAMED = {"knowledge": "By kind of knowledge", "topic": "By topic", "cluster": "By cluster"}
 _HIDDEN = frozenset({BLOOM.stored, FORM.stored, "words"})
 """Not shown as kinds of their own; all words of a question are what its form is chosen from."""
 
 
-def kinds_of(questions: Sequence[Question]) -> list[Kind]:
+def groupings_of(questions: Sequence[Question]) -> list[QuestionGrouping]:
     """Bloom's levels, question words, and every other label that the exam's questions carry."""
     stored = dict.fromkeys(name for question in questions for name in question.labels)
-    more = [Kind(name, _NAMED.get(name, f"By {clipped(name, 40)}")) for name in stored if name not in _HIDDEN]
+    more = [
+        QuestionGrouping(name, _NAMED.get(name, f"By {clipped(name, 40)}")) for name in stored if name not in _HIDDEN
+    ]
     return [BLOOM, FORM, *more]
 
 
-def item_information(measured: Measured, draws: int = _DRAWS) -> tuple[tuple[str, ...], np.ndarray]:
+def item_information(measured: FittedModel, draws: int = _DRAWS) -> tuple[tuple[str, ...], np.ndarray]:
     """The fit's items, and draws `[D, I]` of their information averaged over the pipelines' abilities."""
     fit = measured.fit
     theta = np.asarray(fit.point["theta"], float)[:, None]
@@ -71,14 +73,14 @@ def item_information(measured: Measured, draws: int = _DRAWS) -> tuple[tuple[str
 
 
 def kinds_view(
-    measured: Measured | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Sequence[Any]
+    measured: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Sequence[Any]
 ) -> Mapping[str, object]:
     """What the template shows: how to read it, a warning on the labels, a figure or a table for each kind."""
     drawn = {figure.name: figure for figure in figures}
     draws = None if measured is None or measured.fit.graded is not None else item_information(measured)
     parts = [
         {"title": kind.title, "figure": drawn.get(kind.figure), "table": _table(kind, questions, scores, draws)}
-        for kind in kinds_of(questions)
+        for kind in groupings_of(questions)
     ]
     lines = [
         "Information is what one question of a kind tells about a pipeline, averaged over these pipelines' abilities; "
@@ -95,32 +97,37 @@ def kinds_view(
 
 
 def _table(
-    kind: Kind, questions: Sequence[Question], scores: pd.DataFrame, draws: tuple[tuple[str, ...], np.ndarray] | None
-) -> Table:
+    kind: QuestionGrouping,
+    questions: Sequence[Question],
+    scores: pd.DataFrame,
+    draws: tuple[tuple[str, ...], np.ndarray] | None,
+) -> PageTable:
     groups = kind.groups(questions)
     ranked = list(groups) if kind.order else sorted(groups, key=lambda name: -len(groups[name]))
     rows = tuple(_row(name, groups[name], scores, draws) for name in ranked[:_LABELS])
     more = f", the {_LABELS} largest of {len(groups)}" if len(groups) > _LABELS else ""
     names = ["label", "#questions", "#accuracy", *(["#information"] if draws is not None else [])]
     caption = f"{kind.title}{more}; 95\u00a0% intervals of accuracy, 90\u00a0% of a question's information"
-    return Table(caption, heads(*names), rows, sortable=True)
+    return PageTable(caption, column_heads(*names), rows, sortable=True)
 
 
-def _row(name: str, ids: Sequence[str], scores: pd.DataFrame, draws: tuple[tuple[str, ...], np.ndarray] | None) -> Line:
+def _row(
+    name: str, ids: Sequence[str], scores: pd.DataFrame, draws: tuple[tuple[str, ...], np.ndarray] | None
+) -> TableRow:
     right = accuracy(scores[scores["item"].isin(ids)])
     count = f"{len(ids)}{' (few)' if len(ids) < FEW else ''}"
     cells = [
-        Entry(clipped(name, 60) or "no label"),
-        number(count, len(ids)),
-        number(f"{percent(right.estimate)} ({percent_range(right)})", right.estimate),
+        TableCell(clipped(name, 60) or "no label"),
+        number_cell(count, len(ids)),
+        number_cell(f"{percent(right.estimate)} ({percent_range(right)})", right.estimate),
     ]
     if draws is not None:
         known = set(ids)
         where = [place for place, item in enumerate(draws[0]) if item in known]
         told = interval_of(draws[1][:, where].mean(axis=1)) if where else IntervalEstimate(*[math.nan] * 3)
         cells.append(
-            number(
+            number_cell(
                 f"{plain_number(told.estimate)} ({plain_number(told.low)} to {plain_number(told.high)})", told.estimate
             )
         )
-    return Line(tuple(cells))
+    return TableRow(tuple(cells))

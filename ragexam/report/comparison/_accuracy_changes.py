@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate, bootstrap_mean
-from ragexam.report._scores import NOTHING
-from ragexam.report._simultaneous import MEASURES, simultaneous
-from ragexam.report._verdict import INTERVAL
-from ragexam.report.comparison._pairing import Pair
+from ragexam.report._component_verdicts import INTERVAL
+from ragexam.report._response_scores import NOTHING
+from ragexam.report._simultaneous_intervals import MEASURES, simultaneous_means
+from ragexam.report.comparison._paired_runs import PairedRuns
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class AccuracyChanges:
     """B minus A on the common questions that all compared pipelines answered in both runs.
 
     `pipelines` has `student`, `levels` has `facet,level`, each with `before, after` and the measures of
-    `simultaneous`; `questions` has `item,before,after,estimate`, the largest change first. `identical` says that no
-    answer changed; `left_out` counts common questions that somebody did not answer.
+    `simultaneous_means`; `questions` has `item,before,after,estimate`, the largest change first. `identical` says that
+    no answer changed; `left_out` counts common questions that somebody did not answer.
     """
 
     overall: IntervalEstimate
@@ -32,7 +32,7 @@ class AccuracyChanges:
     identical: bool
 
 
-def accuracy_changes(pair: Pair) -> AccuracyChanges | None:
+def accuracy_changes(pair: PairedRuns) -> AccuracyChanges | None:
     """None where no pipeline answered a common question in both runs."""
     if not pair.questions or not pair.pipelines:
         return None
@@ -53,21 +53,21 @@ def accuracy_changes(pair: Pair) -> AccuracyChanges | None:
     )
 
 
-def _wide(scores: pd.DataFrame, pair: Pair) -> pd.DataFrame:
+def _wide(scores: pd.DataFrame, pair: PairedRuns) -> pd.DataFrame:
     table = scores.pivot_table(index="item", columns="student", values="score", aggfunc="mean", dropna=False)
     return table.reindex(index=list(pair.questions), columns=list(pair.pipelines))
 
 
 def _pipelines(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     names = [(str(name),) for name in before.columns]
-    table = simultaneous(names, (after - before).to_numpy(float), ["student"])
+    table = simultaneous_means(names, (after - before).to_numpy(float), ["student"])
     ends = pd.DataFrame({"student": before.columns, "before": before.mean(), "after": after.mean()}).reset_index(
         drop=True
     )
     return table.merge(ends, on="student")
 
 
-def _levels(pair: Pair, before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+def _levels(pair: PairedRuns, before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     """By level of each component, averaged over the compared pipelines that have it in both runs."""
     of = [evidence.scores.drop_duplicates("student").set_index("student") for evidence in (pair.a, pair.b)]
     names, columns, ends = [], [], []
@@ -86,7 +86,7 @@ def _levels(pair: Pair, before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFra
                 )
     if not names:
         return pd.DataFrame(columns=["facet", "level", *MEASURES, "before", "after"])
-    table = simultaneous(names, np.stack(columns, axis=1), ["facet", "level"])
+    table = simultaneous_means(names, np.stack(columns, axis=1), ["facet", "level"])
     return table.merge(pd.DataFrame(ends, columns=["facet", "level", "before", "after"]), on=["facet", "level"])
 
 

@@ -9,8 +9,19 @@ from dataclasses import dataclass
 
 from examcore import Question
 from examcore.page import clipped, percent, plain_number
-from ragexam.report._faults import FAULTS, Fault, Signs, faults_of, reason
-from ragexam.report._tables import Choice, Entry, Filters, Line, Table, choice, heads, number, tokens, words
+from ragexam.report._page_tables import (
+    FilterMenu,
+    PageTable,
+    TableCell,
+    TableFilters,
+    TableRow,
+    column_heads,
+    filter_menu,
+    filter_tokens,
+    number_cell,
+    text_cell,
+)
+from ragexam.report._question_faults import FAULTS, AnswerSigns, QuestionFault, faults_of, reason
 
 SHOWN_BEST = 5
 LISTED = 1000
@@ -25,9 +36,9 @@ _ANY, _NONE, _BEST, _PRUNED = "any", "none", "best", "pruned"
 class _Known:
     """What the cards and the table say of all questions: their numbers, faults, and tokens to filter by."""
 
-    signs: Signs
+    signs: AnswerSigns
     numbers: Mapping[str, int]
-    faults: Mapping[str, Sequence[Fault]]
+    faults: Mapping[str, Sequence[QuestionFault]]
     neighbours: Mapping[str, Sequence[int]]
     best: Collection[str]
     pruned: Collection[str]
@@ -49,7 +60,9 @@ class _Known:
         return found + (["pruned"] if question.id in self.pruned else [])
 
 
-def questions_view(questions: Sequence[Question], signs: Signs, pruned: Collection[str] = ()) -> Mapping[str, object]:
+def questions_view(
+    questions: Sequence[Question], signs: AnswerSigns, pruned: Collection[str] = ()
+) -> Mapping[str, object]:
     """What the template shows about questions; without a fit, faults come from accuracy alone."""
     faults = {question.id: faults_of(question, signs) for question in questions}
     best = _best(questions, faults, signs)
@@ -60,7 +73,7 @@ def questions_view(questions: Sequence[Question], signs: Signs, pruned: Collecti
         _neighbours(questions),
         {question.id for question in best},
         pruned,
-        tokens("t", [question.topic for question in questions]),
+        filter_tokens("t", [question.topic for question in questions]),
     )
     faulty = sorted((one for one in questions if faults[one.id]), key=lambda one: _badness(one, faults[one.id], signs))
     chosen = {question.id for question in (*faulty, *best)}
@@ -118,16 +131,18 @@ def _neighbours(questions: Sequence[Question]) -> dict[str, list[int]]:
     }
 
 
-def _badness(question: Question, faults: Sequence[Fault], signs: Signs) -> tuple[float, float]:
+def _badness(question: Question, faults: Sequence[QuestionFault], signs: AnswerSigns) -> tuple[float, float]:
     return faults[0].grade, _information(question, signs)
 
 
-def _information(question: Question, signs: Signs) -> float:
+def _information(question: Question, signs: AnswerSigns) -> float:
     found = signs.of(question, "information")
     return found if math.isfinite(found) else 0.0
 
 
-def _best(questions: Sequence[Question], faults: Mapping[str, Sequence[Fault]], signs: Signs) -> list[Question]:
+def _best(
+    questions: Sequence[Question], faults: Mapping[str, Sequence[QuestionFault]], signs: AnswerSigns
+) -> list[Question]:
     """The most informative questions without a fault."""
     if signs.items is None:
         return []
@@ -140,7 +155,7 @@ def _sentences(
     faulty: Sequence[Question],
     shown: Sequence[Question],
     readable: Collection[str],
-    signs: Signs,
+    signs: AnswerSigns,
 ) -> list[str]:
     n = len(questions)
     if faulty:
@@ -158,35 +173,37 @@ def _sentences(
     return lines
 
 
-def _overview(faults: Mapping[str, Sequence[Fault]]) -> Table | None:
+def _overview(faults: Mapping[str, Sequence[QuestionFault]]) -> PageTable | None:
     """How many questions have which fault, and what to do about it."""
     counts = {fault: sum(fault in found for found in faults.values()) for fault in FAULTS}
     rows = tuple(
-        Line((Entry(fault.name), number(f"{count}", count), words(fault.sentence), words(fault.advice)))
+        TableRow(
+            (TableCell(fault.name), number_cell(f"{count}", count), text_cell(fault.sentence), text_cell(fault.advice))
+        )
         for fault, count in counts.items()
         if count
     )
     if not rows:
         return None
     caption = "What may be wrong with questions, the gravest first; a question may stand in several rows"
-    return Table(caption, heads("sign", "#questions", "what it means", "what to do", words=_WORDS), rows)
+    return PageTable(caption, column_heads("sign", "#questions", "what it means", "what to do", words=_WORDS), rows)
 
 
 _WORDS = ("what it means", "what to do", "question", "key", "remarks")
 
 
-def _filters(known: _Known) -> Filters:
+def _filters(known: _Known) -> TableFilters:
     present = {fault: None for fault in FAULTS if any(fault in found for found in known.faults.values())}
     states = [("any fault", _ANY), *((fault.name, _token(fault)) for fault in present), ("no fault", _NONE)]
     states += [("carries the exam", _BEST)] if known.best else []
     states += [("pruned", _PRUNED)] if known.pruned else []
-    choices = [Choice("state", tuple((token, name) for name, token in states))]
+    choices = [FilterMenu("state", tuple((token, name) for name, token in states))]
     if len(known.topics) > 1:
-        choices.append(choice("topic", dict(known.topics), "no topic"))
-    return Filters("question-list", "questions", tuple(choices))
+        choices.append(filter_menu("topic", dict(known.topics), "no topic"))
+    return TableFilters("question-list", "questions", tuple(choices))
 
 
-def _token(fault: Fault) -> str:
+def _token(fault: QuestionFault) -> str:
     return f"f{FAULTS.index(fault)}"
 
 
@@ -224,7 +241,7 @@ def _card(question: Question, known: _Known, readable: bool) -> Mapping[str, obj
 _PARAMETERS = {"discrimination": "a", "difficulty": "b", "information": "information"}
 
 
-def _table(questions: Sequence[Question], known: _Known) -> Table:
+def _table(questions: Sequence[Question], known: _Known) -> PageTable:
     measured = known.signs.items is not None
     names = ["#no.", "question", "key", "topic", "#accuracy"]
     names += ["#difficulty", "#discrimination", "#information"] if measured else []
@@ -232,19 +249,19 @@ def _table(questions: Sequence[Question], known: _Known) -> Table:
         "; information is averaged over the pipelines' abilities" if measured else ""
     )
     rows = tuple(_row(question, known, measured) for question in questions)
-    return Table(caption, heads(*names, "remarks", words=_WORDS), rows, sortable=True, headed=False)
+    return PageTable(caption, column_heads(*names, "remarks", words=_WORDS), rows, sortable=True, headed=False)
 
 
-def _row(question: Question, known: _Known, measured: bool) -> Line:
+def _row(question: Question, known: _Known, measured: bool) -> TableRow:
     place, share = known.numbers[question.id], known.signs.share_of(question)
     cells = [
-        Entry(f"{place}", f"{place}", f"#question-{place}", "number"),
-        words(clipped(question.stem, _LISTED_STEM)),
-        words(clipped(question.answer, 80)),
-        Entry(clipped(question.topic, 40)),
-        number(percent(share), share),
+        TableCell(f"{place}", f"{place}", f"#question-{place}", "number"),
+        text_cell(clipped(question.stem, _LISTED_STEM)),
+        text_cell(clipped(question.answer, 80)),
+        TableCell(clipped(question.topic, 40)),
+        number_cell(percent(share), share),
     ]
     if measured:
         values = [known.signs.of(question, key) for key in ("b", "a", "information")]
-        cells += [number(plain_number(value), value) for value in values]
-    return Line((*cells, words(", ".join(known.remarks(question)))))
+        cells += [number_cell(plain_number(value), value) for value in values]
+    return TableRow((*cells, text_cell(", ".join(known.remarks(question)))))

@@ -9,8 +9,8 @@ import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import HeatCell, HeatRow, HeatTable
-from ragexam.report._scores import CEILING, FLOOR, accuracy, bound_of, facets_of, levels_of
-from ragexam.report._words import facet_name, level_name
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._response_scores import CEILING, FLOOR, accuracy, bound_of, facets_of, levels_of
 
 
 def accuracy_table(scores: pd.DataFrame, row: str, column: str) -> pd.DataFrame:

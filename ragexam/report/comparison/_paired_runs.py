@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from examcore import Question
-from ragexam.report._gather import Evidence, gather
-from ragexam.report._scores import facets_of, levels_of
+from ragexam.report._response_scores import facets_of, levels_of
+from ragexam.report._run_evidence import RunEvidence, read_evidence
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairedRuns:
     """Two runs, and the ids of what both have.
 
     `questions` are those with the same id, stem, choices and key in both; `reworded` have the same id only. `levels`
     are the common levels of each component that both runs name.
     """
 
-    a: Evidence
-    b: Evidence
+    a: RunEvidence
+    b: RunEvidence
     name_a: str
     name_b: str
     questions: tuple[str, ...]
@@ -39,9 +39,9 @@ class Pair:
         return len(self.b.questions) - len(self.questions) - len(self.reworded)
 
 
-def pair(run_a: Path, run_b: Path) -> Pair:
+def pair_runs(run_a: Path, run_b: Path) -> PairedRuns:
     """Read two run folders; ValueError in one line for what is none, and where nothing is common to both."""
-    a, b = gather(run_a), gather(run_b)
+    a, b = read_evidence(run_a), read_evidence(run_b)
     known = {question.id: question for question in a.questions}
     both = [question for question in b.questions if question.id in known]
     same = tuple(question.id for question in both if _same(question, known[question.id]))
@@ -58,7 +58,7 @@ def pair(run_a: Path, run_b: Path) -> Pair:
             f"{run_b}: no question, pipeline or component in common with {run_a}; wanted two runs that share some"
         )
     reworded = tuple(question.id for question in both if question.id not in set(same))
-    return Pair(a, b, *_names(run_a, run_b), same, reworded, pipelines, levels)
+    return PairedRuns(a, b, *_names(run_a, run_b), same, reworded, pipelines, levels)
 
 
 def _same(one: Question, other: Question) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from examcore import RunFolder
 
 
-def flags(folder: RunFolder) -> dict[str, list[str]]:
+def question_flags(folder: RunFolder) -> dict[str, list[str]]:
     """Flags by question: those of `fit/items.csv`, then the sentences of the tables in `checks/`."""
     found: dict[str, list[str]] = defaultdict(list)
     for path, column in ((folder.fit / "items.csv", "flags"), *((one, "sentence") for one in _tables(folder))):

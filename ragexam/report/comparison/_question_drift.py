@@ -9,21 +9,23 @@ from scipy.special import ndtri
 
 from examcore import IntervalEstimate, Question
 from examcore.page import clipped, percent, plain_number, points, signed
-from ragexam.report._tables import Line, Table, heads, number, words
-from ragexam.report._verdict import INTERVAL
-from ragexam.report.comparison._abilities import Linked
-from ragexam.report.comparison._accuracies import AccuracyChanges
-from ragexam.report.comparison._pairing import Pair
+from ragexam.report._component_verdicts import INTERVAL
+from ragexam.report._page_tables import PageTable, TableRow, column_heads, number_cell, text_cell
+from ragexam.report.comparison._ability_changes import AbilityChanges
+from ragexam.report.comparison._accuracy_changes import AccuracyChanges
+from ragexam.report.comparison._paired_runs import PairedRuns
 
 SHOWN = 20
 _REACH = float(ndtri((1 + INTERVAL) / 2))
 
 
-def drift_view(both: Pair, accuracy: AccuracyChanges | None, ability: Linked | str) -> Mapping[str, object]:
+def drift_view(
+    both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str
+) -> Mapping[str, object]:
     """Questions that drifted by the link, and those whose share right changed most; each readable."""
     known = {question.id: question for question in both.b.questions}
     lines, tables, shown = [], [], []
-    if isinstance(ability, Linked):
+    if isinstance(ability, AbilityChanges):
         drift = ability.link.drift
         gone = drift[~drift["kept"]].sort_values("z", key=abs, ascending=False)
         lines.append(
@@ -51,24 +53,24 @@ def drift_view(both: Pair, accuracy: AccuracyChanges | None, ability: Linked | s
     return {"sentences": lines, "tables": tables, "cards": [_card(known[item]) for item in shown]}
 
 
-def _drift_table(rows: list[dict[str, Any]], known: Mapping[str, Question]) -> Table:
+def _drift_table(rows: list[dict[str, Any]], known: Mapping[str, Question]) -> PageTable:
     caption = (
         "Questions that drifted, the clearest first: change of the share right beyond what moved all questions, from A "
         "to B, with 90\u00a0% interval"
     )
     lines = tuple(
-        Line(
+        TableRow(
             (
-                words(clipped(known[str(row["item"])].stem, 140)),
-                number(points(_shift(row)), float(row["share_shift"])),
-                number(signed(float(row["z"]), 1), float(row["z"])),
-                number(signed(float(row["z_discrimination"]), 1), float(row["z_discrimination"])),
+                text_cell(clipped(known[str(row["item"])].stem, 140)),
+                number_cell(points(_shift(row)), float(row["share_shift"])),
+                number_cell(signed(float(row["z"]), 1), float(row["z"])),
+                number_cell(signed(float(row["z_discrimination"]), 1), float(row["z_discrimination"])),
             )
         )
         for row in rows
     )
     names = ("question", "#shift of the share right", "#z of it", "#z of discrimination")
-    return Table(caption, heads(*names, words=("question",)), lines, sortable=True, headed=False)
+    return PageTable(caption, column_heads(*names, words=("question",)), lines, sortable=True, headed=False)
 
 
 def _shift(row: Mapping[str, Any]) -> IntervalEstimate:
@@ -76,21 +78,23 @@ def _shift(row: Mapping[str, Any]) -> IntervalEstimate:
     return IntervalEstimate(centre, centre - _REACH * error, centre + _REACH * error)
 
 
-def _change_table(rows: list[dict[str, Any]], known: Mapping[str, Question], pipelines: int) -> Table:
+def _change_table(rows: list[dict[str, Any]], known: Mapping[str, Question], pipelines: int) -> PageTable:
     lines = tuple(
-        Line(
+        TableRow(
             (
-                words(clipped(known[str(row["item"])].stem, 140)),
-                number(percent(row["before"]), row["before"]),
-                number(percent(row["after"]), row["after"]),
-                number(f"{signed(100 * row['estimate'], 0)} points", row["estimate"]),
+                text_cell(clipped(known[str(row["item"])].stem, 140)),
+                number_cell(percent(row["before"]), row["before"]),
+                number_cell(percent(row["after"]), row["after"]),
+                number_cell(f"{signed(100 * row['estimate'], 0)} points", row["estimate"]),
             )
         )
         for row in rows
     )
     shared = plain_number(pipelines, 0)
     caption = f"Questions whose share right changed most, over the {shared} pipelines that both runs tried"
-    return Table(caption, heads("question", "#in A", "#in B", "#change", words=("question",)), lines, True, False)
+    return PageTable(
+        caption, column_heads("question", "#in A", "#in B", "#change", words=("question",)), lines, True, False
+    )
 
 
 def _card(question: Question) -> Mapping[str, object]:

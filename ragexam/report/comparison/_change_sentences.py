@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from examcore import IntervalEstimate
 from examcore.page import clipped, joined, plain_number, points, signed_range
-from ragexam.report._scores import facets_of, levels_of
-from ragexam.report._simultaneous import LEVEL
-from ragexam.report._words import facet_name, facet_plural, level_name
-from ragexam.report.comparison._abilities import Linked
-from ragexam.report.comparison._accuracies import AccuracyChanges
-from ragexam.report.comparison._pairing import Pair
+from ragexam.report._component_names import facet_name, facet_plural, level_name
+from ragexam.report._response_scores import facets_of, levels_of
+from ragexam.report._simultaneous_intervals import LEVEL
+from ragexam.report.comparison._ability_changes import AbilityChanges
+from ragexam.report.comparison._accuracy_changes import AccuracyChanges
+from ragexam.report.comparison._paired_runs import PairedRuns
 
 
-class Said(NamedTuple):
+class ComparisonSentences(NamedTuple):
     """Sentences by section."""
 
     lead: list[str]
@@ -24,14 +24,16 @@ class Said(NamedTuple):
     ability: list[str]
 
 
-def sentences(both: Pair, accuracy: AccuracyChanges | None, ability: Linked | str) -> Said:
+def comparison_sentences(
+    both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str
+) -> ComparisonSentences:
     """Everything that is said above the tables."""
     lead = [_overall(both, accuracy), *_clearest(accuracy)]
-    warnings = [*(ability.link.warnings if isinstance(ability, Linked) else ()), *_settings(both)]
-    return Said(lead, warnings, _accuracy(both, accuracy), _ability(ability))
+    warnings = [*(ability.link.warnings if isinstance(ability, AbilityChanges) else ()), *_settings(both)]
+    return ComparisonSentences(lead, warnings, _accuracy(both, accuracy), _ability(ability))
 
 
-def _overall(both: Pair, accuracy: AccuracyChanges | None) -> str:
+def _overall(both: PairedRuns, accuracy: AccuracyChanges | None) -> str:
     if accuracy is None:
         return "No pipeline answered a common question in both runs: what changed cannot be told from answers."
     size = f"On the {accuracy.n_questions} questions that both runs asked, {_count(both)}"
@@ -44,7 +46,7 @@ def _overall(both: Pair, accuracy: AccuracyChanges | None) -> str:
     return f"{size} did not measurably change: {points(change)} of accuracy."
 
 
-def _count(both: Pair) -> str:
+def _count(both: PairedRuns) -> str:
     n = len(both.pipelines)
     return "the one pipeline that both tried" if n == 1 else f"the {n} pipelines that both tried"
 
@@ -57,14 +59,14 @@ def _clearest(accuracy: AccuracyChanges | None) -> list[str]:
         return ["No component changed clearly, all levels tested together."]
     told = [
         f"the {facet_name(str(row['facet']))} {level_name(str(row['facet']), clipped(str(row['level']), 60))} "
-        f"({points(interval(row))})"
+        f"({points(change_interval(row))})"
         for row in levels.to_dict("records")[:4]
     ]
     more = f" and {len(levels) - 4} more" if len(levels) > 4 else ""
     return [f"Changed clearly, all levels of components tested together: {joined(told)}{more}."]
 
 
-def _accuracy(both: Pair, accuracy: AccuracyChanges | None) -> list[str]:
+def _accuracy(both: PairedRuns, accuracy: AccuracyChanges | None) -> list[str]:
     if accuracy is None:
         return ["Needs pipelines that answered the same questions in both runs."]
     clear = int((accuracy.pipelines["p_adjusted"] <= 1 - LEVEL).sum())
@@ -77,7 +79,7 @@ def _accuracy(both: Pair, accuracy: AccuracyChanges | None) -> list[str]:
     return lines
 
 
-def _ability(ability: Linked | str) -> list[str]:
+def _ability(ability: AbilityChanges | str) -> list[str]:
     if isinstance(ability, str):
         return [ability]
     line = ability.link
@@ -99,7 +101,7 @@ def _ability(ability: Linked | str) -> list[str]:
     return lines
 
 
-def _settings(both: Pair) -> list[str]:
+def _settings(both: PairedRuns) -> list[str]:
     """Differences of the fits that make a comparison of abilities questionable."""
     if both.a.measured is None or both.b.measured is None:
         return []
@@ -113,7 +115,7 @@ def _settings(both: Pair) -> list[str]:
     return lines
 
 
-def gaps(both: Pair, accuracy: AccuracyChanges | None) -> list[str]:
+def not_compared(both: PairedRuns, accuracy: AccuracyChanges | None) -> list[str]:
     """What is not compared, and why: each a sentence."""
     lines = [
         f"{both.only_a} questions are only in A and {both.only_b} only in B: nothing is said about them.",
@@ -150,6 +152,6 @@ def _some(names: list[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
-def interval(row: Mapping[Any, Any]) -> IntervalEstimate:
+def change_interval(row: Mapping[Any, Any]) -> IntervalEstimate:
     """The change of a row."""
     return IntervalEstimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))

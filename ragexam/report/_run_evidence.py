@@ -11,21 +11,21 @@ from typing import Any
 import pandas as pd
 
 from examcore import Dropped, IntervalEstimate, Question, RunFolder, read_dropped, read_exam
-from ragexam.report._answers import read_answers
-from ragexam.report._measured import Measured, read_measured
-from ragexam.report._pruning import check_pruning
-from ragexam.report._scores import bound_of, read_scores
+from ragexam.report._fitted_model import FittedModel, read_fitted_model
+from ragexam.report._pruning_record import check_pruning
+from ragexam.report._response_scores import bound_of, read_scores
+from ragexam.report._stored_answers import read_answers
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RunEvidence:
     """The content of a run folder; what is None or empty is explained in `missing`."""
 
     folder: RunFolder
     questions: tuple[Question, ...]
     dropped: tuple[Dropped, ...]
     scores: pd.DataFrame
-    measured: Measured | None
+    measured: FittedModel | None
     pruning: Mapping[str, Any] | None
     record: Mapping[str, Any]
     n_documents: int | None
@@ -60,7 +60,7 @@ class Evidence:
         return found if isinstance(found, Mapping) else {}
 
 
-def gather(run: Path) -> Evidence:
+def read_evidence(run: Path) -> RunEvidence:
     """Read a run folder; `ValueError` in one line when it is none, or when one of its files is damaged."""
     folder = RunFolder(Path(run))
     for path, what in ((folder.exam, "the questions"), (folder.responses, "the answers' scores")):
@@ -91,7 +91,7 @@ def gather(run: Path) -> Evidence:
         missing.append("There is no store of answers: what was chosen, read and spent is not known.")
     if record is None:
         missing.append("There is no run.json, so how the run was made is not known.")
-    return Evidence(
+    return RunEvidence(
         folder=folder,
         questions=questions,
         dropped=dropped,
@@ -122,11 +122,11 @@ def renamed_bounds(value: object) -> dict[str, str]:
     return {name: kind for one in value for name, kind in renamed_bounds(one).items()}
 
 
-def _measured(folder: RunFolder, missing: list[str], renamed: Mapping[str, str]) -> Measured | None:
+def _measured(folder: RunFolder, missing: list[str], renamed: Mapping[str, str]) -> FittedModel | None:
     if not (folder.fit / "fit.json").is_file():
         missing.append("No measurement model was fitted: the verdict comes from accuracy alone.")
         return None
-    return read_measured(folder.fit, renamed)
+    return read_fitted_model(folder.fit, renamed)
 
 
 def _retrieval(path: Path) -> dict[str, dict[str, IntervalEstimate]]:

@@ -9,9 +9,9 @@ import pandas as pd
 
 from examcore import Question
 from examcore.page import HeatTable, clipped
-from ragexam.report._accuracy import heat_table
-from ragexam.report._scores import facets_of
-from ragexam.report._words import facet_name
+from ragexam.report._accuracy_tables import heat_table
+from ragexam.report._component_names import facet_name
+from ragexam.report._response_scores import facets_of
 
 SHOWN = 15
 _FEW = 10

@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from examcore import IntervalEstimate, bootstrap_mean
 from examcore.page import joined, percent, percent_range, points
 from irt.plots import COLOURS, shorten
-from ragexam.report._figures import Picture, picture
-from ragexam.report._scores import NOTHING, accuracy, bound_of, facets_of, levels_of
-from ragexam.report._tables import Entry, Line, Table, heads, number
-from ragexam.report._verdict import INTERVAL
-from ragexam.report._words import level_name
+from ragexam.report._component_names import level_name
+from ragexam.report._component_verdicts import INTERVAL
+from ragexam.report._figure_files import Picture, picture
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, levels_of
 
 NAME = "retrieval_and_answers"
 _FACET = "retriever"
@@ -130,32 +130,32 @@ def _table(
     found: pd.DataFrame,
     measures: Mapping[str, Mapping[str, IntervalEstimate]],
     shown: Sequence[str],
-) -> Table:
+) -> PageTable:
     by_name = {str(row["retriever"]): row for row in found.to_dict("records")}
     names = ["retriever", *(f"#{name}" for name in shown)]
     names += ["#source read", "#accuracy", "#right when read", "#right when not"] if by_name else []
     rows = []
     for level in levels_of(scores, _FACET):
-        cells = [Entry(level_name(_FACET, level))]
+        cells = [TableCell(level_name(_FACET, level))]
         cells += [_share(measures.get(level, {}).get(name, NOTHING)) for name in shown]
         if by_name:
             row = by_name[level]
-            cells += [number(percent(row["found"]), row["found"])]
+            cells += [number_cell(percent(row["found"]), row["found"])]
             cells += [_share(IntervalEstimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]))]
             cells += [_half(row["read_accuracy"], row["read_n"]), _half(row["unread_accuracy"], row["unread_n"])]
-        rows.append(Line(tuple(cells)))
+        rows.append(TableRow(tuple(cells)))
     caption = "Retrieval beside answers; hit and MRR with 90 % intervals, accuracy with 95 % intervals over questions"
-    return Table(caption, heads(*names), tuple(rows), sortable=True)
+    return PageTable(caption, column_heads(*names), tuple(rows), sortable=True)
 
 
-def _share(interval: IntervalEstimate) -> Entry:
+def _share(interval: IntervalEstimate) -> TableCell:
     if not math.isfinite(interval.estimate):
-        return number("–")
-    return number(f"{percent(interval.estimate)} ({percent_range(interval)})", interval.estimate)
+        return number_cell("–")
+    return number_cell(f"{percent(interval.estimate)} ({percent_range(interval)})", interval.estimate)
 
 
-def _half(share: float, count: float) -> Entry:
-    return number(f"{percent(share)} of {int(count):,}", share) if count else number("–")
+def _half(share: float, count: float) -> TableCell:
+    return number_cell(f"{percent(share)} of {int(count):,}", share) if count else number_cell("–")
 
 
 def _figure(found: pd.DataFrame, folder: Path) -> Picture:

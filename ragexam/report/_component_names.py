@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragexam.report._scores import bound_of
+from ragexam.report._response_scores import bound_of
 
 FACET_NAMES: Mapping[str, str] = {
     "llm": "language model",

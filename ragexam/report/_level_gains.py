@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from examcore import IntervalEstimate, bootstrap_mean
 from examcore.page import chance, joined, points, signed, signed_range
-from ragexam.report._scores import CEILING, NOTHING, bound_of, choices_of, facets_of, levels_of
-from ragexam.report._tables import Entry, Line, Table, heads, number
-from ragexam.report._verdict import INTERVAL, FacetDraws, FacetVerdict, choosable, interval_of
-from ragexam.report._words import facet_name, level_name
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._component_verdicts import INTERVAL, FacetVerdict, LevelDraws, choosable, interval_of
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._response_scores import CEILING, NOTHING, bound_of, choices_of, facets_of, levels_of
 
 OTHERS = ""
 """The start of a change from the average of the other levels."""
 
 
 @dataclass(frozen=True)
-class Gain:
+class LevelGain:
     """What going from one level of a facet to another is worth: in accuracy over questions, and in ability (90 %).
 
     `start` is `OTHERS` where the average of all other levels is meant. `probability` is that of a gain in the scale of
@@ -37,7 +37,9 @@ class Gain:
     probability: float
 
 
-def first_changes(scores: pd.DataFrame, draws: Sequence[FacetDraws], verdicts: Sequence[FacetVerdict]) -> list[Gain]:
+def first_changes(
+    scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]
+) -> list[LevelGain]:
     """For each compared facet, the best level against the average of the others; the largest gain first."""
     found = [
         _gain(scores, one, verdict.facet, OTHERS, verdict.best)
@@ -50,7 +52,7 @@ def first_changes(scores: pd.DataFrame, draws: Sequence[FacetDraws], verdicts: S
     )
 
 
-def each_change(scores: pd.DataFrame, draws: Sequence[FacetDraws], verdicts: Sequence[FacetVerdict]) -> list[Gain]:
+def each_change(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> list[LevelGain]:
     """For each compared facet, the best level against every other, the largest gain of a facet first."""
     known = {one.facet: one for one in draws}
     found = []
@@ -62,7 +64,7 @@ def each_change(scores: pd.DataFrame, draws: Sequence[FacetDraws], verdicts: Seq
     return found
 
 
-def headroom(scores: pd.DataFrame, draws: Sequence[FacetDraws], verdicts: Sequence[FacetVerdict]) -> Gain | None:
+def headroom(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> LevelGain | None:
     """What handing over the right passage would add to the best retriever; None without an oracle."""
     known = {one.facet: one for one in draws}
     for verdict in verdicts:
@@ -72,14 +74,14 @@ def headroom(scores: pd.DataFrame, draws: Sequence[FacetDraws], verdicts: Sequen
     return None
 
 
-def _gain(scores: pd.DataFrame, draws: FacetDraws, facet: str, start: str, end: str) -> Gain:
+def _gain(scores: pd.DataFrame, draws: LevelDraws, facet: str, start: str, end: str) -> LevelGain:
     others = [level for level in choices_of(scores, facet) if level != end] if start == OTHERS else [start]
     columns = [draws.levels.index(level) for level in others if level in draws.levels]
     if end not in draws.levels or not columns:
-        return Gain(facet, start, end, NOTHING, NOTHING, math.nan)
+        return LevelGain(facet, start, end, NOTHING, NOTHING, math.nan)
     gap: NDArray[np.float64] = draws.draws[:, draws.levels.index(end)] - draws.draws[:, columns].mean(axis=1)
     accuracy = _accuracy_gain(choosable(scores, facet), facet, others, end)
-    return Gain(facet, start, end, accuracy, interval_of(gap), float((gap > 0).mean()))
+    return LevelGain(facet, start, end, accuracy, interval_of(gap), float((gap > 0).mean()))
 
 
 def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end: str) -> IntervalEstimate:
@@ -95,7 +97,7 @@ def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end:
 
 
 def change_view(
-    scores: pd.DataFrame, draws: Sequence[FacetDraws], verdicts: Sequence[FacetVerdict], from_accuracy: bool
+    scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict], from_accuracy: bool
 ) -> Mapping[str, object]:
     """What the template shows: what to change first in words, the gains of each component, and every single step."""
     first, room = first_changes(scores, draws, verdicts), headroom(scores, draws, verdicts)
@@ -120,7 +122,7 @@ def change_view(
     }
 
 
-def _first_words(first: Sequence[Gain], apart: Mapping[str, bool]) -> Iterator[str]:
+def _first_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iterator[str]:
     seen = [gain for gain in first if _claimed(gain)]
     if seen:
         top = seen[0]
@@ -137,12 +139,12 @@ def _first_words(first: Sequence[Gain], apart: Mapping[str, bool]) -> Iterator[s
         yield f"No gain can be claimed for {told}: leave it as it is."
 
 
-def _claimed(gain: Gain) -> bool:
+def _claimed(gain: LevelGain) -> bool:
     """Whether both say so: accuracy over questions, and the verdict's scale, which allows for shared answers."""
     return gain.accuracy.low > 0 and gain.probability >= INTERVAL
 
 
-def _room_words(room: Gain | None) -> Iterator[str]:
+def _room_words(room: LevelGain | None) -> Iterator[str]:
     if room is None or not math.isfinite(room.accuracy.estimate):
         return
     best = level_name(room.facet, room.start)
@@ -155,23 +157,25 @@ def _room_words(room: Gain | None) -> Iterator[str]:
         yield f"{best} is not measurably behind being handed the right passage ({points(room.accuracy)})."
 
 
-def _table(caption: str, gains: Sequence[Gain], from_accuracy: bool) -> Table:
+def _table(caption: str, gains: Sequence[LevelGain], from_accuracy: bool) -> PageTable:
     names = ["component", "from", "to", "#accuracy gained"]
     names += [] if from_accuracy else ["#ability gained"]
-    return Table(caption, heads(*names, "#chance of a gain"), tuple(_line(gain, from_accuracy) for gain in gains))
+    return PageTable(
+        caption, column_heads(*names, "#chance of a gain"), tuple(_line(gain, from_accuracy) for gain in gains)
+    )
 
 
-def _line(gain: Gain, from_accuracy: bool) -> Line:
+def _line(gain: LevelGain, from_accuracy: bool) -> TableRow:
     start = "the others tried" if gain.start == OTHERS else level_name(gain.facet, gain.start)
     end = level_name(gain.facet, gain.end)
     cells = [
-        Entry(facet_name(gain.facet)),
-        Entry(start),
-        Entry(f"{end} (the ceiling, no choice)" if bound_of(gain.end) else end),
-        number(points(gain.accuracy) if math.isfinite(gain.accuracy.estimate) else "–", gain.accuracy.estimate),
+        TableCell(facet_name(gain.facet)),
+        TableCell(start),
+        TableCell(f"{end} (the ceiling, no choice)" if bound_of(gain.end) else end),
+        number_cell(points(gain.accuracy) if math.isfinite(gain.accuracy.estimate) else "–", gain.accuracy.estimate),
     ]
     if not from_accuracy:
         ability = gain.ability
         told = f"{signed(ability.estimate)} ({signed_range(ability)})" if math.isfinite(ability.estimate) else "–"
-        cells.append(number(told, ability.estimate))
-    return Line((*cells, number(chance(gain.probability), gain.probability)))
+        cells.append(number_cell(told, ability.estimate))
+    return TableRow((*cells, number_cell(chance(gain.probability), gain.probability)))

@@ -12,7 +12,7 @@ from exam_gen import ExamStatistics
 from exam_gen.rules import rule_of
 from examcore import Question
 from examcore.page import clipped, duration, flattened, joined, percent, shown_value
-from ragexam.report._gather import Evidence
+from ragexam.report._run_evidence import RunEvidence
 
 View = Mapping[str, object]
 _LONG = 20
@@ -20,7 +20,7 @@ _LONG = 20
 _ROLES = {"model": "wrote", "writer": "wrote", "verifier": "checked", "judge": "checked"}
 
 
-def exam_view(evidence: Evidence, statistics: ExamStatistics) -> View:
+def exam_view(evidence: RunEvidence, statistics: ExamStatistics) -> View:
     """What was generated, dropped and kept, how long questions are, and the topics."""
     questions, dropped = evidence.questions, evidence.dropped
     kept, lost = len(questions), len(dropped)
@@ -71,7 +71,7 @@ def _blind(statistics: ExamStatistics) -> View:
     return {"caption": "Answering without reading the question", "heads": heads, "rows": rows}
 
 
-def making_view(evidence: Evidence) -> list[View]:
+def making_view(evidence: RunEvidence) -> list[View]:
     """Configuration, versions, models and time per step."""
     parts: list[View] = []
     record = evidence.record

@@ -13,15 +13,15 @@ from exam_gen.review import CONTENT, FAULTS, Edit, Review, Reviewed, apply_edits
 from exam_gen.rules import objections, rule_of
 from examcore import Exam, Question, locked_log, read_exam, read_log, write_dropped, write_exam
 from ragexam.review._application import Body, ConflictError, Query, number_of, place_of, text_of
-from ragexam.review._flags import flags, shares_right
-from ragexam.review._passage import hidden_characters, pieces
+from ragexam.review._marked_passage import hidden_characters, pieces
+from ragexam.review._question_flags import question_flags, shares_right
 from ragexam.review._run_files import RunFiles, now
 
 CLIPPED = 200
 """Characters of a stem in the list."""
 
 
-class Desk:
+class ExamEditor:
     """Serves the questions of a run and writes the log of decisions; several pages and processes may share it."""
 
     page = "review.html"
@@ -124,7 +124,7 @@ class Desk:
 
     @cached_property
     def _flags(self) -> dict[str, list[str]]:
-        return flags(self.folder)
+        return question_flags(self.folder)
 
     @cached_property
     def _shares(self) -> dict[str, tuple[int, int]]:

@@ -9,32 +9,44 @@ import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import chance, clipped, p_value, percent, points, signed, signed_range
-from ragexam.report._simultaneous import LEVEL
-from ragexam.report._summary import find
-from ragexam.report._tables import Entry, Line, Table, bar, heads, number, words
-from ragexam.report._verdict import FacetVerdict
-from ragexam.report._words import facet_name, level_name
-from ragexam.report.comparison._abilities import Linked
-from ragexam.report.comparison._accuracies import AccuracyChanges
-from ragexam.report.comparison._pairing import Pair
-from ragexam.report.comparison._wording import interval
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._component_verdicts import FacetVerdict
+from ragexam.report._page_tables import (
+    PageTable,
+    TableCell,
+    TableRow,
+    column_heads,
+    interval_cell,
+    number_cell,
+    text_cell,
+)
+from ragexam.report._run_findings import find_all
+from ragexam.report._simultaneous_intervals import LEVEL
+from ragexam.report.comparison._ability_changes import AbilityChanges
+from ragexam.report.comparison._accuracy_changes import AccuracyChanges
+from ragexam.report.comparison._change_sentences import change_interval
+from ragexam.report.comparison._paired_runs import PairedRuns
 
 SHOWN = 200
 
 
-def verdict_table(both: Pair) -> Table:
+def verdict_table(both: PairedRuns) -> PageTable:
     """What each run says is best, component by component, on its own questions."""
-    found = [{one.facet: one for one in find(evidence).verdicts} for evidence in (both.a, both.b)]
+    found = [{one.facet: one for one in find_all(evidence).verdicts} for evidence in (both.a, both.b)]
     facets = list(dict.fromkeys([*found[0], *found[1]]))
     rows = tuple(
-        Line(
-            (Entry(facet_name(facet)), *(words(_best(each.get(facet))) for each in found), words(_moved(facet, found)))
+        TableRow(
+            (
+                TableCell(facet_name(facet)),
+                *(text_cell(_best(each.get(facet))) for each in found),
+                text_cell(_moved(facet, found)),
+            )
         )
         for facet in facets
     )
     caption = "What each run by itself says is best, with the probability of being best among what it tried"
     names = ("component", f"in A: {both.name_a}", f"in B: {both.name_b}", "together")
-    return Table(caption, heads(*names, words=names[1:]), rows)
+    return PageTable(caption, column_heads(*names, words=names[1:]), rows)
 
 
 def _bests(facet: str, found: list[dict[str, FacetVerdict]]) -> list[str]:
@@ -59,7 +71,7 @@ def _moved(facet: str, found: list[dict[str, FacetVerdict]]) -> str:
     return "another one" if all(one.told_apart for one in verdicts) else "another one, but not told apart in both runs"
 
 
-def accuracy_tables(both: Pair, changes: AccuracyChanges | None) -> list[Table]:
+def accuracy_tables(both: PairedRuns, changes: AccuracyChanges | None) -> list[PageTable]:
     """Changes of accuracy by component and by pipeline."""
     if changes is None:
         return []
@@ -79,30 +91,30 @@ def accuracy_tables(both: Pair, changes: AccuracyChanges | None) -> list[Table]:
     return tables
 
 
-def _accuracy_table(caption: str, names: list[str], rows: list[tuple[dict[str, Any], list[str]]]) -> Table:
+def _accuracy_table(caption: str, names: list[str], rows: list[tuple[dict[str, Any], list[str]]]) -> PageTable:
     reach = _reach([row for row, _ in rows])
-    heading = heads(*names, "#in A", "#in B", "#change", "|−\u00a0to\u00a0+", "#adjusted p", "verdict")
-    return Table(caption, heading, tuple(_accuracy_line(row, named, reach) for row, named in rows), sortable=True)
+    heading = column_heads(*names, "#in A", "#in B", "#change", "|−\u00a0to\u00a0+", "#adjusted p", "verdict")
+    return PageTable(caption, heading, tuple(_accuracy_line(row, named, reach) for row, named in rows), sortable=True)
 
 
-def _accuracy_line(row: Mapping[str, Any], named: list[str], reach: float) -> Line:
-    change, p = interval(dict(row)), float(row["p_adjusted"])
+def _accuracy_line(row: Mapping[str, Any], named: list[str], reach: float) -> TableRow:
+    change, p = change_interval(dict(row)), float(row["p_adjusted"])
     clear = p <= 1 - LEVEL
     told = ("better" if change.estimate > 0 else "worse") if clear else "no clear change"
-    return Line(
+    return TableRow(
         (
-            *(Entry(name) for name in named),
-            number(percent(row["before"]), row["before"]),
-            number(percent(row["after"]), row["after"]),
-            number(points(change), change.estimate),
-            bar(change.low, change.estimate, change.high, reach),
-            number(p_value(p), p),
-            Entry(told, kind="told"),
+            *(TableCell(name) for name in named),
+            number_cell(percent(row["before"]), row["before"]),
+            number_cell(percent(row["after"]), row["after"]),
+            number_cell(points(change), change.estimate),
+            interval_cell(change.low, change.estimate, change.high, reach),
+            number_cell(p_value(p), p),
+            TableCell(told, kind="told"),
         )
     )
 
 
-def ability_tables(ability: Linked | str) -> list[Table]:
+def ability_tables(ability: AbilityChanges | str) -> list[PageTable]:
     """Changes of ability on the scale of A, by component and by pipeline."""
     if isinstance(ability, str):
         return []
@@ -115,44 +127,44 @@ def ability_tables(ability: Linked | str) -> list[Table]:
             "out"
         )
         lines = tuple(
-            Line(
+            TableRow(
                 (
-                    Entry(facet_name(str(row["facet"]))),
-                    Entry(level_name(str(row["facet"]), clipped(str(row["level"]), 60))),
-                    *_ability_cells(interval(row), reach),
+                    TableCell(facet_name(str(row["facet"]))),
+                    TableCell(level_name(str(row["facet"]), clipped(str(row["level"]), 60))),
+                    *_ability_cells(change_interval(row), reach),
                 )
             )
             for row in rows
         )
-        tables.append(Table(caption, heads("component", "level", *_ABILITY), lines, sortable=True))
+        tables.append(PageTable(caption, column_heads("component", "level", *_ABILITY), lines, sortable=True))
     if not ability.pipelines.empty:
         rows = _records(ability.pipelines.sort_values("estimate", ascending=False).head(SHOWN))
         reach = _reach(rows)
         lines = tuple(
-            Line(
+            TableRow(
                 (
-                    Entry(clipped(str(row["student"]), 80)),
-                    number(signed(row["before"]), row["before"]),
-                    number(signed(row["after"]), row["after"]),
-                    *_ability_cells(interval(row), reach),
+                    TableCell(clipped(str(row["student"]), 80)),
+                    number_cell(signed(row["before"]), row["before"]),
+                    number_cell(signed(row["after"]), row["after"]),
+                    *_ability_cells(change_interval(row), reach),
                 )
             )
             for row in rows
         )
         caption = "Change of each pipeline's ability on the scale of A, the largest rise first"
-        tables.append(Table(caption, heads("pipeline", "#in A", "#in B", *_ABILITY), lines, sortable=True))
+        tables.append(PageTable(caption, column_heads("pipeline", "#in A", "#in B", *_ABILITY), lines, sortable=True))
     return tables
 
 
 _ABILITY = ("#change", "|−\u00a0to\u00a0+", "verdict")
 
 
-def _ability_cells(change: IntervalEstimate, reach: float) -> tuple[Entry, Entry, Entry]:
+def _ability_cells(change: IntervalEstimate, reach: float) -> tuple[TableCell, TableCell, TableCell]:
     told = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
     return (
-        number(f"{signed(change.estimate)} ({signed_range(change)})", change.estimate),
-        bar(change.low, change.estimate, change.high, reach),
-        Entry(told, kind="told"),
+        number_cell(f"{signed(change.estimate)} ({signed_range(change)})", change.estimate),
+        interval_cell(change.low, change.estimate, change.high, reach),
+        TableCell(told, kind="told"),
     )
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from exam_gen.review import FAULTS, Judgment, check_judgment, draw, in_words, labelled, read_judgments, result, sheet
 from examcore import Question, locked_log, write_lines
 from ragexam.review._application import Body, ConflictError, Query, number_of, place_of, text_of
-from ragexam.review._passage import KEY, PLAIN, hidden_characters, pieces
+from ragexam.review._marked_passage import KEY, PLAIN, hidden_characters, pieces
 from ragexam.review._run_files import RunFiles, now
 
 
-class AuditDesk:
+class BlindAudit:
     """Serves a draw of survivors and drops and writes the log of judgments.
 
     Nothing that tells a survivor from a drop leaves this object before every item is judged, and no judgment is taken

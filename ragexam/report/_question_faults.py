@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 
 from examcore import Question
-from ragexam.report._gather import Evidence
-from ragexam.report._measured import Measured
-from ragexam.report._scores import FLOOR, bound_of, facets_of
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._response_scores import FLOOR, bound_of, facets_of
+from ragexam.report._run_evidence import RunEvidence
 
 
 @dataclass(frozen=True)
-class Fault:
+class QuestionFault:
     """Why a question is looked at first: a short name, a sentence, what to do, and how grave it is (1 the gravest)."""
 
     name: str
@@ -25,63 +25,63 @@ class Fault:
     grade: int
 
 
-MISKEYED = Fault(
+MISKEYED = QuestionFault(
     "probably keyed wrongly",
     "Better pipelines get it wrong more often than worse ones, and another choice is probably the right one.",
     "Read it with its passage; correct the key or drop it.",
     1,
 )
-BACKWARDS = Fault(
+BACKWARDS = QuestionFault(
     "better pipelines get it wrong",
     "Better pipelines get it right less often than worse ones: the key may be wrong, or a second choice is right as "
     "well. Judged one question at a time, so among many some will be bad luck.",
     "Read question and key.",
     2,
 )
-DEPENDENT = Fault(
+DEPENDENT = QuestionFault(
     "depends on another",
     "It is answered like another question beyond what ability explains: one may repeat the other or give it away.",
     "Keep one of them.",
     2,
 )
-TOO_HARD = Fault("nobody gets it right", "No pipeline answers it.", "Check the key, then drop it.", 3)
-WORSE_THAN_CHANCE = Fault(
+TOO_HARD = QuestionFault("nobody gets it right", "No pipeline answers it.", "Check the key, then drop it.", 3)
+WORSE_THAN_CHANCE = QuestionFault(
     "below chance",
     "Fewer pipelines get it right than guessing would: the key may be wrong or a distractor too good.",
     "Read the choice that most took.",
     3,
 )
-GUESSABLE = Fault(
+GUESSABLE = QuestionFault(
     "guessable",
     "Most pipelines without any passage get it right: it can be answered from the model's memory or from its wording.",
     "It says little about retrieval; drop it or reword it.",
     4,
 )
-MISFIT = Fault(
+MISFIT = QuestionFault(
     "does not fit the model",
     "Its answers are less predictable than its difficulty allows: it may ask about something else than the others.",
     "Read it; keep it if it is sound.",
     5,
 )
-GUESSED = Fault(
+GUESSED = QuestionFault(
     "near chance",
     "Pipelines get it right about as often as guessing would, good ones hardly more often than poor ones: it is too "
     "hard, ambiguous, or not answerable from the passage.",
     "Read it with its passage.",
     6,
 )
-FLAT = Fault(
+FLAT = QuestionFault(
     "tells little",
     "Next to the other questions it says very little about these pipelines' ability.",
     "Harmless; can go.",
     7,
 )
-TOO_EASY = Fault(
+TOO_EASY = QuestionFault(
     "everyone gets it right", "Every pipeline answers it: it tells nothing about any of them.", "Can go.", 8
 )
 FAULTS = (MISKEYED, BACKWARDS, DEPENDENT, TOO_HARD, WORSE_THAN_CHANCE, GUESSABLE, MISFIT, GUESSED, FLAT, TOO_EASY)
 """All of them, the gravest first."""
-_FLAGS: Mapping[str, Fault] = {
+_FLAGS: Mapping[str, QuestionFault] = {
     "probable mis-key": MISKEYED,
     "negative discrimination": BACKWARDS,
     "all wrong": TOO_HARD,
@@ -94,7 +94,7 @@ _FEWEST_BLIND, _KNOWN = 3, 2 / 3
 
 
 @dataclass(frozen=True)
-class Signs:
+class AnswerSigns:
     """What the answers say about questions, each by question id.
 
     `share` right over all pipelines; `blind` how many of how many closed-book pipelines are right; `keys` a sentence on
@@ -121,7 +121,7 @@ class Signs:
         return self.share.get(question.id, math.nan)
 
 
-def signs_of(evidence: Evidence) -> Signs:
+def answer_signs(evidence: RunEvidence) -> AnswerSigns:
     """Read the signs off the answers; with a fit also probable keys and dependence between questions."""
     scores, measured = evidence.scores, evidence.measured
     share = {
@@ -130,14 +130,14 @@ def signs_of(evidence: Evidence) -> Signs:
     }
     blind = _blind(scores)
     if measured is None:
-        return Signs(share, blind)
+        return AnswerSigns(share, blind)
     unchecked: list[str] = []
     keys = _checked("wrong keys", unchecked, lambda: _keys(measured, evidence))
     partners = _checked("dependence", unchecked, lambda: _partners(measured))
-    return Signs(share, blind, keys, partners, measured.items, tuple(unchecked))
+    return AnswerSigns(share, blind, keys, partners, measured.items, tuple(unchecked))
 
 
-def faults_of(question: Question, signs: Signs) -> list[Fault]:
+def faults_of(question: Question, signs: AnswerSigns) -> list[QuestionFault]:
     """The faults of a question, gravest first: the fit's flags, then what its fit and accuracy say."""
     found = {*_accuracy_faults(question, signs), *_measured_faults(question, signs)}
     if MISKEYED in found:
@@ -149,7 +149,7 @@ def faults_of(question: Question, signs: Signs) -> list[Fault]:
     return sorted(found, key=lambda fault: fault.grade)
 
 
-def reason(question: Question, fault: Fault, signs: Signs, numbers: Mapping[str, int]) -> str:
+def reason(question: Question, fault: QuestionFault, signs: AnswerSigns, numbers: Mapping[str, int]) -> str:
     """The sentence of a fault with what is known of this question; `numbers` are the questions' numbers on the page."""
     if fault is MISKEYED and question.id in signs.keys:
         return f"{fault.sentence} {signs.keys[question.id]}"
@@ -162,7 +162,7 @@ def reason(question: Question, fault: Fault, signs: Signs, numbers: Mapping[str,
     return fault.sentence
 
 
-def _accuracy_faults(question: Question, signs: Signs) -> Iterator[Fault]:
+def _accuracy_faults(question: Question, signs: AnswerSigns) -> Iterator[QuestionFault]:
     share, chance = signs.share_of(question), 1 / len(question.choices)
     if share >= 1:
         yield TOO_EASY
@@ -175,7 +175,7 @@ def _accuracy_faults(question: Question, signs: Signs) -> Iterator[Fault]:
         yield GUESSABLE
 
 
-def _measured_faults(question: Question, signs: Signs) -> Iterator[Fault]:
+def _measured_faults(question: Question, signs: AnswerSigns) -> Iterator[QuestionFault]:
     if question.id in signs.keys:
         yield MISKEYED
     if question.id in signs.partners:
@@ -211,7 +211,7 @@ def _checked(name: str, unchecked: list[str], check: Any) -> dict[str, Any]:
         return {}
 
 
-def _keys(measured: Measured, evidence: Evidence) -> dict[str, str]:
+def _keys(measured: FittedModel, evidence: RunEvidence) -> dict[str, str]:
     """Of the questions whose chosen options point to another key, which one and how clearly."""
     from irt.checks import miskeys
 
@@ -234,7 +234,7 @@ def _keys(measured: Measured, evidence: Evidence) -> dict[str, str]:
     return told
 
 
-def _partners(measured: Measured) -> dict[str, list[str]]:
+def _partners(measured: FittedModel) -> dict[str, list[str]]:
     """The questions each one depends on, tested together."""
     from irt.checks import dependence
 

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
-from ragexam.report._verdict import INTERVAL, FacetDraws
+from ragexam.report._component_verdicts import INTERVAL, LevelDraws
 
 if TYPE_CHECKING:
     from irt import Fit
@@ -24,7 +24,7 @@ _NODES = 25
 
 
 @dataclass(frozen=True)
-class Measured:
+class FittedModel:
     """A fit in tables, all intervals 90 %; tables that only the page needs are made when first asked for.
 
     `components` has `facet, level, effect, low, high`; `residual` is the scale of what they do not explain, None
@@ -32,7 +32,7 @@ class Measured:
     """
 
     fit: Fit
-    draws: tuple[FacetDraws, ...]
+    draws: tuple[LevelDraws, ...]
     components: pd.DataFrame
     residual: IntervalEstimate | None
 
@@ -75,24 +75,24 @@ class Measured:
         return pd.DataFrame({"theta": found.theta, **columns})
 
 
-def read_measured(folder: Path, renamed: Mapping[str, str]) -> Measured:
+def read_fitted_model(folder: Path, renamed: Mapping[str, str]) -> FittedModel:
     """Read a saved fit; `renamed` gives retrievers that are bounds their kind's name."""
     from irt import load_fit
 
     # The page says 90 % everywhere, whatever share the files' intervals were asked for.
     fit = replace(load_fit(folder), interval=INTERVAL)
     draws = tuple(
-        FacetDraws(
+        LevelDraws(
             term.name, tuple(renamed.get(level, level) for level in term.levels), fit.draws[f"effect.{term.name}"]
         )
         for term in fit.design.terms
     )
     estimated = bool(fit.design.terms) and fit.design.residual
     residual = _interval(fit.draws["residual_scale"]) if estimated else None
-    return Measured(fit, draws, _components(fit, draws), residual)
+    return FittedModel(fit, draws, _components(fit, draws), residual)
 
 
-def _components(fit: Fit, draws: tuple[FacetDraws, ...]) -> pd.DataFrame:
+def _components(fit: Fit, draws: tuple[LevelDraws, ...]) -> pd.DataFrame:
     rows: list[tuple[object, ...]] = []
     for one in draws:
         effects = fit.components.loc[fit.components["facet"] == one.facet, "effect"]

@@ -9,16 +9,16 @@ import pandas as pd
 from scipy.special import ndtri
 
 from irt import Link, link
-from ragexam.report._measured import Measured
-from ragexam.report._scores import bound_of
-from ragexam.report._verdict import INTERVAL, FacetDraws
-from ragexam.report.comparison._pairing import Pair
+from ragexam.report._component_verdicts import INTERVAL, LevelDraws
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._response_scores import bound_of
+from ragexam.report.comparison._paired_runs import PairedRuns
 
 _REACH = float(ndtri((1 + INTERVAL) / 2))
 
 
 @dataclass(frozen=True)
-class Linked:
+class AbilityChanges:
     """The link, and what changed on the scale of the first run (90 % intervals, the fits taken as independent).
 
     `pipelines` has `student,before,after,estimate,low,high`; `levels` has `facet,level,estimate,low,high`: by how much
@@ -30,7 +30,7 @@ class Linked:
     levels: pd.DataFrame
 
 
-def linked(pair: Pair) -> Linked | str:
+def ability_changes(pair: PairedRuns) -> AbilityChanges | str:
     """The change of abilities, or one sentence on why the scales cannot be linked."""
     a, b = pair.a.measured, pair.b.measured
     if a is None or b is None:
@@ -41,15 +41,15 @@ def linked(pair: Pair) -> Linked | str:
         found = link(a.fit, b.fit, anchors=[item for item in pair.questions if item in held])
     except ValueError as refusal:
         return f"Abilities are not compared, because the two scales cannot be linked: {refusal}."
-    return Linked(found, _pipelines(pair, a, found), _levels(pair, a, b, found))
+    return AbilityChanges(found, _pipelines(pair, a, found), _levels(pair, a, b, found))
 
 
-def _who(pair: Pair, first: bool, second: bool) -> str:
+def _who(pair: PairedRuns, first: bool, second: bool) -> str:
     """`A has`, `B has` or `both runs have`."""
     return "both runs have" if first and second else f"{pair.name_a if first else pair.name_b} has"
 
 
-def _pipelines(pair: Pair, a: Measured, found: Link) -> pd.DataFrame:
+def _pipelines(pair: PairedRuns, a: FittedModel, found: Link) -> pd.DataFrame:
     before = a.fit.abilities.set_index("student")
     after = found.abilities.set_index("student")
     names = [name for name in pair.pipelines if name in before.index and name in after.index]
@@ -67,7 +67,7 @@ def _pipelines(pair: Pair, a: Measured, found: Link) -> pd.DataFrame:
     )
 
 
-def _levels(pair: Pair, a: Measured, b: Measured, found: Link) -> pd.DataFrame:
+def _levels(pair: PairedRuns, a: FittedModel, b: FittedModel, found: Link) -> pd.DataFrame:
     first, second = ({one.facet: one for one in measured.draws} for measured in (a, b))
     rows = []
     for facet, levels in pair.levels.items():
@@ -82,7 +82,7 @@ def _levels(pair: Pair, a: Measured, b: Measured, found: Link) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["facet", "level", "estimate", "low", "high"])
 
 
-def _grown(a: FacetDraws, b: FacetDraws, levels: list[str], found: Link) -> np.ndarray:
+def _grown(a: LevelDraws, b: LevelDraws, levels: list[str], found: Link) -> np.ndarray:
     """Draws `[D, L]` of how much each level's lead has grown; B's along draws of the line's slope."""
     count = min(len(a.draws), len(b.draws))
     rng = np.random.default_rng(0)

@@ -13,16 +13,16 @@ import pandas as pd
 from examcore import Question
 from irt import plots
 from ragexam.report import _costs as costs
-from ragexam.report import _reading as reading
-from ragexam.report._accuracy import accuracy_table, axes_of
-from ragexam.report._figures import Picture, picture
-from ragexam.report._gather import Evidence
-from ragexam.report._kinds import BLOOM, FORM, Kind
-from ragexam.report._measured import THETA, Measured
-from ragexam.report._pruning import rounds_table
-from ragexam.report._words import facet_name, level_name
+from ragexam.report import _source_reading as reading
+from ragexam.report._accuracy_tables import accuracy_table, axes_of
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._figure_files import Picture, picture
+from ragexam.report._fitted_model import THETA, FittedModel
+from ragexam.report._pruning_record import rounds_table
+from ragexam.report._question_groupings import BLOOM, FORM, QuestionGrouping
+from ragexam.report._run_evidence import RunEvidence
 
-NAMES = (
+FIGURE_NAMES = (
     "accuracy",
     "component_contrasts",
     "exam_information",
@@ -36,7 +36,7 @@ NAMES = (
 
 
 @dataclass(frozen=True)
-class Drawings:
+class RunFigures:
     """The figures that could be drawn."""
 
     components: Picture | None = None
@@ -52,7 +52,7 @@ _CAPTIONS = {
 }
 
 
-def draw(evidence: Evidence) -> Drawings:
+def draw_figures(evidence: RunEvidence) -> RunFigures:
     """Draw every figure that the run folder has the files for, and write them to its `figures/`."""
     folder = evidence.folder.path / "figures"
     _clear(folder)
@@ -60,7 +60,7 @@ def draw(evidence: Evidence) -> Drawings:
     measured = evidence.measured
     pruning = None if evidence.pruning is None else _pruning(evidence.pruning, folder)
     if measured is None:
-        return Drawings(pruning=pruning)
+        return RunFigures(pruning=pruning)
     kinds = [
         picture(
             folder,
@@ -73,7 +73,7 @@ def draw(evidence: Evidence) -> Drawings:
         )
         for kind, caption in _CAPTIONS.items()
     ]
-    return Drawings(
+    return RunFigures(
         components=None if measured.components.empty else _components(measured, folder),
         information=_information(measured, folder),
         kinds=tuple(kinds),
@@ -83,19 +83,19 @@ def draw(evidence: Evidence) -> Drawings:
 
 def _clear(folder: Path) -> None:
     """Remove figures of an earlier report, so that none is left that the files no longer support."""
-    for name in NAMES:
+    for name in FIGURE_NAMES:
         for suffix in ("csv", "pdf", "png"):
             (folder / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
-def grouped_information(measured: Measured, questions: Sequence[Question], kind: Kind) -> pd.DataFrame:
+def grouped_information(measured: FittedModel, questions: Sequence[Question], kind: QuestionGrouping) -> pd.DataFrame:
     """`group, theta, n_items, total…, mean…` of the questions under each label."""
     known = set(measured.fit.data.items)
     asked = [question for question in questions if question.id in known]
     return measured.fit.information_by(kind.groups(asked), THETA)
 
 
-def _components(measured: Measured, folder: Path) -> Picture:
+def _components(measured: FittedModel, folder: Path) -> Picture:
     table = measured.components
     facets = [str(name) for name in table["facet"]]
     levels = [level_name(facet, str(level)) for facet, level in zip(facets, table["level"], strict=True)]
@@ -112,7 +112,7 @@ def _components(measured: Measured, folder: Path) -> Picture:
     )
 
 
-def _information(measured: Measured, folder: Path) -> Picture:
+def _information(measured: FittedModel, folder: Path) -> Picture:
     abilities = measured.abilities[["student", "theta"]]
     table = pd.concat([measured.curve, abilities], ignore_index=True)
     caption = "Information of the whole exam with its 90 % band; each mark below is a pipeline's ability."
@@ -133,7 +133,7 @@ def _pruning(pruning: Mapping[str, Any], folder: Path) -> Picture:
     return picture(folder, "information_over_pruning", title, caption, table, plots.pruning_rounds, 3.2)
 
 
-def _accuracy(evidence: Evidence, folder: Path) -> None:
+def _accuracy(evidence: RunEvidence, folder: Path) -> None:
     """The heat map as files only: in the page it is a table."""
     axes = axes_of(evidence.scores)
     if axes is None:

@@ -12,18 +12,18 @@ LONGEST_OPTION = 60
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableCell:
     """A cell: its text, the value it is sorted by (its text without one), and a link within the page."""
 
     text: str
     value: str = ""
     link: str = ""
     kind: str = ""
-    bar: Bar | None = None
+    bar: IntervalBar | None = None
 
 
 @dataclass(frozen=True)
-class Bar:
+class IntervalBar:
     """An interval as it is drawn in a cell, in percent of the cell's width; None where there is none."""
 
     left: float
@@ -32,34 +32,34 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A row; `tokens`, divided by blanks, are what filters look for."""
+class TableRow:
+    """A row; `filter_tokens`, divided by blanks, are what filters look for."""
 
-    cells: tuple[Entry, ...]
+    cells: tuple[TableCell, ...]
     tokens: str = ""
 
 
 @dataclass(frozen=True)
-class Head:
-    """The head of a column; `kind` is `number`, `words` or nothing."""
+class ColumnHead:
+    """The head of a column; `kind` is `number_cell`, `text_cell` or nothing."""
 
     text: str
     kind: str = ""
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table with its caption; the first cell of each row heads it when `headed`."""
 
     caption: str
-    heads: tuple[Head, ...]
-    rows: tuple[Line, ...]
+    heads: tuple[ColumnHead, ...]
+    rows: tuple[TableRow, ...]
     sortable: bool = False
     headed: bool = True
 
 
 @dataclass(frozen=True)
-class Choice:
+class FilterMenu:
     """A choice that a filter offers: a label and its options, each a token and a text."""
 
     label: str
@@ -67,36 +67,38 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Filters:
+class TableFilters:
     """The filters of the rows within the element of id `target`; `what` names the rows."""
 
     target: str
     what: str
-    choices: tuple[Choice, ...]
+    choices: tuple[FilterMenu, ...]
 
 
-def heads(*names: str, words: Sequence[str] = ()) -> tuple[Head, ...]:
-    """Heads from names: `#` before makes a column of numbers, `|` one of bars; those in `words` wrap."""
+def column_heads(*names: str, words: Sequence[str] = ()) -> tuple[ColumnHead, ...]:
+    """Heads from names: `#` before makes a column of numbers, `|` one of bars; those in `text_cell` wrap."""
     kinds = {"#": "number", "|": "span"}
-    return tuple(Head(name.lstrip("#|"), kinds.get(name[:1], "words" if name in words else "")) for name in names)
+    return tuple(ColumnHead(name.lstrip("#|"), kinds.get(name[:1], "words" if name in words else "")) for name in names)
 
 
-def number(text: str, value: float = math.nan) -> Entry:
+def number_cell(text: str, value: float = math.nan) -> TableCell:
     """A number as it is shown, sorted by its value."""
-    return Entry(text, sort_value(value), kind="number")
+    return TableCell(text, sort_value(value), kind="number")
 
 
-def bar(low: float, at: float, high: float, reach: float) -> Entry:
+def interval_cell(low: float, at: float, high: float, reach: float) -> TableCell:
     """An interval drawn on a scale from minus to plus `reach`; an empty cell where it cannot be."""
     if not all(math.isfinite(value) for value in (low, at, high, reach)) or reach <= 0:
-        return Entry("", kind="span")
+        return TableCell("", kind="span")
     left, middle, right = (50 + 50 * max(-1.0, min(1.0, value / reach)) for value in (low, at, high))
-    return Entry("", sort_value(at), kind="span", bar=Bar(round(left, 2), round(right - left, 2), round(middle, 2)))
+    return TableCell(
+        "", sort_value(at), kind="span", bar=IntervalBar(round(left, 2), round(right - left, 2), round(middle, 2))
+    )
 
 
-def words(text: str) -> Entry:
+def text_cell(text: str) -> TableCell:
     """A text that wraps."""
-    return Entry(text, kind="words")
+    return TableCell(text, kind="words")
 
 
 def sort_value(value: float) -> str:
@@ -104,11 +106,11 @@ def sort_value(value: float) -> str:
     return f"{value:.6g}" if math.isfinite(value) else ""
 
 
-def tokens(prefix: str, values: Sequence[str]) -> dict[str, str]:
+def filter_tokens(prefix: str, values: Sequence[str]) -> dict[str, str]:
     """A token for each of the values, in their order: `t0`, `t1`, …"""
     return {value: f"{prefix}{place}" for place, value in enumerate(dict.fromkeys(values))}
 
 
-def choice(label: str, of: dict[str, str], empty: str = "–") -> Choice:
-    """A filter by the values of `tokens`."""
-    return Choice(label, tuple((token, clipped(value, LONGEST_OPTION) or empty) for value, token in of.items()))
+def filter_menu(label: str, of: dict[str, str], empty: str = "–") -> FilterMenu:
+    """A filter by the values of `filter_tokens`."""
+    return FilterMenu(label, tuple((token, clipped(value, LONGEST_OPTION) or empty) for value, token in of.items()))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, points, signed, signed_range
-from ragexam.report._scores import NOTHING, choices_of, facets_of, paired_difference
-from ragexam.report._words import facet_name, facet_plural, level_name
+from ragexam.report._component_names import facet_name, facet_plural, level_name
+from ragexam.report._response_scores import NOTHING, choices_of, facets_of, paired_difference
 
 CONFIDENT = 0.8
 """The probability of being best below which no level is recommended."""
@@ -22,7 +22,7 @@ _ORDER = {"retriever": 0, "prompting mode": 1, "language model": 2}
 
 
 @dataclass(frozen=True)
-class FacetDraws:
+class LevelDraws:
     """Draws `[draws, levels]` of what each level of a facet is worth, on the scale that `unit` names."""
 
     facet: str
@@ -60,21 +60,21 @@ class FacetVerdict:
         return self.compared and self.probability >= CONFIDENT and self.gap.excludes_zero
 
 
-def judge_all(scores: pd.DataFrame, draws: Sequence[FacetDraws]) -> tuple[FacetVerdict, ...]:
+def judge_all(scores: pd.DataFrame, draws: Sequence[LevelDraws]) -> tuple[FacetVerdict, ...]:
     """A verdict for each facet of the response table, the retriever first; bounds are left out before comparing."""
     known = {one.facet: one for one in draws}
     verdicts = [_judge(scores, facet, known.get(facet)) for facet in facets_of(scores)]
     return tuple(sorted(verdicts, key=lambda verdict: _ORDER.get(facet_name(verdict.facet), len(_ORDER))))
 
 
-def can_judge(scores: pd.DataFrame, draws: Sequence[FacetDraws]) -> bool:
+def can_judge(scores: pd.DataFrame, draws: Sequence[LevelDraws]) -> bool:
     """True when there are draws for every level one could choose between."""
     known = {one.facet: one.levels for one in draws}
     asked = {facet: choices_of(scores, facet) for facet in facets_of(scores)}
     return all(set(levels) <= set(known.get(facet, ())) for facet, levels in asked.items() if len(levels) > 1)
 
 
-def _judge(scores: pd.DataFrame, facet: str, found: FacetDraws | None) -> FacetVerdict:
+def _judge(scores: pd.DataFrame, facet: str, found: LevelDraws | None) -> FacetVerdict:
     levels = choices_of(scores, facet)
     if len(levels) < 2 or found is None:
         only = levels[0] if len(levels) == 1 else ""
@@ -109,20 +109,20 @@ def choosable(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
     return scores
 
 
-def accuracy_draws(scores: pd.DataFrame, *, draws: int = 4000, seed: int = 0) -> tuple[FacetDraws, ...]:
+def accuracy_draws(scores: pd.DataFrame, *, draws: int = 4000, seed: int = 0) -> tuple[LevelDraws, ...]:
     """Bootstrap draws over questions of the accuracy of each level: what stands in when no model was fitted."""
     found = (accuracy_draws_of(scores, facet, draws=draws, seed=seed) for facet in facets_of(scores))
     return tuple(one for one in found if one is not None)
 
 
-def accuracy_draws_of(scores: pd.DataFrame, facet: str, *, draws: int = 4000, seed: int = 0) -> FacetDraws | None:
+def accuracy_draws_of(scores: pd.DataFrame, facet: str, *, draws: int = 4000, seed: int = 0) -> LevelDraws | None:
     """The same of one facet; None where no question was answered at all its levels."""
     table = scores.pivot_table(index="item", columns=facet, values="score", aggfunc="mean").dropna()
     n = len(table)
     if n == 0:
         return None
     counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
-    return FacetDraws(facet, tuple(map(str, table.columns)), counts @ table.to_numpy(float) / n, "accuracy")
+    return LevelDraws(facet, tuple(map(str, table.columns)), counts @ table.to_numpy(float) / n, "accuracy")
 
 
 def sentences(verdicts: Sequence[FacetVerdict]) -> list[str]:

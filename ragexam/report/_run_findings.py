@@ -11,10 +11,20 @@ import pandas as pd
 
 from exam_gen import ExamStatistics, exam_statistics
 from examcore import IntervalEstimate
-from ragexam.report._accuracy import pipeline_accuracy
-from ragexam.report._gather import Evidence, gather
+from ragexam.report._accuracy_tables import pipeline_accuracy
+from ragexam.report._component_verdicts import (
+    FacetVerdict,
+    LevelDraws,
+    accuracy_draws,
+    accuracy_draws_of,
+    can_judge,
+    choosable,
+    describe,
+    judge_all,
+    sentences,
+)
 from ragexam.report._interactions import level_departures
-from ragexam.report._scores import (
+from ragexam.report._response_scores import (
     CEILING,
     FLOOR,
     NOTHING,
@@ -24,22 +34,12 @@ from ragexam.report._scores import (
     paired_difference,
     without_black_boxes,
 )
-from ragexam.report._trust import missed_levels
-from ragexam.report._verdict import (
-    FacetDraws,
-    FacetVerdict,
-    accuracy_draws,
-    accuracy_draws_of,
-    can_judge,
-    choosable,
-    describe,
-    judge_all,
-    sentences,
-)
+from ragexam.report._run_evidence import RunEvidence, read_evidence
+from ragexam.report._trust_checks import missed_levels
 
 
 @dataclass(frozen=True)
-class Findings:
+class RunFindings:
     """What the numbers of a run say, before they are put into words.
 
     `draws` are those of the fit, or of accuracy where there is none to judge by; `departures` is the table of
@@ -51,11 +51,11 @@ class Findings:
     exam: ExamStatistics
     verdicts: tuple[FacetVerdict, ...]
     from_accuracy: bool
-    draws: tuple[FacetDraws, ...] = ()
+    draws: tuple[LevelDraws, ...] = ()
     departures: pd.DataFrame | None = None
 
 
-def find(evidence: Evidence) -> Findings:
+def find_all(evidence: RunEvidence) -> RunFindings:
     """Compute what the page and the summary both say; without a fit the verdict comes from accuracies alone."""
     scores, measured = evidence.scores, evidence.measured
     crossed = without_black_boxes(scores)
@@ -64,20 +64,20 @@ def find(evidence: Evidence) -> Findings:
     if from_accuracy:
         draws = accuracy_draws(crossed)
     departures = None if measured is None else level_departures(measured)
-    return Findings(
+    return RunFindings(
         accuracy=pipeline_accuracy(scores),
         value_of_passages=value_of_passages(scores),
         exam=exam_statistics(evidence.questions, evidence.dropped),
-        verdicts=judge_all(crossed, draws if from_accuracy else trusted(crossed, draws, departures)),
+        verdicts=judge_all(crossed, draws if from_accuracy else draws_to_judge_by(crossed, draws, departures)),
         from_accuracy=from_accuracy,
         draws=draws,
         departures=departures,
     )
 
 
-def trusted(
-    scores: pd.DataFrame, draws: tuple[FacetDraws, ...], departures: pd.DataFrame | None
-) -> tuple[FacetDraws, ...]:
+def draws_to_judge_by(
+    scores: pd.DataFrame, draws: tuple[LevelDraws, ...], departures: pd.DataFrame | None
+) -> tuple[LevelDraws, ...]:
     """The draws, with those of accuracy in place of components whose accuracy the fit misses."""
     missed = {row["facet"] for row in missed_levels(departures)}
     judged = (
@@ -88,11 +88,11 @@ def trusted(
 
 def summarize(run: Path) -> dict[str, object]:
     """The `summary` of `run.json`: JSON types only, numbers that cannot be said are null."""
-    evidence = gather(Path(run))
-    return summary_of(evidence, find(evidence))
+    evidence = read_evidence(Path(run))
+    return summary_of(evidence, find_all(evidence))
 
 
-def summary_of(evidence: Evidence, found: Findings) -> dict[str, object]:
+def summary_of(evidence: RunEvidence, found: RunFindings) -> dict[str, object]:
     """The summary of what was already gathered and found."""
     sitting = evidence.sitting
     return {

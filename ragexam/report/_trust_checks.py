@@ -11,10 +11,10 @@ import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import clipped, flattened, joined, percent, plain_number, points, shown_value
-from ragexam.report._gather import Evidence
-from ragexam.report._measured import Measured
-from ragexam.report._tables import Entry, Line, Table, heads, words
-from ragexam.report._words import level_name
+from ragexam.report._component_names import level_name
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, text_cell
+from ragexam.report._run_evidence import RunEvidence
 
 View = Mapping[str, object]
 FINE, LOOK, BAD = "fine", "look", "do not rely on it"
@@ -36,7 +36,7 @@ _DIAGNOSTICS = {
 
 
 @dataclass(frozen=True)
-class Check:
+class TrustCheck:
     """What was looked at, its state, what was found, and what that means."""
 
     name: str
@@ -60,7 +60,7 @@ def misfit_sentences(levels: pd.DataFrame | None) -> list[str]:
     ]
 
 
-def trust_view(evidence: Evidence, levels: pd.DataFrame | None) -> View:
+def trust_view(evidence: RunEvidence, levels: pd.DataFrame | None) -> View:
     """The checks as a table, the fit's own warnings and numbers, and what is absent."""
     measured = evidence.measured
     lines = list(evidence.missing)
@@ -90,10 +90,12 @@ def trust_view(evidence: Evidence, levels: pd.DataFrame | None) -> View:
     caption = "What was checked, and what it means"
     order = {BAD: 0, LOOK: 1, FINE: 2}
     rows = tuple(
-        Line((Entry(check.name), Entry(check.state), words(check.found), words(check.meaning)))
+        TableRow((TableCell(check.name), TableCell(check.state), text_cell(check.found), text_cell(check.meaning)))
         for check in sorted(checks, key=lambda check: order[check.state])
     )
-    table = Table(caption, heads("check", "state", "found", "what it means", words=("found", "what it means")), rows)
+    table = PageTable(
+        caption, column_heads("check", "state", "found", "what it means", words=("found", "what it means")), rows
+    )
     return {
         "sentences": [head, *lines, *measured.fit.notes],
         "warnings": list(measured.fit.warnings),
@@ -102,7 +104,7 @@ def trust_view(evidence: Evidence, levels: pd.DataFrame | None) -> View:
     }
 
 
-def _converged(measured: Measured) -> Iterator[Check]:
+def _converged(measured: FittedModel) -> Iterator[TrustCheck]:
     known = measured.fit.diagnostics
     state = FINE if measured.converged else BAD
     found = "yes" if measured.converged else "no"
@@ -111,11 +113,11 @@ def _converged(measured: Measured) -> Iterator[Check]:
         if measured.converged
         else "The computation did not settle: abilities, intervals and probabilities may be wrong. Fit again, longer."
     )
-    yield Check("Did the fit converge?", state, found, meaning)
+    yield TrustCheck("Did the fit converge?", state, found, meaning)
     r_hat, effective = known.get("r_hat_max"), known.get("ess_bulk_min")
     if isinstance(r_hat, float) and isinstance(effective, float):
         good = r_hat <= 1.01 and effective >= 400
-        yield Check(
+        yield TrustCheck(
             "Do independent runs agree?",
             FINE if good else LOOK,
             f"R-hat at most {r_hat:.3f}; the worst number rests on {effective:,.0f} independent draws",
@@ -123,7 +125,7 @@ def _converged(measured: Measured) -> Iterator[Check]:
         )
     divergent = known.get("divergences")
     if isinstance(divergent, int | float):
-        yield Check(
+        yield TrustCheck(
             "Were corners missed?",
             FINE if divergent == 0 else LOOK,
             f"{int(divergent)} of {known.get('draws', '?')} steps diverged",
@@ -133,11 +135,11 @@ def _converged(measured: Measured) -> Iterator[Check]:
         )
 
 
-def _prediction(measured: Measured) -> Iterator[Check]:
+def _prediction(measured: FittedModel) -> Iterator[TrustCheck]:
     share = measured.fit.diagnostics.get("pareto_k_above_0.7")
     if isinstance(share, float):
         good = share < 0.01
-        yield Check(
+        yield TrustCheck(
             "Is the predictive score reliable?",
             FINE if good else LOOK,
             f"{percent(share)} of the answers sway the fit too much to be left out on paper",
@@ -147,7 +149,7 @@ def _prediction(measured: Measured) -> Iterator[Check]:
         )
     reliability = measured.fit.reliability
     good = reliability >= 0.8
-    yield Check(
+    yield TrustCheck(
         "Can pipelines be told apart?",
         FINE if good else LOOK,
         f"reliability {plain_number(reliability, 2)} of 1",
@@ -157,12 +159,12 @@ def _prediction(measured: Measured) -> Iterator[Check]:
     )
 
 
-def _components(levels: pd.DataFrame | None) -> Iterator[Check]:
+def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
     if levels is None or levels.empty:
         return
     missed = missed_levels(levels)
     worst = levels.iloc[int(levels["estimate"].abs().argmax())].to_dict()
-    yield Check(
+    yield TrustCheck(
         "Does the model reproduce what was seen?",
         LOOK if missed else FINE,
         f"largest miss: {_missed_words(worst)}",
@@ -187,7 +189,7 @@ def _missed_words(row: Mapping[Any, Any]) -> str:
     return f"{level_name(str(row['facet']), clipped(str(row['level']), 60))} ({points(departure)} against the model)"
 
 
-def _copies(measured: Measured) -> Iterator[Check]:
+def _copies(measured: FittedModel) -> Iterator[TrustCheck]:
     """Pipelines that answer alike beyond ability count for fewer than they are."""
     from irt.checks import duplicates
 
@@ -198,7 +200,7 @@ def _copies(measured: Measured) -> Iterator[Check]:
         return
     n = len(fit.data.students)
     alike = found.groups
-    yield Check(
+    yield TrustCheck(
         "Are the pipelines different ones?",
         FINE if alike.empty else LOOK,
         f"{n} pipelines are worth {found.effective_students:.0f} independent ones",
@@ -210,13 +212,13 @@ def _copies(measured: Measured) -> Iterator[Check]:
     )
 
 
-def _steep(measured: Measured) -> Iterator[Check]:
+def _steep(measured: FittedModel) -> Iterator[TrustCheck]:
     if measured.fit.graded is not None:
         return
     slopes = np.asarray(measured.fit.point["a"], float)
     steep = int((slopes > _STEEP).sum())
     good = steep <= _MANY_STEEP * len(slopes)
-    yield Check(
+    yield TrustCheck(
         "Are questions believably sharp?",
         FINE if good else LOOK,
         f"{steep} of {len(slopes)} discriminations above {_STEEP:.0f}, the largest "

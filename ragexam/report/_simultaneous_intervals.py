@@ -18,7 +18,7 @@ DRAWS = 4000
 MEASURES = ("estimate", "low", "high", "z", "p_adjusted")
 
 
-def simultaneous(
+def simultaneous_means(
     names: Sequence[tuple[str, ...]], values: NDArray[np.float64], named: Sequence[str], seed: int = 0
 ) -> pd.DataFrame:
     """Means of the columns `[I, C]` over questions, the clearest first: the `named` columns, then `MEASURES`.
