@@ -209,7 +209,7 @@ def measure_steps(steps: Steps, config: Config) -> None:
 def report_step(steps: Steps) -> dict[str, Any]:
     """Write the summary into the record, then the page that shows it."""
     from ragexam.report import write_report
-    from ragexam.report._summary import summarize
+    from ragexam.report._run_findings import summarize
 
     record = steps.record
     record.content["summary"] = summarize(steps.folder.path)

@@ -256,7 +256,7 @@ def report(
 ) -> None:
     """Write report.html and figures/ of a run; of two runs comparison.html into the second: what changed."""
     from ragexam.report import write_report
-    from ragexam.report._summary import summarize
+    from ragexam.report._run_findings import summarize
     from ragexam.report.comparison import write_comparison
 
     if other is not None:
@@ -287,7 +287,7 @@ def view(
     as_json: AsJson = False,
 ) -> None:
     """Read an exam on a local page: accept, edit, retire, restore its questions; or audit it blindly."""
-    from ragexam.review._session import Audit, audit_session, review_session
+    from ragexam.review._session import AuditRequest, audit_session, review_session
 
     if audit is None and (sheet is not None or result):
         raise ValueError(f"--{'result' if result else 'sheet'}: wanted --audit N with it")
@@ -297,7 +297,9 @@ def view(
     if audit is None:
         found, lines = review_session(run, port, progress, page=not write)
     else:
-        found, lines = audit_session(run, Audit(audit, seed, sheet, page=not result and sheet is None), port, progress)
+        found, lines = audit_session(
+            run, AuditRequest(audit, seed, sheet, page=not result and sheet is None), port, progress
+        )
     show(found, as_json=as_json, lines=lines)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.report.chromium import Chromium
+from tests.chromium import Chromium
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Chromium]:
-    """One Chromium for the tests of a module."""
+    """One Chromium for all tests of a session."""
     with Chromium() as tab:
         yield tab

@@ -1,6 +1,8 @@
 """What pages share: the frame, heat tables and number formats."""
 
-from examcore.page._formats import (
+from examcore.page._frame import installed_version, page_frame, page_template
+from examcore.page._heat_table import HeatCell, HeatRow, HeatTable
+from examcore.page._number_formats import (
     chance,
     clipped,
     duration,
@@ -13,8 +15,6 @@ from examcore.page._formats import (
     signed,
     signed_range,
 )
-from examcore.page._frame import installed_version, page_frame, page_template
-from examcore.page._heat_table import HeatCell, HeatRow, HeatTable
 from examcore.page._record_values import flattened, shown_value
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from examcore.page._formats import clipped
+from examcore.page._number_formats import clipped
 
 
 def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from examcore.page import chance, percent, plain_number
 from irt.plots import COLOURS
 from rag.servers import Price
-from ragexam.report._figures import Picture, picture
-from ragexam.report._scores import bound_of, facets_of
-from ragexam.report._tables import Entry, Line, Table, heads, number, words
-from ragexam.report._words import facet_name, level_name
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._figure_files import Picture, picture
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell, text_cell
+from ragexam.report._response_scores import bound_of, facets_of
 
 NAME = "quality_and_cost"
 DRAWS = 2000
@@ -162,18 +162,18 @@ def _cautions(costs: pd.DataFrame, measure: str) -> list[str]:
     return lines
 
 
-def _frontier_table(found: pd.DataFrame, costs: pd.DataFrame, measure: str, names: Mapping[str, str]) -> Table:
+def _frontier_table(found: pd.DataFrame, costs: pd.DataFrame, measure: str, names: Mapping[str, str]) -> PageTable:
     listed = found[found["on"] | (found["chance"] >= LIKELY)]
     by_name = costs.set_index("student")
     numbers = _numbers(found)
     rows = tuple(
-        Line(
+        TableRow(
             (
-                number(f"{numbers[row['student']]}" if row["on"] else "–", numbers.get(row["student"], math.nan)),
-                words(names[str(row["student"])]),
-                number(percent(row["accuracy"]), row["accuracy"]),
+                number_cell(f"{numbers[row['student']]}" if row["on"] else "–", numbers.get(row["student"], math.nan)),
+                text_cell(names[str(row["student"])]),
+                number_cell(percent(row["accuracy"]), row["accuracy"]),
                 *measured_cells(by_name.loc[row["student"]], costs),
-                number(chance(row["chance"]), row["chance"]),
+                number_cell(chance(row["chance"]), row["chance"]),
             )
         )
         for row in listed.to_dict("records")
@@ -182,10 +182,10 @@ def _frontier_table(found: pd.DataFrame, costs: pd.DataFrame, measure: str, name
         f"The frontier by {MEASURES[measure]}, and pipelines that may be on it: chance over samples of questions, "
         "costs taken as known; bounds left out"
     )
-    heading = heads(
+    heading = column_heads(
         "#mark", "pipeline", "#accuracy", *measure_heads(costs), "#chance on the frontier", words=("pipeline",)
     )
-    return Table(caption, heading, rows, sortable=True, headed=False)
+    return PageTable(caption, heading, rows, sortable=True, headed=False)
 
 
 def _numbers(found: pd.DataFrame) -> dict[str, int]:
@@ -193,24 +193,26 @@ def _numbers(found: pd.DataFrame) -> dict[str, int]:
     return {str(name): place for place, name in enumerate(found.loc[found["on"], "student"], start=1)}
 
 
-def _component_tables(scores: pd.DataFrame, costs: pd.DataFrame) -> list[Table]:
+def _component_tables(scores: pd.DataFrame, costs: pd.DataFrame) -> list[PageTable]:
     """Means by level of each facet, all else equal only in a full grid."""
     facets = [facet for facet in facets_of(scores) if scores[facet].nunique() > 1]
     joined = scores.drop_duplicates("student").merge(costs, on="student")
     rows = [
-        Line(
+        TableRow(
             (
-                Entry(facet_name(facet)),
-                Entry(level_name(facet, str(level))),
+                TableCell(facet_name(facet)),
+                TableCell(level_name(facet, str(level))),
                 *measured_cells(part[list(COLUMNS[1:])].mean(), costs),
             )
         )
         for facet in facets
         for level, part in joined.groupby(facet, sort=False)
     ]
-    heading = heads("component", "level", *measure_heads(costs))
+    heading = column_heads("component", "level", *measure_heads(costs))
     return (
-        [Table("What a question costs by component, averaged over its pipelines", heading, tuple(rows))] if rows else []
+        [PageTable("What a question costs by component, averaged over its pipelines", heading, tuple(rows))]
+        if rows
+        else []
     )
 
 
@@ -224,13 +226,13 @@ def priced(costs: pd.DataFrame) -> bool:
     return bool(costs["cost"].notna().any())
 
 
-def measured_cells(row: Any, costs: pd.DataFrame) -> tuple[Entry, ...]:
+def measured_cells(row: Any, costs: pd.DataFrame) -> tuple[TableCell, ...]:
     """Tokens and seconds for a question and, where any is known, the cost of 1,000, as cells; `row` may be None."""
     tokens, seconds, cost = (math.nan if row is None else float(row[name]) for name in COLUMNS[1:])
     cells = (
-        number(f"{tokens:,.0f}" if math.isfinite(tokens) else "–", tokens),
-        number(_in_seconds(seconds), seconds),
-        number(f"{cost:.4g}" if math.isfinite(cost) else "–", cost),
+        number_cell(f"{tokens:,.0f}" if math.isfinite(tokens) else "–", tokens),
+        number_cell(_in_seconds(seconds), seconds),
+        number_cell(f"{cost:.4g}" if math.isfinite(cost) else "–", cost),
     )
     return cells if priced(costs) else cells[:2]
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from examcore import IntervalEstimate
 from examcore.page import joined, p_value, percent, points
 from irt.fitting import fused
-from ragexam.report._measured import Measured
-from ragexam.report._scores import bound_of
-from ragexam.report._simultaneous import LEVEL, MEASURES, simultaneous
-from ragexam.report._tables import Entry, Line, Table, heads, number
-from ragexam.report._words import facet_name, level_name
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._response_scores import bound_of
+from ragexam.report._simultaneous_intervals import LEVEL, MEASURES, simultaneous_means
 
 SHOWN = 12
 _EXPECTED_DRAWS = 100
@@ -30,17 +30,17 @@ _MOST_CELLS = 2000
 COLUMNS = ("facet", "level", "other_facet", "other_level", *MEASURES)
 
 
-def departures(measured: Measured, *, seed: int = 0) -> pd.DataFrame:
+def combination_departures(measured: FittedModel, *, seed: int = 0) -> pd.DataFrame:
     """`facet,level,other_facet,other_level,estimate,low,high,z,p_adjusted`, the clearest first.
 
     `estimate` is observed minus expected share right of the combination; empty where fewer than two components of the
     fit have two levels, and where there are more than 2,000 combinations.
     """
     found = _cells(measured)
-    return pd.DataFrame(columns=list(COLUMNS)) if found is None else simultaneous(*found, COLUMNS[:4], seed)
+    return pd.DataFrame(columns=list(COLUMNS)) if found is None else simultaneous_means(*found, COLUMNS[:4], seed)
 
 
-def level_departures(measured: Measured, *, seed: int = 0) -> pd.DataFrame:
+def level_departures(measured: FittedModel, *, seed: int = 0) -> pd.DataFrame:
     """`facet,level,estimate,low,high,z,p_adjusted`: by how much each level's accuracy misses what the fit expects.
 
     Observed minus expected share right over all questions; empty for a fit without components and for ratings.
@@ -52,10 +52,10 @@ def level_departures(measured: Measured, *, seed: int = 0) -> pd.DataFrame:
         return pd.DataFrame(columns=[*COLUMNS[:2], *COLUMNS[4:]])
     misses = _misses(measured)
     columns = [_mean(misses[term.level_of == place]) for term in terms for place in range(len(term.levels))]
-    return simultaneous(names, np.nan_to_num(np.stack(columns, axis=1)), COLUMNS[:2], seed)
+    return simultaneous_means(names, np.nan_to_num(np.stack(columns, axis=1)), COLUMNS[:2], seed)
 
 
-def _cells(measured: Measured) -> tuple[list[tuple[str, str, str, str]], NDArray[np.float64]] | None:
+def _cells(measured: FittedModel) -> tuple[list[tuple[str, str, str, str]], NDArray[np.float64]] | None:
     """The combinations, and by question `[I, C]` by how much each misses what its parts expect."""
     fit = measured.fit
     terms = [term for term in fit.design.terms if len(term.facets) == 1 and not term.smooth and len(term.levels) > 1]
@@ -78,7 +78,7 @@ def _cells(measured: Measured) -> tuple[list[tuple[str, str, str, str]], NDArray
     return names, np.stack(columns, axis=1)
 
 
-def _misses(measured: Measured) -> NDArray[np.float64]:
+def _misses(measured: FittedModel) -> NDArray[np.float64]:
     """Observed minus expected share right `[S, I]`, NaN where a question was not asked."""
     data = measured.fit.data
     return np.where(data.asked, data.proportions - _expected(measured), np.nan)
@@ -90,7 +90,7 @@ def _mean(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(answered > 0, np.nansum(rows, axis=0) / np.maximum(answered, 1), np.nan)
 
 
-def _expected(measured: Measured) -> NDArray[np.float64]:
+def _expected(measured: FittedModel) -> NDArray[np.float64]:
     """Probability of a right answer `[S, I]` by the components alone, without what is a pipeline's own."""
     fit = measured.fit
     thin = fit.thinned(_EXPECTED_DRAWS)
@@ -107,11 +107,11 @@ def _centred(cells: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(cells - rows - columns + cells.mean(axis=(1, 2), keepdims=True))
 
 
-def interactions_view(measured: Measured | None) -> Mapping[str, object]:
+def interactions_view(measured: FittedModel | None) -> Mapping[str, object]:
     """What the template shows: how many combinations stand out and how far, the clearest as a table."""
     if measured is None:
         return {"sentences": ["Needs a fitted measurement model."], "table": None}
-    found = departures(measured)
+    found = combination_departures(measured)
     if found.empty:
         return {
             "sentences": ["Fewer than two components have levels to combine: there is nothing to add up."],
@@ -152,28 +152,28 @@ def _consequence(choices: Sequence[Mapping[Any, Any]]) -> str:
     )
 
 
-def _table(found: pd.DataFrame) -> Table:
+def _table(found: pd.DataFrame) -> PageTable:
     caption = (
         "Accuracy of a combination minus what its components add up to, the clearest first; intervals (90\u00a0%) "
         "and p hold for all combinations at once"
     )
     rows = tuple(_line(row) for row in found.to_dict("records"))
-    return Table(caption, heads("combination", "with", "#departure", "#adjusted p", "verdict"), rows)
+    return PageTable(caption, column_heads("combination", "with", "#departure", "#adjusted p", "verdict"), rows)
 
 
-def _line(row: Mapping[Any, Any]) -> Line:
+def _line(row: Mapping[Any, Any]) -> TableRow:
     first, second = _names(row)
     p = float(str(row["p_adjusted"]))
     departure = _interval(row)
     clear = p <= 1 - LEVEL
     told = ("better" if departure.estimate > 0 else "worse") + " than its parts" if clear else "as its parts say"
     cells = (
-        Entry(first),
-        Entry(second),
-        number(points(departure), departure.estimate),
-        number(p_value(p), p),
+        TableCell(first),
+        TableCell(second),
+        number_cell(points(departure), departure.estimate),
+        number_cell(p_value(p), p),
     )
-    return Line((*cells, Entry(told, kind="told")))
+    return TableRow((*cells, TableCell(told, kind="told")))
 
 
 def _names(row: Mapping[Any, Any]) -> Iterator[str]:

@@ -9,24 +9,24 @@ import pandas as pd
 
 from examcore import write_text
 from examcore.page import clipped, page_frame, page_template
-from ragexam.report import _background as background
 from ragexam.report import _costs as costs
-from ragexam.report import _reading as reading
+from ragexam.report import _provenance as background
 from ragexam.report import _sections as sections
-from ragexam.report._accuracy import accuracy_view
-from ragexam.report._drawings import Drawings, draw
-from ragexam.report._faults import signs_of
-from ragexam.report._gains import change_view
-from ragexam.report._gather import Evidence, gather
+from ragexam.report import _source_reading as reading
+from ragexam.report._accuracy_tables import accuracy_view
 from ragexam.report._interactions import interactions_view
-from ragexam.report._kinds import kinds_view
+from ragexam.report._level_gains import change_view
 from ragexam.report._pipelines import pipelines_view
-from ragexam.report._pruning import pruned_ids, pruning_view
-from ragexam.report._questions import questions_view
-from ragexam.report._scores import without_black_boxes
-from ragexam.report._summary import Findings, find
-from ragexam.report._topics import topics_view
-from ragexam.report._trust import misfit_sentences, trust_view
+from ragexam.report._pruning_record import pruned_ids, pruning_view
+from ragexam.report._question_cards import questions_view
+from ragexam.report._question_faults import answer_signs
+from ragexam.report._question_groupings import kinds_view
+from ragexam.report._response_scores import without_black_boxes
+from ragexam.report._run_evidence import RunEvidence, read_evidence
+from ragexam.report._run_figures import RunFigures, draw_figures
+from ragexam.report._run_findings import RunFindings, find_all
+from ragexam.report._topic_accuracy import topics_view
+from ragexam.report._trust_checks import misfit_sentences, trust_view
 
 CONTENTS = (
     ("verdict", "Verdict"),
@@ -54,19 +54,19 @@ def write_report(run: Path) -> Path:
 
     Raises `ValueError` in one line when the folder is no run or a file of it is damaged.
     """
-    evidence = gather(Path(run))
-    drawings = draw(evidence)
-    page = render(evidence, find(evidence), drawings)
+    evidence = read_evidence(Path(run))
+    drawings = draw_figures(evidence)
+    page = render(evidence, find_all(evidence), drawings)
     write_text(evidence.folder.report, [page])
     return evidence.folder.report
 
 
-def render(evidence: Evidence, found: Findings, drawings: Drawings) -> str:
+def render(evidence: RunEvidence, found: RunFindings, drawings: RunFigures) -> str:
     """The page as text; what comes from files is escaped by the template, only our own style and script are not."""
     return page_template("ragexam.report", "page.html").render(context(evidence, found, drawings))
 
 
-def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[str, object]:
+def context(evidence: RunEvidence, found: RunFindings, drawings: RunFigures) -> Mapping[str, object]:
     """Everything the template names."""
     levels = found.departures
     return {
@@ -79,7 +79,7 @@ def context(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[
     }
 
 
-def _answers(evidence: Evidence, found: Findings) -> Mapping[str, object]:
+def _answers(evidence: RunEvidence, found: RunFindings) -> Mapping[str, object]:
     """What pipelines answered: verdict, gains, accuracy, retrieval, cost."""
     scores, figures = evidence.scores, evidence.folder.path / "figures"
     numbers, number_warnings = sections.numbers_view(evidence, found)
@@ -95,7 +95,7 @@ def _answers(evidence: Evidence, found: Findings) -> Mapping[str, object]:
     }
 
 
-def _measurement(evidence: Evidence, drawings: Drawings, levels: pd.DataFrame | None) -> Mapping[str, object]:
+def _measurement(evidence: RunEvidence, drawings: RunFigures, levels: pd.DataFrame | None) -> Mapping[str, object]:
     """What the fitted model says, and how far to trust it."""
     measured = evidence.measured
     return {
@@ -106,11 +106,11 @@ def _measurement(evidence: Evidence, drawings: Drawings, levels: pd.DataFrame | 
     }
 
 
-def _exam(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[str, object]:
+def _exam(evidence: RunEvidence, found: RunFindings, drawings: RunFigures) -> Mapping[str, object]:
     """The questions, one by one and by kind, and how they came about."""
     questions, scores = evidence.questions, evidence.scores
     return {
-        "questions": questions_view(questions, signs_of(evidence), pruned_ids(evidence.pruning)),
+        "questions": questions_view(questions, answer_signs(evidence), pruned_ids(evidence.pruning)),
         "topics": topics_view(questions, scores),
         "kinds": kinds_view(evidence.measured, questions, scores, drawings.kinds),
         "pruning": pruning_view(evidence.pruning, drawings.pruning),
@@ -119,11 +119,11 @@ def _exam(evidence: Evidence, found: Findings, drawings: Drawings) -> Mapping[st
     }
 
 
-def _subtitle(evidence: Evidence, found: Findings) -> str:
+def _subtitle(evidence: RunEvidence, found: RunFindings) -> str:
     return f"{len(evidence.questions)} questions, {len(found.accuracy)} pipelines"
 
 
-def _title(evidence: Evidence) -> str:
+def _title(evidence: RunEvidence) -> str:
     configuration = evidence.record.get("configuration")
     corpus = configuration.get("corpus") if isinstance(configuration, Mapping) else None
     source = corpus.get("source") if isinstance(corpus, Mapping) else None

@@ -11,22 +11,33 @@ import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import chance, percent, percent_range, plain_number, signed
+from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._costs import measure_heads, measured_cells
-from ragexam.report._measured import Measured
-from ragexam.report._scores import NOTHING, accuracy, bound_of, facets_of
-from ragexam.report._tables import Entry, Filters, Line, Table, choice, heads, number, tokens
-from ragexam.report._words import facet_name, level_name
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._page_tables import (
+    PageTable,
+    TableCell,
+    TableFilters,
+    TableRow,
+    column_heads,
+    filter_menu,
+    filter_tokens,
+    number_cell,
+)
+from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of
 
 ID = "pipeline-list"
 FEW = 12
 """Pipelines up to which the list stands open."""
 
 
-def pipelines_view(scores: pd.DataFrame, measured: Measured | None, costs: pd.DataFrame) -> Mapping[str, object]:
+def pipelines_view(scores: pd.DataFrame, measured: FittedModel | None, costs: pd.DataFrame) -> Mapping[str, object]:
     """What the template shows: the best pipeline in words, the table of all, its filters."""
     facets = facets_of(scores)
     first = scores.drop_duplicates("student").set_index("student")
-    marks = {facet: tokens(f"p{place}l", first[facet].astype(str).tolist()) for place, facet in enumerate(facets)}
+    marks = {
+        facet: filter_tokens(f"p{place}l", first[facet].astype(str).tolist()) for place, facet in enumerate(facets)
+    }
     by_cost = costs.set_index("student") if len(costs) else None
     abilities = None if measured is None else measured.abilities.set_index("student")
     rows = [
@@ -38,17 +49,17 @@ def pipelines_view(scores: pd.DataFrame, measured: Measured | None, costs: pd.Da
     names += [] if abilities is None else ["#ability", "#90\u00a0% interval"]
     names += [] if by_cost is None else measure_heads(costs)
     caption = "Each pipeline, the most accurate first; tokens and seconds are those of a question"
-    shown = [choice(facet_name(facet), marks[facet]) for facet in facets if len(marks[facet]) > 1]
+    shown = [filter_menu(facet_name(facet), marks[facet]) for facet in facets if len(marks[facet]) > 1]
     return {
         "sentences": best_pipelines(measured, scores),
-        "table": Table(caption, heads(*names), tuple(rows), sortable=True, headed=False),
-        "filters": Filters(ID, "pipelines", tuple(shown)),
+        "table": PageTable(caption, column_heads(*names), tuple(rows), sortable=True, headed=False),
+        "filters": TableFilters(ID, "pipelines", tuple(shown)),
         "title": f"All {len(rows)} pipelines{', with ability' if abilities is not None else ''}",
         "open": len(rows) <= FEW,
     }
 
 
-def best_pipelines(measured: Measured | None, scores: pd.DataFrame) -> list[str]:
+def best_pipelines(measured: FittedModel | None, scores: pd.DataFrame) -> list[str]:
     """The pipeline most probably best among those one could choose, and how many cannot be told from it."""
     if measured is None:
         return []
@@ -87,26 +98,26 @@ def _row(
     marks: Mapping[str, Mapping[str, str]],
     abilities: pd.DataFrame | None,
     costs: pd.DataFrame | None,
-) -> Line:
+) -> TableRow:
     levels = {facet: str(part[facet].iloc[0]) for facet in facets}
     found = accuracy(part)
-    cells = [Entry(level_name(facet, level)) for facet, level in levels.items()] or [Entry(name)]
-    cells += [number(percent(found.estimate), found.estimate), number(percent_range(found), found.low)]
+    cells = [TableCell(level_name(facet, level)) for facet, level in levels.items()] or [TableCell(name)]
+    cells += [number_cell(percent(found.estimate), found.estimate), number_cell(percent_range(found), found.low)]
     if abilities is not None:
         theta = _ability(abilities, name)
         cells += [
-            number(signed(theta.estimate), theta.estimate),
-            number(
+            number_cell(signed(theta.estimate), theta.estimate),
+            number_cell(
                 f"{plain_number(theta.low)} to {plain_number(theta.high)}" if math.isfinite(theta.low) else "–",
                 theta.low,
             ),
         ]
     if costs is not None:
         cells += measured_cells(costs.loc[name] if name in costs.index else None, costs)
-    return Line(tuple(cells), " ".join(marks[facet][level] for facet, level in levels.items()))
+    return TableRow(tuple(cells), " ".join(marks[facet][level] for facet, level in levels.items()))
 
 
-def _accuracy(row: Line, place: int) -> float:
+def _accuracy(row: TableRow, place: int) -> float:
     value = row.cells[place].value
     return float(value) if value else -1.0
 

@@ -11,14 +11,14 @@ import pandas as pd
 from exam_gen import Baseline, ExamStatistics
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, percent, plain_number, points, signed, signed_range
-from ragexam.report._background import model_roles
-from ragexam.report._gather import Evidence
-from ragexam.report._measured import Measured
-from ragexam.report._scores import bound_of, facets_of, levels_of, without_black_boxes
-from ragexam.report._summary import Findings
-from ragexam.report._tables import Entry, Line, Table, heads, number
-from ragexam.report._verdict import FacetVerdict, describe, sentences
-from ragexam.report._words import facet_name, level_name
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._component_verdicts import FacetVerdict, describe, sentences
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._provenance import model_roles
+from ragexam.report._response_scores import bound_of, facets_of, levels_of, without_black_boxes
+from ragexam.report._run_evidence import RunEvidence
+from ragexam.report._run_findings import RunFindings
 
 View = Mapping[str, object]
 _LARGE_RESIDUAL = 0.25
@@ -26,7 +26,7 @@ _CLEAR_RESIDUAL = 0.15
 """In standard deviations of ability: a lower limit below this is what the prior alone would give."""
 
 
-def verdict_view(evidence: Evidence, found: Findings, more: Sequence[str] = ()) -> View:
+def verdict_view(evidence: RunEvidence, found: RunFindings, more: Sequence[str] = ()) -> View:
     """The verdict, the warnings that belong beside it, `more` among them, and a card per component."""
     fitted = [verdict for verdict in found.verdicts if verdict.compared and verdict.unit != "accuracy"]
     by_accuracy = [
@@ -52,7 +52,7 @@ def verdict_view(evidence: Evidence, found: Findings, more: Sequence[str] = ()) 
     }
 
 
-def verdict_warnings(evidence: Evidence, found: Findings) -> list[str]:
+def verdict_warnings(evidence: RunEvidence, found: RunFindings) -> list[str]:
     """What a reader must know before trusting the verdict."""
     lines = []
     measured = evidence.measured
@@ -79,7 +79,7 @@ def verdict_warnings(evidence: Evidence, found: Findings) -> list[str]:
     return lines
 
 
-def _role_warnings(evidence: Evidence) -> Iterator[str]:
+def _role_warnings(evidence: RunEvidence) -> Iterator[str]:
     """A model that wrote or checked questions and also sits the exam is flattered by its own selection."""
     examinees = {_model(level): level for level in levels_of(evidence.scores, "llm")} if _has_llm(evidence) else {}
     for name, roles in model_roles(evidence.questions).items():
@@ -90,7 +90,7 @@ def _role_warnings(evidence: Evidence) -> Iterator[str]:
             )
 
 
-def _has_llm(evidence: Evidence) -> bool:
+def _has_llm(evidence: RunEvidence) -> bool:
     return "llm" in facets_of(evidence.scores)
 
 
@@ -128,7 +128,7 @@ def _verdict_card(verdict: FacetVerdict) -> View:
     }
 
 
-def numbers_view(evidence: Evidence, found: Findings) -> tuple[list[View], list[str]]:
+def numbers_view(evidence: RunEvidence, found: RunFindings) -> tuple[list[View], list[str]]:
     """The key numbers and the warnings they call for."""
     n_documents = "" if evidence.n_documents is None else f" from {evidence.n_documents} documents"
     numbers: list[View] = [
@@ -182,7 +182,7 @@ def _baseline(heading: str, found: Baseline, how: str) -> View:
     return _number(heading, percent(found.accuracy), f"{how}: {verdict} ({luck})")
 
 
-def components_view(measured: Measured | None, figure: object | None) -> View:
+def components_view(measured: FittedModel | None, figure: object | None) -> View:
     """Contrasts between levels and whether the additive story holds."""
     if measured is None:
         return {"sentences": ["Needs a fitted measurement model."], "warnings": [], "table": None, "figure": None}
@@ -213,20 +213,20 @@ def components_view(measured: Measured | None, figure: object | None) -> View:
     return {"sentences": lines, "warnings": warnings, "table": _effects(measured.components), "figure": figure}
 
 
-def _effects(components: pd.DataFrame) -> Table:
+def _effects(components: pd.DataFrame) -> PageTable:
     rows = tuple(
-        Line(
+        TableRow(
             (
-                Entry(facet_name(str(row["facet"]))),
-                Entry(level_name(str(row["facet"]), str(row["level"]))),
-                number(signed(row["effect"]), row["effect"]),
-                number(signed_range(IntervalEstimate(row["effect"], row["low"], row["high"])), row["low"]),
+                TableCell(facet_name(str(row["facet"]))),
+                TableCell(level_name(str(row["facet"]), str(row["level"]))),
+                number_cell(signed(row["effect"]), row["effect"]),
+                number_cell(signed_range(IntervalEstimate(row["effect"], row["low"], row["high"])), row["low"]),
             )
         )
         for row in components.to_dict("records")
     )
     caption = "Effect of each level on ability, zero on average within a component, with 90\u00a0% intervals"
-    return Table(caption, heads("component", "level", "#effect", "#90\u00a0% interval"), rows, sortable=True)
+    return PageTable(caption, column_heads("component", "level", "#effect", "#90\u00a0% interval"), rows, sortable=True)
 
 
 def _typical(components: pd.DataFrame) -> float:
@@ -249,7 +249,7 @@ def _spread(components: pd.DataFrame) -> Iterator[str]:
         yield f"In ability, the best choice is ahead of the worst by: {told}."
 
 
-def information_view(measured: Measured | None, figure: object | None) -> View:
+def information_view(measured: FittedModel | None, figure: object | None) -> View:
     """Where on the ability scale the exam measures, and whether the pipelines are there."""
     if measured is None:
         return {"sentences": ["Needs a fitted measurement model."], "figure": None}

@@ -37,7 +37,7 @@ from paper_figs import (
 from paper_figs.runs import Run, read_run
 from taxonomy import FORMS, LEVELS
 from tests.paper_figs.released_folder import CORPUS, LLMS, RETRIEVERS, TOPICS, scores, write_released
-from tests.report.run_folder import write_run
+from tests.ragexam.report.run_folder import write_run
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import pytest
 
 from paper_figs.runs import Run, read_run
 from tests.paper_figs.released_folder import CORPUS, LLMS, write_released
-from tests.report.run_folder import write_run
+from tests.ragexam.report.run_folder import write_run
 
 
 def test_released_folder_is_called_after_the_one_around_it(hard: Run, released: Path, cache: Path) -> None:

@@ -22,7 +22,7 @@ from paper_figs import (
 from paper_figs.resampling import Interval
 from paper_figs.runs import Run, read_run
 from tests.paper_figs.released_folder import LLMS, RETRIEVERS, scores, write_released
-from tests.report.run_folder import write_run
+from tests.ragexam.report.run_folder import write_run
 
 SPECIAL = "a & b % c_d # $e$ {f} ~g ^h \\i <j> |k| [l] −1 – “m” * `n`"
 

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from ragexam.cli import app
+from tests.axe import axe_source, grave_faults
+from tests.chromium import PROGRAM, Chromium
+from tests.page_text import Seen
 from tests.ragexam.graded_folder import HOSTILE, SUBJECTS, lines, options, write_example
-from tests.report.axe import axe_source, grave_faults
-from tests.report.chromium import PROGRAM, Chromium
-from tests.report.page_text import Seen
 
 needs_chromium = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
 

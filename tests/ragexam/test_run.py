@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from exam_gen import read_exam
-from ragexam.review import Desk
+from ragexam.review import ExamEditor
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -263,7 +263,7 @@ def test_an_exam_without_contexts_or_chunks_is_refused(tmp_path: Path) -> None:
 def test_a_reviewed_exam_is_sat_in_a_folder_of_its_own(finished: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(finished / "run", run)
-    desk = Desk(run)
+    desk = ExamEditor(run)
     first, second, *_ = desk.files.exam.ids
     desk.act(first, "retire", seen=0, content={})
     desk.act(second, "edit", seen=1, content={"question": "Which word completes the statement as it was reviewed?"})

@@ -12,12 +12,12 @@ import pandas as pd
 
 from examcore import write_text
 from examcore.page import page_frame, page_template
-from ragexam.report.comparison._abilities import Linked, linked
-from ragexam.report.comparison._accuracies import AccuracyChanges, accuracy_changes
-from ragexam.report.comparison._drift import drift_view
-from ragexam.report.comparison._pairing import Pair, pair
-from ragexam.report.comparison._tables import ability_tables, accuracy_tables, verdict_table
-from ragexam.report.comparison._wording import gaps, sentences
+from ragexam.report.comparison._ability_changes import AbilityChanges, ability_changes
+from ragexam.report.comparison._accuracy_changes import AccuracyChanges, accuracy_changes
+from ragexam.report.comparison._change_sentences import comparison_sentences, not_compared
+from ragexam.report.comparison._change_tables import ability_tables, accuracy_tables, verdict_table
+from ragexam.report.comparison._paired_runs import PairedRuns, pair_runs
+from ragexam.report.comparison._question_drift import drift_view
 
 CONTENTS = (
     ("verdict", "Verdict"),
@@ -28,44 +28,46 @@ CONTENTS = (
 )
 
 
-class Written(NamedTuple):
+class ComparisonPage(NamedTuple):
     """The page's path and its numbers."""
 
     path: Path
     result: dict[str, Any]
 
 
-def write_comparison(run_a: Path, run_b: Path, out: Path | None = None) -> Written:
+def write_comparison(run_a: Path, run_b: Path, out: Path | None = None) -> ComparisonPage:
     """Write the page on what changed from run A to run B, to `run_b/comparison.html` unless `out` names a file.
 
     Raises ValueError in one line for a folder that is no run, and for two runs with nothing in common.
     """
-    both = pair(Path(run_a), Path(run_b))
-    accuracy, ability = accuracy_changes(both), linked(both)
+    both = pair_runs(Path(run_a), Path(run_b))
+    accuracy, ability = accuracy_changes(both), ability_changes(both)
     path = Path(out) if out is not None else Path(run_b) / "comparison.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, [page_template("ragexam.report", "comparison.html").render(context(both, accuracy, ability))])
-    return Written(path, _result(path, both, accuracy, ability))
+    return ComparisonPage(path, _result(path, both, accuracy, ability))
 
 
-def context(both: Pair, accuracy: AccuracyChanges | None, ability: Linked | str) -> Mapping[str, object]:
+def context(both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str) -> Mapping[str, object]:
     """Everything the template names."""
     subtitle = (
         f"A: {both.name_a} ({len(both.a.questions)} questions, {both.a.scores['student'].nunique()} pipelines); "
         f"B: {both.name_b} ({len(both.b.questions)} questions, {both.b.scores['student'].nunique()} pipelines)"
     )
-    said = sentences(both, accuracy, ability)
+    said = comparison_sentences(both, accuracy, ability)
     return {
         **page_frame("What changed from run A to run B?", subtitle, CONTENTS),
         "verdict": {"sentences": said.lead, "warnings": said.warnings, "table": verdict_table(both)},
         "accuracy": {"sentences": said.accuracy, "tables": accuracy_tables(both, accuracy)},
         "ability": {"sentences": said.ability, "tables": ability_tables(ability)},
         "questions": drift_view(both, accuracy, ability),
-        "apart": gaps(both, accuracy),
+        "apart": not_compared(both, accuracy),
     }
 
 
-def _result(path: Path, both: Pair, accuracy: AccuracyChanges | None, ability: Linked | str) -> dict[str, Any]:
+def _result(
+    path: Path, both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str
+) -> dict[str, Any]:
     """The numbers for a program; what cannot be said is null."""
     found: dict[str, Any] = {
         "report": str(path),
@@ -84,7 +86,7 @@ def _result(path: Path, both: Pair, accuracy: AccuracyChanges | None, ability: L
             "pipelines": _rows(accuracy.pipelines),
             "levels": _rows(accuracy.levels),
         }
-    if isinstance(ability, Linked):
+    if isinstance(ability, AbilityChanges):
         line = ability.link
         found["link"] = {
             "slope": line.slope._asdict(),

@@ -1,0 +1,112 @@
+"""The accuracy part of the page: heat maps of two facets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+
+from examcore import IntervalEstimate
+from examcore.page import HeatCell, HeatRow, HeatTable
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._response_scores import CEILING, FLOOR, accuracy, bound_of, facets_of, levels_of
+
+
+def accuracy_table(scores: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
+    """`row, column, accuracy, low, high` over the levels of two facets, averaged over all others (95 %)."""
+    found = []
+    for one in levels_of(scores, row):
+        for other in levels_of(scores, column):
+            part = scores[(scores[row] == one) & (scores[column] == other)]
+            found.append((one, other, *accuracy(part)))
+    return pd.DataFrame(found, columns=["row", "column", "accuracy", "low", "high"])
+
+
+def axes_of(scores: pd.DataFrame) -> tuple[str, str, str | None] | None:
+    """The facets of the heat map: rows, columns, and the one to split by; None with fewer than two facets.
+
+    Rows are language models and columns retrievers where the table has them, else its first two facets.
+    """
+    facets = facets_of(scores)
+    if {"llm", "retriever"} <= set(facets):
+        return "llm", "retriever", next((name for name in facets if name not in ("llm", "retriever")), None)
+    if len(facets) < 2:
+        return None
+    return facets[0], facets[1], facets[2] if len(facets) > 2 else None
+
+
+def accuracy_view(scores: pd.DataFrame) -> Mapping[str, object]:
+    """What the template shows: heat maps averaged and split, bounds in words."""
+    tables, details = _heat_tables(scores)
+    return {"tables": tables, "details": details, "bounds": _bounds(scores)}
+
+
+def _heat_tables(scores: pd.DataFrame) -> tuple[list[HeatTable], list[HeatTable]]:
+    """The heat maps to show, and those to fold away: one for each level of the third facet."""
+    axes = axes_of(scores)
+    if axes is None:
+        return [], []
+    row, column, third = axes
+    averaged = "" if third is None else f", averaged over {facet_name(third)}s"
+    tables = [heat_table(scores, row, column, f"{_title(row)} by {facet_name(column)}{averaged} (percent correct)")]
+    if third is None or scores[third].nunique() < 2:
+        return tables, []
+    tables.append(heat_table(scores, third, column, f"{_title(third)} by {facet_name(column)} (percent correct)"))
+    if scores[row].nunique() < 2:
+        return tables, []
+    caption = f"{_title(row)} by {facet_name(column)}, {{}} (percent correct)"
+    parts = {level: scores[scores[third] == level] for level in levels_of(scores, third)}
+    details = [heat_table(part, row, column, caption.format(level_name(third, level))) for level, part in parts.items()]
+    return tables, details
+
+
+def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, IntervalEstimate]:
+    """Accuracy of each pipeline with its 95 % interval, in the order of the response table."""
+    return {str(name): accuracy(part) for name, part in scores.groupby("student", sort=False)}
+
+
+def heat_table(scores: pd.DataFrame, row: str, column: str, caption: str) -> HeatTable:
+    """Accuracy by the levels of two columns as a heat map."""
+    table = accuracy_table(scores, row, column)
+    columns = list(dict.fromkeys(table["column"]))
+    rows = tuple(
+        HeatRow(
+            level_name(row, str(name)), tuple(map(_cell, part[["accuracy", "low", "high"]].itertuples(index=False)))
+        )
+        for name, part in table.groupby("row", sort=False)
+    )
+    heads = tuple(_bound_marked(column, level) for level in columns)
+    return HeatTable(caption, facet_name(row), heads, rows)
+
+
+def _cell(found: tuple[float, float, float]) -> HeatCell:
+    estimate, low, high = (100 * value for value in found)
+    if not math.isfinite(estimate):
+        return HeatCell(None, "–", "")
+    return HeatCell(round(estimate), f"{estimate:.0f}", f"{low:.0f} to {high:.0f}")
+
+
+def _bound_marked(facet: str, level: str) -> str:
+    bound = bound_of(level)
+    return {FLOOR: f"{FLOOR} (floor)", CEILING: f"{CEILING} (ceiling)"}.get(bound or "", level_name(facet, level))
+
+
+def _bounds(scores: pd.DataFrame) -> str:
+    levels = [level for facet in facets_of(scores) for level in levels_of(scores, facet)]
+    found = {bound_of(level) for level in levels}
+    if {FLOOR, CEILING} <= found:
+        return (
+            "Closed book answers without a passage and oracle is handed the passage the question was written from: "
+            "they are the floor and the ceiling, not choices."
+        )
+    if CEILING in found:
+        return "Oracle is handed the passage the question was written from: a ceiling, not a choice. There is no floor."
+    if FLOOR in found:
+        return "Closed book answers without a passage: a floor, not a choice. There is no oracle to show the ceiling."
+    return "Neither closed book nor oracle took part, so there is no floor or ceiling to compare with."
+
+
+def _title(facet: str) -> str:
+    name = facet_name(facet)
+    return name[:1].upper() + name[1:]

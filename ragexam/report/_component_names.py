@@ -1,0 +1,41 @@
+"""Numbers and names as a reader meets them on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragexam.report._response_scores import bound_of
+
+FACET_NAMES: Mapping[str, str] = {
+    "llm": "language model",
+    "retriever": "retriever",
+    "icl": "prompting mode",
+    "shots": "prompting mode",
+    "passages": "number of passages",
+    "budget": "passage budget",
+}
+_PLURALS: Mapping[str, str] = {
+    "retriever": "retrievers",
+    "language model": "language models",
+    "number of passages": "numbers of passages",
+}
+
+
+def facet_name(facet: str) -> str:
+    """What a facet is called in a sentence."""
+    return FACET_NAMES.get(facet, facet)
+
+
+def facet_plural(facet: str) -> str:
+    """The plural of a facet's name."""
+    name = facet_name(facet)
+    return _PLURALS.get(name, f"{name}s")
+
+
+def level_name(facet: str, level: str) -> str:
+    """What a level is called: `2` shots are `2 examples`, a bound says that it is one, others keep their name."""
+    if facet_name(facet) == "prompting mode" and level.isdigit():
+        return "no examples" if level == "0" else "1 example" if level == "1" else f"{level} examples"
+    if facet in ("passages", "budget"):
+        return f"{level} {'characters' if facet == 'budget' else 'passage' if level == '1' else 'passages'}"
+    return bound_of(level) or level

@@ -1,0 +1,180 @@
+"""Which level of each component is best, and whether the data can tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from examcore import IntervalEstimate
+from examcore.page import chance, joined, points, signed, signed_range
+from ragexam.report._component_names import facet_name, facet_plural, level_name
+from ragexam.report._response_scores import NOTHING, choices_of, facets_of, paired_difference
+
+CONFIDENT = 0.8
+"""The probability of being best below which no level is recommended."""
+INTERVAL = 0.90
+_ORDER = {"retriever": 0, "prompting mode": 1, "language model": 2}
+
+
+@dataclass(frozen=True)
+class LevelDraws:
+    """Draws `[draws, levels]` of what each level of a facet is worth, on the scale that `unit` names."""
+
+    facet: str
+    levels: tuple[str, ...]
+    draws: NDArray[np.float64]
+    unit: str = "ability"
+
+
+@dataclass(frozen=True)
+class FacetVerdict:
+    """The best level of a facet among those one could choose, against the runner-up.
+
+    `gap` is best minus runner-up (90 %) in `unit`, ability or accuracy, `accuracy_gap` the same in accuracy, paired
+    over questions (90 %). `ties` are the levels, best first, that the data cannot tell from the best.
+    """
+
+    facet: str
+    best: str
+    runner_up: str | None
+    probability: float
+    gap: IntervalEstimate
+    accuracy_gap: IntervalEstimate
+    chances: tuple[tuple[str, float], ...]
+    ties: tuple[str, ...]
+    unit: str = "ability"
+
+    @property
+    def compared(self) -> bool:
+        """False when there was nothing to choose from."""
+        return self.runner_up is not None
+
+    @property
+    def told_apart(self) -> bool:
+        """True when the best is probably best and its lead over the runner-up is not zero."""
+        return self.compared and self.probability >= CONFIDENT and self.gap.excludes_zero
+
+
+def judge_all(scores: pd.DataFrame, draws: Sequence[LevelDraws]) -> tuple[FacetVerdict, ...]:
+    """A verdict for each facet of the response table, the retriever first; bounds are left out before comparing."""
+    known = {one.facet: one for one in draws}
+    verdicts = [_judge(scores, facet, known.get(facet)) for facet in facets_of(scores)]
+    return tuple(sorted(verdicts, key=lambda verdict: _ORDER.get(facet_name(verdict.facet), len(_ORDER))))
+
+
+def can_judge(scores: pd.DataFrame, draws: Sequence[LevelDraws]) -> bool:
+    """True when there are draws for every level one could choose between."""
+    known = {one.facet: one.levels for one in draws}
+    asked = {facet: choices_of(scores, facet) for facet in facets_of(scores)}
+    return all(set(levels) <= set(known.get(facet, ())) for facet, levels in asked.items() if len(levels) > 1)
+
+
+def _judge(scores: pd.DataFrame, facet: str, found: LevelDraws | None) -> FacetVerdict:
+    levels = choices_of(scores, facet)
+    if len(levels) < 2 or found is None:
+        only = levels[0] if len(levels) == 1 else ""
+        unit = "ability" if found is None else found.unit
+        return FacetVerdict(facet, only, None, math.nan, NOTHING, NOTHING, (), tuple(levels), unit)
+    draws = found.draws[:, [found.levels.index(level) for level in levels]]
+    order = np.argsort(-draws.mean(axis=0), kind="stable")
+    ranked, draws = [levels[place] for place in order], draws[:, order]
+    winners = draws == draws.max(axis=1, keepdims=True)
+    wins = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
+    leads = [interval_of(draws[:, 0] - draws[:, place]) for place in range(1, len(ranked))]
+    ties = [level for level, lead in zip(ranked[1:], leads, strict=True) if not lead.excludes_zero]
+    return FacetVerdict(
+        facet=facet,
+        best=ranked[0],
+        runner_up=ranked[1],
+        probability=float(wins[0]),
+        gap=leads[0],
+        accuracy_gap=paired_difference(choosable(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
+        chances=tuple(zip(ranked, wins.tolist(), strict=True)),
+        ties=(ranked[0], *ties),
+        unit=found.unit,
+    )
+
+
+def choosable(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
+    """The answers of pipelines that could be chosen: in the other facets, no floor and no ceiling."""
+    for other in facets_of(scores):
+        choices = choices_of(scores, other)
+        if other != facet and choices:
+            scores = scores[scores[other].isin(choices)]
+    return scores
+
+
+def accuracy_draws(scores: pd.DataFrame, *, draws: int = 4000, seed: int = 0) -> tuple[LevelDraws, ...]:
+    """Bootstrap draws over questions of the accuracy of each level: what stands in when no model was fitted."""
+    found = (accuracy_draws_of(scores, facet, draws=draws, seed=seed) for facet in facets_of(scores))
+    return tuple(one for one in found if one is not None)
+
+
+def accuracy_draws_of(scores: pd.DataFrame, facet: str, *, draws: int = 4000, seed: int = 0) -> LevelDraws | None:
+    """The same of one facet; None where no question was answered at all its levels."""
+    table = scores.pivot_table(index="item", columns=facet, values="score", aggfunc="mean").dropna()
+    n = len(table)
+    if n == 0:
+        return None
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
+    return LevelDraws(facet, tuple(map(str, table.columns)), counts @ table.to_numpy(float) / n, "accuracy")
+
+
+def sentences(verdicts: Sequence[FacetVerdict]) -> list[str]:
+    """The verdict in one or two sentences: what to take, then what cannot be told apart."""
+    clear = [verdict for verdict in verdicts if verdict.told_apart]
+    lines = []
+    if clear:
+        named = [f"{_as_part(verdict)} ({chance(verdict.probability)})" for verdict in clear]
+        lines.append(f"Best of what was tried, with the probability of being best: {joined(named)}.")
+    undecided = [verdict for verdict in verdicts if verdict.compared and not verdict.told_apart]
+    if undecided:
+        parts = [_undecided(verdict) for verdict in undecided]
+        lines.append(f"The data cannot tell apart {', nor '.join(parts)}.")
+    if not lines:
+        lines.append("Nothing was compared: no component has two levels to choose from.")
+    return lines
+
+
+def describe(verdict: FacetVerdict) -> str:
+    """One sentence about the lead of the best level, or why there is none."""
+    name = facet_name(verdict.facet)
+    if not verdict.best:
+        return f"Not compared: no {name} but the bounds was tried."
+    best = level_name(verdict.facet, verdict.best)
+    if verdict.runner_up is None:
+        return f"Not compared: {best} is the only {name} tried."
+    second = level_name(verdict.facet, verdict.runner_up)
+    by_accuracy = verdict.unit == "accuracy"
+    how_much = points(verdict.gap) if by_accuracy else f"{signed(verdict.gap.estimate)} ({signed_range(verdict.gap)})"
+    lead = f"Lead of {best} over {second}: {how_much} in {verdict.unit}"
+    return f"{lead}." if verdict.told_apart else f"{lead}, not enough to tell them apart."
+
+
+def _undecided(verdict: FacetVerdict) -> str:
+    """`the retrievers bm25 and hybrid (bm25 is best with probability 62 %)`."""
+    levels = verdict.ties if len(verdict.ties) > 1 else (verdict.best, verdict.runner_up or "")
+    names = [level_name(verdict.facet, level) for level in levels]
+    ahead = f"{names[0]} is best with probability {chance(verdict.probability)}"
+    return f"the {facet_plural(verdict.facet)} {joined(names)} ({ahead})"
+
+
+def _as_part(verdict: FacetVerdict) -> str:
+    name = level_name(verdict.facet, verdict.best)
+    kind = facet_name(verdict.facet)
+    if kind == "retriever":
+        return f"{name} as retriever"
+    if kind == "prompting mode":
+        return f"{name} in the prompt"
+    return f"{name} as {kind}"
+
+
+def interval_of(values: NDArray[np.float64]) -> IntervalEstimate:
+    """Mean and 90 % interval of draws."""
+    low, high = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
+    return IntervalEstimate(float(values.mean()), float(low), float(high))

@@ -1,0 +1,181 @@
+"""What to change first: what the best level of each component gains over the others, and what is still to be had."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from examcore import IntervalEstimate, bootstrap_mean
+from examcore.page import chance, joined, points, signed, signed_range
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._component_verdicts import INTERVAL, FacetVerdict, LevelDraws, choosable, interval_of
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._response_scores import CEILING, NOTHING, bound_of, choices_of, facets_of, levels_of
+
+OTHERS = ""
+"""The start of a change from the average of the other levels."""
+
+
+@dataclass(frozen=True)
+class LevelGain:
+    """What going from one level of a facet to another is worth: in accuracy over questions, and in ability (90 %).
+
+    `start` is `OTHERS` where the average of all other levels is meant. `probability` is that of a gain in the scale of
+    the verdict.
+    """
+
+    facet: str
+    start: str
+    end: str
+    accuracy: IntervalEstimate
+    ability: IntervalEstimate
+    probability: float
+
+
+def first_changes(
+    scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]
+) -> list[LevelGain]:
+    """For each compared facet, the best level against the average of the others; the largest gain first."""
+    found = [
+        _gain(scores, one, verdict.facet, OTHERS, verdict.best)
+        for verdict in verdicts
+        for one in draws
+        if verdict.compared and one.facet == verdict.facet
+    ]
+    return sorted(
+        found, key=lambda gain: -gain.accuracy.estimate if math.isfinite(gain.accuracy.estimate) else math.inf
+    )
+
+
+def each_change(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> list[LevelGain]:
+    """For each compared facet, the best level against every other, the largest gain of a facet first."""
+    known = {one.facet: one for one in draws}
+    found = []
+    for verdict in verdicts:
+        if verdict.compared and verdict.facet in known:
+            starts = [level for level, _ in verdict.chances if level != verdict.best]
+            some = [_gain(scores, known[verdict.facet], verdict.facet, start, verdict.best) for start in starts]
+            found += sorted(some, key=lambda gain: -gain.accuracy.estimate)
+    return found
+
+
+def headroom(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> LevelGain | None:
+    """What handing over the right passage would add to the best retriever; None without an oracle."""
+    known = {one.facet: one for one in draws}
+    for verdict in verdicts:
+        ceiling = next((one for one in levels_of(scores, verdict.facet) if bound_of(one) == CEILING), None)
+        if ceiling and verdict.best and verdict.facet in known:
+            return _gain(scores, known[verdict.facet], verdict.facet, verdict.best, ceiling)
+    return None
+
+
+def _gain(scores: pd.DataFrame, draws: LevelDraws, facet: str, start: str, end: str) -> LevelGain:
+    others = [level for level in choices_of(scores, facet) if level != end] if start == OTHERS else [start]
+    columns = [draws.levels.index(level) for level in others if level in draws.levels]
+    if end not in draws.levels or not columns:
+        return LevelGain(facet, start, end, NOTHING, NOTHING, math.nan)
+    gap: NDArray[np.float64] = draws.draws[:, draws.levels.index(end)] - draws.draws[:, columns].mean(axis=1)
+    accuracy = _accuracy_gain(choosable(scores, facet), facet, others, end)
+    return LevelGain(facet, start, end, accuracy, interval_of(gap), float((gap > 0).mean()))
+
+
+def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end: str) -> IntervalEstimate:
+    """Accuracy at `end` minus the mean of that at `starts`, paired over questions and all other facets."""
+    others = [name for name in facets_of(scores) if name != facet]
+    wide = scores.dropna(subset=["score"]).pivot_table(
+        index=["item", *others], columns=facet, values="score", aggfunc="mean"
+    )
+    if end not in wide.columns or not set(starts) <= set(wide.columns):
+        return NOTHING
+    gaps = (wide[end] - wide[list(starts)].mean(axis=1, skipna=False)).dropna().groupby("item").mean()
+    return bootstrap_mean(gaps.to_numpy(float), level=INTERVAL)
+
+
+def change_view(
+    scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict], from_accuracy: bool
+) -> Mapping[str, object]:
+    """What the template shows: what to change first in words, the gains of each component, and every single step."""
+    first, room = first_changes(scores, draws, verdicts), headroom(scores, draws, verdicts)
+    if not first:
+        return {
+            "sentences": ["No component has two levels to choose from: there is nothing to change."],
+            "tables": [],
+            "steps": None,
+        }
+    apart = {verdict.facet: verdict.told_apart for verdict in verdicts}
+    steps = each_change(scores, draws, verdicts)
+    lines = [*_first_words(first, apart), *_room_words(room)]
+    shown = [*first, *([room] if room else [])]
+    caption = (
+        "Gain of the best level over the average of the others tried, all else equal, largest first; 90\u00a0% "
+        "intervals: of accuracy over questions, of ability by the model"
+    )
+    return {
+        "sentences": lines,
+        "tables": [_table(caption, shown, from_accuracy)],
+        "steps": _table("From each level to the best one of its component", steps, from_accuracy),
+    }
+
+
+def _first_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iterator[str]:
+    seen = [gain for gain in first if _claimed(gain)]
+    if seen:
+        top = seen[0]
+        yield (
+            f"Change the {facet_name(top.facet)} first: {level_name(top.facet, top.end)} instead of another that was "
+            f"tried gains {points(top.accuracy)} of accuracy on average."
+            + ("" if apart[top.facet] else " (Which one is best is not settled; see the verdict.)")
+        )
+    for gain in seen[1:]:
+        yield f"Then the {facet_name(gain.facet)}: {level_name(gain.facet, gain.end)} gains {points(gain.accuracy)}."
+    rest = [gain for gain in first if not _claimed(gain)]
+    if rest:
+        told = joined([f"the {facet_name(gain.facet)} ({points(gain.accuracy)})" for gain in rest])
+        yield f"No gain can be claimed for {told}: leave it as it is."
+
+
+def _claimed(gain: LevelGain) -> bool:
+    """Whether both say so: accuracy over questions, and the verdict's scale, which allows for shared answers."""
+    return gain.accuracy.low > 0 and gain.probability >= INTERVAL
+
+
+def _room_words(room: LevelGain | None) -> Iterator[str]:
+    if room is None or not math.isfinite(room.accuracy.estimate):
+        return
+    best = level_name(room.facet, room.start)
+    if room.accuracy.low > 0:
+        yield (
+            f"With {best} there are still {points(room.accuracy)} between it and being handed the right passage: that "
+            "is the most that better retrieval can add."
+        )
+    else:
+        yield f"{best} is not measurably behind being handed the right passage ({points(room.accuracy)})."
+
+
+def _table(caption: str, gains: Sequence[LevelGain], from_accuracy: bool) -> PageTable:
+    names = ["component", "from", "to", "#accuracy gained"]
+    names += [] if from_accuracy else ["#ability gained"]
+    return PageTable(
+        caption, column_heads(*names, "#chance of a gain"), tuple(_line(gain, from_accuracy) for gain in gains)
+    )
+
+
+def _line(gain: LevelGain, from_accuracy: bool) -> TableRow:
+    start = "the others tried" if gain.start == OTHERS else level_name(gain.facet, gain.start)
+    end = level_name(gain.facet, gain.end)
+    cells = [
+        TableCell(facet_name(gain.facet)),
+        TableCell(start),
+        TableCell(f"{end} (the ceiling, no choice)" if bound_of(gain.end) else end),
+        number_cell(points(gain.accuracy) if math.isfinite(gain.accuracy.estimate) else "–", gain.accuracy.estimate),
+    ]
+    if not from_accuracy:
+        ability = gain.ability
+        told = f"{signed(ability.estimate)} ({signed_range(ability)})" if math.isfinite(ability.estimate) else "–"
+        cells.append(number_cell(told, ability.estimate))
+    return TableRow((*cells, number_cell(chance(gain.probability), gain.probability)))

@@ -1,0 +1,133 @@
+"""Kinds of questions: levels of Bloom's taxonomy, question words and whatever else questions are labelled with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from examcore import IntervalEstimate, Question
+from examcore.page import clipped, percent, percent_range, plain_number
+from irt import kernels
+from ragexam.report._component_verdicts import interval_of
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._response_scores import accuracy
+from taxonomy import FORMS, LEVELS, bloom, form
+
+FEW = 5
+"""Questions of a kind below which nothing is read from its numbers."""
+_LABELS = 30
+_DRAWS = 200
+
+
+@dataclass(frozen=True)
+class QuestionGrouping:
+    """A way of grouping questions: where labels may be stored, else how they are read off the text."""
+
+    stored: str
+    title: str
+    label: Callable[[str], Sequence[str]] = lambda _: ()
+    order: Sequence[str] = ()
+    figure: str = ""
+
+    def groups(self, questions: Sequence[Question]) -> dict[str, list[str]]:
+        """The ids of the questions under each label, in the order of the kind; a question may have several."""
+        found: dict[str, list[str]] = {name: [] for name in self.order}
+        for question in questions:
+            for name in question.labels.get(self.stored) or self.label(question.stem):
+                found.setdefault(name, []).append(question.id)
+        return {name: ids for name, ids in found.items() if ids}
+
+
+BLOOM = QuestionGrouping("bloom", "By level of Bloom's taxonomy", bloom, LEVELS, "information_by_bloom")
+FORM = QuestionGrouping("form", "By question word", lambda text: (form(text),), FORMS, "information_by_question_word")
+_NAMED = {"knowledge": "By kind of knowledge", "topic": "By topic", "cluster": "By cluster"}
+_HIDDEN = frozenset({BLOOM.stored, FORM.stored, "words"})
+"""Not shown as kinds of their own; all words of a question are what its form is chosen from."""
+
+
+def groupings_of(questions: Sequence[Question]) -> list[QuestionGrouping]:
+    """Bloom's levels, question words, and every other label that the exam's questions carry."""
+    stored = dict.fromkeys(name for question in questions for name in question.labels)
+    more = [
+        QuestionGrouping(name, _NAMED.get(name, f"By {clipped(name, 40)}")) for name in stored if name not in _HIDDEN
+    ]
+    return [BLOOM, FORM, *more]
+
+
+def item_information(measured: FittedModel, draws: int = _DRAWS) -> tuple[tuple[str, ...], np.ndarray]:
+    """The fit's items, and draws `[D, I]` of their information averaged over the pipelines' abilities."""
+    fit = measured.fit
+    theta = np.asarray(fit.point["theta"], float)[:, None]
+    thin = fit.thinned(draws)
+    rows = [
+        kernels.information(theta, *(thin[name][place] for name in "abcd")).mean(axis=0)
+        for place in range(len(thin["a"]))
+    ]
+    return fit.data.items, np.array(rows)
+
+
+def kinds_view(
+    measured: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Sequence[Any]
+) -> Mapping[str, object]:
+    """What the template shows: how to read it, a warning on the labels, a figure or a table for each kind."""
+    drawn = {figure.name: figure for figure in figures}
+    draws = None if measured is None or measured.fit.graded is not None else item_information(measured)
+    parts = [
+        {"title": kind.title, "figure": drawn.get(kind.figure), "table": _table(kind, questions, scores, draws)}
+        for kind in groupings_of(questions)
+    ]
+    lines = [
+        "Information is what one question of a kind tells about a pipeline, averaged over these pipelines' abilities; "
+        "accuracy is the share right. A question may have several levels and then counts for each."
+        if draws is not None
+        else "Accuracy is the share right; information needs a fitted measurement model."
+    ]
+    warning = (
+        "Labels are read off the wording by lists of verbs and question words unless the exam brings its own: a verb "
+        "that stands in the subject of a question counts as its task. They were not checked by a reader here, so "
+        f"differences between levels are hints, and kinds with fewer than {FEW} questions say nothing."
+    )
+    return {"sentences": lines, "warning": warning, "parts": parts}
+
+
+def _table(
+    kind: QuestionGrouping,
+    questions: Sequence[Question],
+    scores: pd.DataFrame,
+    draws: tuple[tuple[str, ...], np.ndarray] | None,
+) -> PageTable:
+    groups = kind.groups(questions)
+    ranked = list(groups) if kind.order else sorted(groups, key=lambda name: -len(groups[name]))
+    rows = tuple(_row(name, groups[name], scores, draws) for name in ranked[:_LABELS])
+    more = f", the {_LABELS} largest of {len(groups)}" if len(groups) > _LABELS else ""
+    names = ["label", "#questions", "#accuracy", *(["#information"] if draws is not None else [])]
+    caption = f"{kind.title}{more}; 95\u00a0% intervals of accuracy, 90\u00a0% of a question's information"
+    return PageTable(caption, column_heads(*names), rows, sortable=True)
+
+
+def _row(
+    name: str, ids: Sequence[str], scores: pd.DataFrame, draws: tuple[tuple[str, ...], np.ndarray] | None
+) -> TableRow:
+    right = accuracy(scores[scores["item"].isin(ids)])
+    count = f"{len(ids)}{' (few)' if len(ids) < FEW else ''}"
+    cells = [
+        TableCell(clipped(name, 60) or "no label"),
+        number_cell(count, len(ids)),
+        number_cell(f"{percent(right.estimate)} ({percent_range(right)})", right.estimate),
+    ]
+    if draws is not None:
+        known = set(ids)
+        where = [place for place, item in enumerate(draws[0]) if item in known]
+        told = interval_of(draws[1][:, where].mean(axis=1)) if where else IntervalEstimate(*[math.nan] * 3)
+        cells.append(
+            number_cell(
+                f"{plain_number(told.estimate)} ({plain_number(told.low)} to {plain_number(told.high)})", told.estimate
+            )
+        )
+    return TableRow(tuple(cells))

@@ -1,0 +1,177 @@
+"""Reading a run folder: everything the page and the summary need, and plain sentences about what is absent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from examcore import Dropped, IntervalEstimate, Question, RunFolder, read_dropped, read_exam
+from ragexam.report._fitted_model import FittedModel, read_fitted_model
+from ragexam.report._pruning_record import check_pruning
+from ragexam.report._response_scores import bound_of, read_scores
+from ragexam.report._stored_answers import read_answers
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """The content of a run folder; what is None or empty is explained in `missing`."""
+
+    folder: RunFolder
+    questions: tuple[Question, ...]
+    dropped: tuple[Dropped, ...]
+    scores: pd.DataFrame
+    measured: FittedModel | None
+    pruning: Mapping[str, Any] | None
+    record: Mapping[str, Any]
+    n_documents: int | None
+    n_chunks: int | None
+    missing: tuple[str, ...]
+    answers: pd.DataFrame | None = None
+    retrieval: Mapping[str, Mapping[str, IntervalEstimate]] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must be told of how the exam was written and sat."""
+        return [*self._part("usage").get("notes", []), *self.sitting.get("notes", [])]
+
+    @property
+    def sitting(self) -> Mapping[str, Any]:
+        """What `run.json` says of how the answers came about."""
+        return self._part("sitting")
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """The configuration that `run.json` keeps."""
+        return self._part("configuration")
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """Seconds per step of the run."""
+        steps = self._part("steps")
+        return {str(name): float(step.get("seconds", 0.0)) for name, step in steps.items() if isinstance(step, Mapping)}
+
+    def _part(self, name: str) -> Mapping[str, Any]:
+        found = self.record.get(name)
+        return found if isinstance(found, Mapping) else {}
+
+
+def read_evidence(run: Path) -> RunEvidence:
+    """Read a run folder; `ValueError` in one line when it is none, or when one of its files is damaged."""
+    folder = RunFolder(Path(run))
+    for path, what in ((folder.exam, "the questions"), (folder.responses, "the answers' scores")):
+        if not path.is_file():
+            found = f"no {path.name}" if folder.path.is_dir() else "no such folder"
+            raise ValueError(f"{folder.path}: {found}; wanted a run folder, whose {path.name} holds {what}")
+    questions = read_exam(folder.exam).questions
+    record = _json(folder.record)
+    renamed = renamed_bounds(record or {})
+    scores = read_scores(folder.responses)
+    _check_same_exam(folder, questions, scores)
+    if "retriever" in scores.columns:
+        scores["retriever"] = scores["retriever"].replace(renamed)
+    missing: list[str] = []
+    measured = _measured(folder, missing, renamed)
+    pruning = _json(folder.pruned / "prune.json")
+    if pruning is not None:
+        check_pruning(folder.pruned / "prune.json", pruning)
+    else:
+        missing.append("The exam was not pruned, so nothing is said about a shorter one.")
+    dropped: tuple[Dropped, ...] = ()
+    if folder.dropped.is_file():
+        dropped = tuple(read_dropped(folder.dropped))
+    else:
+        missing.append("There is no record of dropped questions.")
+    answers = read_answers(folder.answers, questions)
+    if answers is None:
+        missing.append("There is no store of answers: what was chosen, read and spent is not known.")
+    if record is None:
+        missing.append("There is no run.json, so how the run was made is not known.")
+    return RunEvidence(
+        folder=folder,
+        questions=questions,
+        dropped=dropped,
+        scores=scores,
+        measured=measured,
+        pruning=pruning,
+        record=record or {},
+        n_documents=_count_lines(folder.corpus),
+        n_chunks=_count_lines(folder.chunks),
+        missing=tuple(missing),
+        answers=answers,
+        retrieval=_retrieval(folder.retrieval),
+    )
+
+
+def renamed_bounds(value: object) -> dict[str, str]:
+    """Retrievers that a configuration gave a name of its own though their kind is a bound: name to kind.
+
+    Without this, an oracle called otherwise would be recommended as the best retriever.
+    """
+    if isinstance(value, Mapping):
+        name, kind = value.get("name"), value.get("kind")
+        if isinstance(name, str) and isinstance(kind, str) and bound_of(kind) and not bound_of(name):
+            return {name: kind}
+        value = list(value.values())
+    if not isinstance(value, list):
+        return {}
+    return {name: kind for one in value for name, kind in renamed_bounds(one).items()}
+
+
+def _measured(folder: RunFolder, missing: list[str], renamed: Mapping[str, str]) -> FittedModel | None:
+    if not (folder.fit / "fit.json").is_file():
+        missing.append("No measurement model was fitted: the verdict comes from accuracy alone.")
+        return None
+    return read_fitted_model(folder.fit, renamed)
+
+
+def _retrieval(path: Path) -> dict[str, dict[str, IntervalEstimate]]:
+    """The measures of `retrieval.csv` by retriever (90 %); empty where the run has none."""
+    from ragexam._retrieval import read_retrieval
+
+    if not path.is_file():
+        return {}
+    try:
+        found = read_retrieval(path)["retrievers"]
+        return {
+            name: {
+                measure: IntervalEstimate(*(float(one[key]) for key in IntervalEstimate._fields))
+                for measure, one in table.items()
+            }
+            for name, table in found.items()
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error!s}; wanted retriever,measure,estimate,low,high,questions") from None
+
+
+def _check_same_exam(folder: RunFolder, questions: tuple[Question, ...], scores: pd.DataFrame) -> None:
+    known = {question.id for question in questions}
+    for place, item in enumerate(scores["item"]):
+        if item not in known:
+            where = f"{folder.responses}:{place + 2}"
+            raise ValueError(f"{where}: item {item!r} is no question of {folder.exam.name}; wanted its answers")
+    if scores["score"].notna().sum() == 0:
+        raise ValueError(f"{folder.responses}: nothing was answered; wanted at least one score")
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; wanted JSON") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: JSON {type(content).__name__}; wanted an object")
+    return content
+
+
+def _count_lines(path: Path) -> int | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return sum(1 for line in file if line.strip())

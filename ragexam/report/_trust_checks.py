@@ -1,0 +1,230 @@
+"""How far to trust the page: each diagnostic as a plain sentence, its state, and what it means for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from examcore import IntervalEstimate
+from examcore.page import clipped, flattened, joined, percent, plain_number, points, shown_value
+from ragexam.report._component_names import level_name
+from ragexam.report._fitted_model import FittedModel
+from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, text_cell
+from ragexam.report._run_evidence import RunEvidence
+
+View = Mapping[str, object]
+FINE, LOOK, BAD = "fine", "look", "do not rely on it"
+_STEEP, _MANY_STEEP = 10.0, 0.05
+_LARGE_MISS = 0.02
+_DIAGNOSTICS = {
+    "r_hat_max": "largest R-hat (1 is best)",
+    "r_hat_worst": "of the parameter",
+    "ess_bulk_min": "smallest effective sample size",
+    "ess_tail_min": "smallest effective sample size in the tails",
+    "divergences": "divergent transitions",
+    "tree_depth_saturated": "steps cut short",
+    "chains": "chains",
+    "draws": "draws kept",
+    "pareto_k_above_0.7": "share of answers the cross-validation is unsure about",
+    "elpd_loo": "expected log score on left-out answers",
+    "log_posterior": "log posterior at the mode",
+}
+
+
+@dataclass(frozen=True)
+class TrustCheck:
+    """What was looked at, its state, what was found, and what that means."""
+
+    name: str
+    state: str
+    found: str
+    meaning: str
+
+
+def misfit_sentences(levels: pd.DataFrame | None) -> list[str]:
+    """A warning for the verdict where the model does not reproduce the accuracy of components that were tried.
+
+    `levels` is the table of `level_departures`, None without a fit.
+    """
+    missed = missed_levels(levels)
+    if not missed:
+        return []
+    return [
+        "The measurement model does not reproduce the accuracy of "
+        f"{joined([_missed_words(row) for row in missed[:3]])}: differences in ability understate or overstate these "
+        "components, which are judged by accuracy."
+    ]
+
+
+def trust_view(evidence: RunEvidence, levels: pd.DataFrame | None) -> View:
+    """The checks as a table, the fit's own warnings and numbers, and what is absent."""
+    measured = evidence.measured
+    lines = list(evidence.missing)
+    unanswered = int(evidence.scores["score"].isna().sum())
+    if unanswered:
+        lines.append(
+            f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
+        )
+    if measured is None:
+        return {"sentences": lines, "warnings": [], "table": None, "facts": []}
+    checks = [
+        *_converged(measured),
+        *_prediction(measured),
+        *_components(levels),
+        *_copies(measured),
+        *_steep(measured),
+    ]
+    bad = [check for check in checks if check.state != FINE]
+    head = f"{measured.how}. " + (
+        f"{len(bad)} of {len(checks)} checks deserve a look." if bad else f"All {len(checks)} checks are fine."
+    )
+    facts = [
+        (_DIAGNOSTICS.get(name, name.replace("_", " ")), shown_value(value))
+        for name, value in flattened(measured.diagnostics)
+        if value is not None
+    ]
+    caption = "What was checked, and what it means"
+    order = {BAD: 0, LOOK: 1, FINE: 2}
+    rows = tuple(
+        TableRow((TableCell(check.name), TableCell(check.state), text_cell(check.found), text_cell(check.meaning)))
+        for check in sorted(checks, key=lambda check: order[check.state])
+    )
+    table = PageTable(
+        caption, column_heads("check", "state", "found", "what it means", words=("found", "what it means")), rows
+    )
+    return {
+        "sentences": [head, *lines, *measured.fit.notes],
+        "warnings": list(measured.fit.warnings),
+        "table": table,
+        "facts": facts,
+    }
+
+
+def _converged(measured: FittedModel) -> Iterator[TrustCheck]:
+    known = measured.fit.diagnostics
+    state = FINE if measured.converged else BAD
+    found = "yes" if measured.converged else "no"
+    meaning = (
+        "The computation reached its answer; running it again would give the same."
+        if measured.converged
+        else "The computation did not settle: abilities, intervals and probabilities may be wrong. Fit again, longer."
+    )
+    yield TrustCheck("Did the fit converge?", state, found, meaning)
+    r_hat, effective = known.get("r_hat_max"), known.get("ess_bulk_min")
+    if isinstance(r_hat, float) and isinstance(effective, float):
+        good = r_hat <= 1.01 and effective >= 400
+        yield TrustCheck(
+            "Do independent runs agree?",
+            FINE if good else LOOK,
+            f"R-hat at most {r_hat:.3f}; the worst number rests on {effective:,.0f} independent draws",
+            "Numbers are exact to the digits shown." if good else "The last digit shown may change from run to run.",
+        )
+    divergent = known.get("divergences")
+    if isinstance(divergent, int | float):
+        yield TrustCheck(
+            "Were corners missed?",
+            FINE if divergent == 0 else LOOK,
+            f"{int(divergent)} of {known.get('draws', '?')} steps diverged",
+            "No."
+            if divergent == 0
+            else "Intervals of the most extreme questions may be cut a little short; little else changes.",
+        )
+
+
+def _prediction(measured: FittedModel) -> Iterator[TrustCheck]:
+    share = measured.fit.diagnostics.get("pareto_k_above_0.7")
+    if isinstance(share, float):
+        good = share < 0.01
+        yield TrustCheck(
+            "Is the predictive score reliable?",
+            FINE if good else LOOK,
+            f"{percent(share)} of the answers sway the fit too much to be left out on paper",
+            "Scores by which models are compared can be believed."
+            if good
+            else "Do not compare models by elpd_loo here; abilities and components are not affected by this.",
+        )
+    reliability = measured.fit.reliability
+    good = reliability >= 0.8
+    yield TrustCheck(
+        "Can pipelines be told apart?",
+        FINE if good else LOOK,
+        f"reliability {plain_number(reliability, 2)} of 1",
+        "Differences between pipelines are large next to their errors."
+        if good
+        else "Much of the difference between pipelines is noise: more questions are needed.",
+    )
+
+
+def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
+    if levels is None or levels.empty:
+        return
+    missed = missed_levels(levels)
+    worst = levels.iloc[int(levels["estimate"].abs().argmax())].to_dict()
+    yield TrustCheck(
+        "Does the model reproduce what was seen?",
+        LOOK if missed else FINE,
+        f"largest miss: {_missed_words(worst)}",
+        "Accuracies by component are where the model expects them."
+        if not missed
+        else "A component's ability does not say what its accuracy says: the model's questions fit another component "
+        "better. Go by accuracy for these.",
+    )
+
+
+def missed_levels(levels: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Levels whose accuracy the model clearly and noticeably misses, the worst first."""
+    if levels is None or levels.empty:
+        return []
+    clear = levels[(levels["p_adjusted"] <= 0.1) & (levels["estimate"].abs() > _LARGE_MISS)]
+    rows = clear.reindex(clear["estimate"].abs().sort_values(ascending=False).index).to_dict("records")
+    return [{str(key): value for key, value in row.items()} for row in rows]
+
+
+def _missed_words(row: Mapping[Any, Any]) -> str:
+    departure = IntervalEstimate(*(float(row[name]) for name in ("estimate", "low", "high")))
+    return f"{level_name(str(row['facet']), clipped(str(row['level']), 60))} ({points(departure)} against the model)"
+
+
+def _copies(measured: FittedModel) -> Iterator[TrustCheck]:
+    """Pipelines that answer alike beyond ability count for fewer than they are."""
+    from irt.checks import duplicates
+
+    fit = measured.fit
+    try:
+        found = duplicates(fit.data, fit.parameters)
+    except ValueError:
+        return
+    n = len(fit.data.students)
+    alike = found.groups
+    yield TrustCheck(
+        "Are the pipelines different ones?",
+        FINE if alike.empty else LOOK,
+        f"{n} pipelines are worth {found.effective_students:.0f} independent ones",
+        "None answers as a copy of another would."
+        if alike.empty
+        else "Some answer alike beyond what ability explains: "
+        + joined([clipped(str(names), 160) for names in alike["members"].head(2)])
+        + ". Intervals are narrower than they should be.",
+    )
+
+
+def _steep(measured: FittedModel) -> Iterator[TrustCheck]:
+    if measured.fit.graded is not None:
+        return
+    slopes = np.asarray(measured.fit.point["a"], float)
+    steep = int((slopes > _STEEP).sum())
+    good = steep <= _MANY_STEEP * len(slopes)
+    yield TrustCheck(
+        "Are questions believably sharp?",
+        FINE if good else LOOK,
+        f"{steep} of {len(slopes)} discriminations above {_STEEP:.0f}, the largest "
+        f"{plain_number(float(np.nanmax(slopes)), 1)}",
+        "No question decides alone."
+        if good
+        else "Some questions split the pipelines like a step: whoever finds the passage is right, whoever does not is "
+        "wrong. Information at those abilities is overstated, and intervals in ability are too narrow.",
+    )

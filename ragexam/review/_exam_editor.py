@@ -1,0 +1,286 @@
+"""The reader's desk: every question of a run as it stands, and the decisions that change it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from exam_gen.review import CONTENT, FAULTS, Edit, Review, Reviewed, apply_edits, edit_of
+from exam_gen.rules import objections, rule_of
+from examcore import Exam, Question, locked_log, read_exam, read_log, write_dropped, write_exam
+from ragexam.review._application import Body, ConflictError, Query, number_of, place_of, text_of
+from ragexam.review._marked_passage import hidden_characters, pieces
+from ragexam.review._question_flags import question_flags, shares_right
+from ragexam.review._run_files import RunFiles, now
+
+CLIPPED = 200
+"""Characters of a stem in the list."""
+
+
+class ExamEditor:
+    """Serves the questions of a run and writes the log of decisions; several pages and processes may share it."""
+
+    page = "review.html"
+
+    def __init__(self, run: Path) -> None:
+        self.files = RunFiles(run)
+        self.folder = self.files.folder
+        self.review = Review.of(self.files.exam, self.files.dropped)
+        self.torn = False
+        self._size = 0
+        self._lowered: dict[str, tuple[int, str]] = {}
+        self.refresh()
+
+    @property
+    def reads(self) -> Mapping[str, Callable[[Query], object]]:
+        """What the page asks."""
+        return {"start": self._start, "question": self._question, "search": self._search, "state": self._state}
+
+    @property
+    def writes(self) -> Mapping[str, Callable[[Body], object]]:
+        """What the page changes."""
+        return {"act": self._act, "write": lambda _: self.write()}
+
+    def refresh(self) -> None:
+        """Take up what others have written to the log; `ValueError` when it does not belong to this exam."""
+        path = self.folder.edits
+        size = path.stat().st_size if path.exists() else 0
+        if size == self._size:
+            return
+        found = read_log(path)
+        edits = [edit_of(record) for record in found.records]
+        known = len(self.review.edits)
+        if edits[:known] != self.review.edits:
+            self.review, known = Review.of(self.files.exam, self.files.dropped), 0
+        try:
+            for edit in edits[known:]:
+                self.review.record(edit)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        self.torn = bool(found.torn)
+        self._size = size
+
+    def act(self, question: str, action: str, *, seen: int, content: Mapping[str, object], reason: str = "") -> Edit:
+        """Decide on a question: one line of the log, on the disk when this returns.
+
+        `seen` is the number of edits that the reader's page knew of; raises `ConflictError` when there are others, so
+        that nobody decides on what they do not see. An `undo` without a question is of the last edit in force.
+        """
+        self.files.check_unchanged()
+        with locked_log(self.folder.edits) as pen:
+            self.refresh()
+            if seen != len(self.review.edits):
+                raise ConflictError("another page has changed the review; this one shows the new state now, look again")
+            if action == "undo" and not question:
+                if self.review.last is None:
+                    raise ValueError("nothing to undo")
+                question = self.review.last.question
+            edit = self.review.propose(question, action, now(), content=content, reason=reason)
+            pen.append(edit.fields)
+            self.review.record(edit)
+            self.torn, self._size = False, self.folder.edits.stat().st_size
+        return edit
+
+    def reviewed(self) -> Reviewed:
+        """The exam as it stands after the edits, questions with a new wording labelled anew."""
+        exam, dropped = apply_edits(self.files.exam, self.files.dropped, self.review.edits)
+        return Reviewed(Exam(tuple(map(_labelled, exam.questions))), dropped)
+
+    def write(self) -> dict[str, object]:
+        """Write `reviewed.jsonl` and `reviewed-dropped.jsonl`, and return their sizes and the exam's hash."""
+        self.files.check_unchanged()
+        self.refresh()
+        exam, dropped = self.reviewed()
+        if not len(exam):
+            raise ValueError(f"{self.folder.edits}: no question is left in the exam; wanted at least one")
+        write_dropped(self.folder.reviewed_dropped, dropped)
+        write_exam(self.folder.reviewed, exam)
+        return {
+            "reviewed": str(self.folder.reviewed),
+            "questions": len(exam),
+            "hash": exam.hash,
+            "dropped": len(dropped),
+            **self.progress(),
+        }
+
+    def is_written(self) -> bool:
+        """Whether `reviewed.jsonl` holds the exam as it stands now."""
+        path = self.folder.reviewed
+        return path.is_file() and read_exam(path).hash == self.reviewed().exam.hash
+
+    def progress(self) -> dict[str, int]:
+        """How many questions of the exam as written were read, and what was changed."""
+        touched = {edit.question for edit in self.review.edits}
+        marks = Counter(mark for name in touched for mark in self._marks(name))
+        read = sum(
+            bool(self.review.standings[name]["read"]) for name in touched if self.review.entries[name].dropped is None
+        )
+        changed = {mark: marks[mark] for mark in ("edited", "retired", "restored")}
+        return {"exam": len(self.files.exam), "read": read, **changed, "edits": len(self.review.edits)}
+
+    @cached_property
+    def _flags(self) -> dict[str, list[str]]:
+        return question_flags(self.folder)
+
+    @cached_property
+    def _shares(self) -> dict[str, tuple[int, int]]:
+        return shares_right(self.folder)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return list(self.review.entries)
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self._names, start=1)}
+
+    def _start(self, _: Query) -> dict[str, object]:
+        self.refresh()
+        return {
+            "run": self.files.name,
+            "faults": FAULTS,
+            "rows": [self._row(name) for name in self.review.entries],
+            **self._said(),
+        }
+
+    def _state(self, _: Query) -> dict[str, object]:
+        self.refresh()
+        return self._said()
+
+    def _said(self) -> dict[str, object]:
+        notice = (
+            "edits.jsonl ended in the middle of a line, which a crash had cut off: that decision was never confirmed "
+            "and does not count. Every other one does."
+            if self.torn
+            else ""
+        )
+        return {"progress": self.progress(), "notice": notice}
+
+    def _search(self, query: Query) -> list[str]:
+        """Ids of the questions that hold every word of the query, in stem, choices, passage, reason or raw text."""
+        words = query.get("q", "").casefold().split()
+        return [name for name in self.review.entries if all(word in self._searched(name) for word in words)]
+
+    def _searched(self, name: str) -> str:
+        """The text of an entry; kept, because lowering a whole exam's text takes seconds, until the entry changes."""
+        stack = self.review.in_force.get(name)
+        version = stack[-1].number if stack else 0
+        found = self._lowered.get(name)
+        if found is None or found[0] != version:
+            found = self._lowered[name] = version, self._text(name)
+        return found[1]
+
+    def _text(self, name: str) -> str:
+        """All text of an entry in lower case."""
+        entry, now_ = self.review.entries[name], self.review.standings[name]
+        chunk = entry.dropped.chunk_id if entry.dropped else ""
+        choices = now_["choices"]
+        parts = [name, now_["question"] or "", *(choices if isinstance(choices, list) else [])]
+        parts += [now_["reason"] or "", self.files.passage(entry.question, chunk)]
+        parts += [entry.dropped.raw if entry.dropped else "", entry.question.topic if entry.question else ""]
+        return "\n".join(map(str, parts)).casefold()
+
+    def _act(self, body: Body) -> dict[str, object]:
+        content = body.get("content") or {}
+        if not isinstance(content, dict):
+            raise ValueError("request: content is no object; wanted question, choices, answer")
+        edit = self.act(
+            text_of(body, "question", ""),
+            text_of(body, "action"),
+            seen=number_of(body, "seen"),
+            content={name: value for name, value in content.items() if name in CONTENT},
+            reason=text_of(body, "reason", ""),
+        )
+        undone = None if edit.undoes is None else self.review.edits[edit.undoes - 1].action
+        return {"row": self._row(edit.question), "detail": self._detail(edit.question), "undone": undone} | self._said()
+
+    def _question(self, query: Query) -> dict[str, object]:
+        """A question by its number in the list: an address cannot carry every id."""
+        self.refresh()
+        return self._detail(self._names[place_of(query, len(self._names)) - 1])
+
+    def _marks(self, name: str) -> Iterator[str]:
+        """What the reader has made of a question."""
+        entry, stands = self.review.entries[name], self.review.standings[name]
+        if stands["read"]:
+            yield "read"
+        if any(stands[one] != entry.standing[one] for one in CONTENT):
+            yield "edited"
+        if entry.dropped is None and stands["reason"] is not None:
+            yield "retired"
+        if entry.dropped is not None and stands["reason"] is None:
+            yield "restored"
+
+    def _row(self, name: str) -> dict[str, object]:
+        entry, stands = self.review.entries[name], self.review.standings[name]
+        raw = entry.dropped.raw if entry.dropped else ""
+        reason = stands["reason"]
+        return {
+            "id": name,
+            "number": self._order[name],
+            "stem": " ".join(str(stands["question"] or raw).split())[:CLIPPED],
+            "rule": None if reason is None else rule_of(str(reason)),
+            "marks": list(self._marks(name)),
+            "flagged": name in self._flags,
+        }
+
+    def _detail(self, name: str) -> dict[str, object]:
+        entry, stands = self.review.entries[name], self.review.standings[name]
+        question, written = self.review.question(name), entry.question
+        passage = self.files.passage(written, entry.dropped.chunk_id if entry.dropped else "")
+        metadata = written.metadata if written else {}
+        before = entry.standing
+        key = question.answer if question else ""
+        marked = pieces(passage, key, str(metadata.get("evidence") or ""))
+        return {
+            "id": name,
+            **stands,
+            "written": {one: before[one] for one in CONTENT} if "edited" in self._marks(name) else None,
+            "dropped_for": entry.dropped.reason if entry.dropped else None,
+            "raw": entry.dropped.raw if entry.dropped else "",
+            "passage": marked,
+            "key_in_passage": any(kind == "key" for _, kind in marked),
+            "flags": self._flags.get(name, []),
+            "right": self._shares.get(name),
+            "hints": _hints(question),
+            "hidden": hidden_characters("\n".join([passage, *_texts(question)])),
+            "facts": _facts(written, metadata),
+            "history": [
+                {"number": one.number, "time": one.time, "action": one.action, "undoes": one.undoes}
+                for one in self.review.edits
+                if one.question == name
+            ],
+        }
+
+
+def _labelled(question: Question) -> Question:
+    """Labels follow the wording; dropped questions never had any."""
+    if not {"edited", "restored"} & set(question.metadata):
+        return question
+    from taxonomy import labels
+
+    return replace(question, labels={**question.labels, **labels(question.stem)})
+
+
+def _hints(question: Question | None) -> list[str]:
+    return [] if question is None else objections(question)
+
+
+def _texts(question: Question | None) -> list[str]:
+    return [] if question is None else [question.stem, *question.choices]
+
+
+def _facts(question: Question | None, metadata: Mapping[str, Any]) -> dict[str, str]:
+    """What is known about how a question was made, in short strings."""
+    if question is None:
+        return {}
+    shown = {"document": question.document_id, "passage": question.chunk_id, "topic": question.topic}
+    shown |= {name: ", ".join(values) for name, values in question.labels.items()}
+    numbers = {name: value for name, value in metadata.items() if isinstance(value, str | int | float)}
+    skipped = ("evidence", "raw")
+    shown |= {name.replace("_", " "): str(value) for name, value in numbers.items() if name not in skipped}
+    return {name: value[:CLIPPED] for name, value in shown.items() if value}
