@@ -34,7 +34,7 @@ from rag import (
     load_model,
     tasks_of,
 )
-from rag._local_model import LocalModel
+from rag.local import LocalModel
 
 PARTS = ("0", "2", "grid", "limit")
 RETRIEVERS = ("oracle", "bm25", "tfidf")

@@ -18,8 +18,7 @@ import torch
 
 from exam_gen import judgment_prompt, open_prompt, question_prompt, read_corpus
 from rag import load_model
-from rag._decoding import Writer
-from rag._local_model import LocalModel
+from rag.local import LocalModel, Writer
 
 MODELS = ("embedded:smollm2-135m", "embedded:qwen2.5-coder-1.5b")
 BATCHES = (1, 8, 40)

@@ -80,7 +80,7 @@ def cuda_devices() -> list[str]:
 
 def models_at_hand() -> dict[str, str]:
     """Where each embedded model lies, or the size of its download."""
-    from rag import _embedded_weights as weights
+    from rag import weights
 
     return {
         name: str(found)

@@ -2,7 +2,7 @@
 
 Over HTTP, `{"question": ..., "choices": [...]}` is answered with `{"choice": index or letter}` or `{"answer": text}`.
 In Python, a function of question and choices (or of the question alone) returns the same, or the index or text itself.
-Indexes count from 0. A text names a choice as `rag.answering._reading` says; no language model judges it.
+Indexes count from 0. A text names a choice as `rag.answering._choice_parsing` says; no language model judges it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from examcore import FailedError, Likelihoods, NoReply, Question
-from rag._black_box_spec import BlackBoxSpec
-from rag._examinees import NO_CHOICE, Examinee, ExamineeAnswer, ExamineeFailure
-from rag._loading import first_line
-from rag._tasks import Task
-from rag._third_party_calls import OverdueError, ThirdPartyThread
-from rag._third_party_objects import PYTHON, apart, imported, takes
-from rag.answering import _reading as reading
+from examcore import FailedError, Likelihoods, NoReply, Question, first_error_line
+from rag.answering import _choice_parsing as reading
+from rag.answering._choice_parsing import LONGEST, read_choice
+from rag.answering._examinees import NO_CHOICE, Examinee, ExamineeAnswer, ExamineeFailure
 from rag.answering._letters import require_letters
-from rag.answering._reading import LONGEST, read_choice
-from rag.servers._service import connect, refused
+from rag.answering._tasks import Task
+from rag.grid._black_box_spec import BlackBoxSpec
+from rag.servers._json_service import connect, refused
 from rag.servers._traffic import Traffic
 from rag.servers._transport import Job, RefusedError, UnusableError, excerpt
+from rag.third_party._calls import OverdueError, ThirdPartyThread
+from rag.third_party._objects import PYTHON, apart, imported, takes
 
 
 class Chosen(NamedTuple):
@@ -115,7 +114,7 @@ class Called:
             reason = f"no answer within {self._spec.timeout:g} s; wanted one, or a longer timeout"
             raise self._failed(question, reason) from None
         except (Exception, SystemExit) as error:  # whatever another's code raises, the user reads one line
-            raise self._failed(question, f"{type(error).__name__}: {first_line(error)}") from error
+            raise self._failed(question, f"{type(error).__name__}: {first_error_line(error)}") from error
 
     def _failed(self, question: Question, reason: str) -> FailedError:
         return FailedError(f"{_called(self._spec)}: question {question.id!r}: {reason}")
@@ -158,7 +157,7 @@ def load_system(place: str) -> tuple[Callable[..., Any], bool]:
             with apart():
                 thing = thing()
     except Exception as error:  # as above
-        reason = f"{type(error).__name__}: {first_line(error)}"
+        reason = f"{type(error).__name__}: {first_error_line(error)}"
         raise ValueError(f"black box {place}: {reason}; wanted a function of question and choices") from error
     if not callable(thing):
         raise ValueError(f"black box {place}: {type(thing).__name__}; wanted a function of question and choices")

@@ -10,12 +10,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from examcore import Arrival, Chunk, LanguageModel, Likelihoods, NoReply, Prompt, Question, RemoteLanguageModel
-from rag._examinees import ExamineeAnswer, ExamineeFailure
-from rag._prompts import ANSWER_PREFIX, Shot, passage_and_stem, passages_and_stem
-from rag._tasks import Task
-from rag._truncation import Fitter
-from rag.answering import _reading as reading
-from rag.answering._reading import read_choice
+from rag.answering import _choice_parsing as reading
+from rag.answering._choice_parsing import read_choice
+from rag.answering._examinees import ExamineeAnswer, ExamineeFailure
+from rag.answering._prompts import ANSWER_PREFIX, Shot, passage_and_stem, passages_and_stem
+from rag.answering._tasks import Task
+from rag.answering._truncation import Fitter
 
 VERSION = "letters-exam-1"
 """Stored with every answer; changes whenever a prompt changes by a character."""

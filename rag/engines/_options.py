@@ -7,10 +7,10 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from rag._examinees import Build, Engine, Examinee, here
-from rag.engines._cluster import Actors, Need, joined
-from rag.engines._processes import Processes
-from rag.engines._team import Say, Team
+from rag.answering._examinees import Build, Engine, Examinee, here
+from rag.engines._pooled_examinee import Say, Team
+from rag.engines._process_workers import Processes
+from rag.engines._ray_workers import Actors, Need, joined
 
 ENGINES = ("local", "ray")
 

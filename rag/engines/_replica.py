@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import TypeVar
 
 from examcore import FailedError
-from rag._examinees import Build, Examinee, here
-from rag._tasks import Task
-from rag.engines._crew import Came, Done, Event, Failed, Ready, Work
+from rag.answering._examinees import Build, Examinee, here
+from rag.answering._tasks import Task
+from rag.engines._worker_pool import Came, Done, Event, Failed, Ready, Work
 
 T = TypeVar("T")
 OURS = frozenset({"exam_gen", "rag", "ragexam"})

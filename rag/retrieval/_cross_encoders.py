@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag._embedded_weights import is_embedded, locate_weights
-from rag._loading import first_line, hub_offline, quiet_libraries
+from examcore import first_error_line
+from rag.weights._embedded import is_embedded, locate_weights
+from rag.weights._hub import hub_offline, quiet_libraries
 
 TOKENS = 512
 """Tokens of question and passage together that an ONNX cross-encoder reads."""
@@ -47,7 +48,7 @@ class CrossEncoder:
         except ImportError as error:
             raise OSError(f"re-ranker {self._name}: needs {error.name}; wanted pip install 'ragexam[onnx]'") from None
         except (OSError, ValueError, RuntimeError) as error:
-            raise OSError(f"re-ranker {self._name}: cannot be loaded: {first_line(error)}") from error
+            raise OSError(f"re-ranker {self._name}: cannot be loaded: {first_error_line(error)}") from error
 
 
 class OnnxPairs:
@@ -67,7 +68,7 @@ class OnnxPairs:
                 folder / "model.onnx", options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # onnxruntime's own errors have no common ancestor below this one
-            raise OSError(first_line(error)) from error
+            raise OSError(first_error_line(error)) from error
         self._inputs = {one.name for one in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(TOKENS)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from examcore import Chunk, Question
-from rag._encoders import DEFAULT_ENCODER, embed, encode, encoder_place
-from rag._vectors import Vectors
-from rag.retrieval._seam import searched
+from rag.retrieval._encoders import DEFAULT_ENCODER, embed, encode, encoder_place
+from rag.retrieval._protocol import searched
+from rag.retrieval._vectors import Vectors
 
 
 class Dense:

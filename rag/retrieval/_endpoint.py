@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from examcore import Chunk, FailedError, NoReply, Question
-from rag.retrieval._foreign import Shelf
+from rag.retrieval._third_party import Shelf
+from rag.servers._json_service import connect, refused
 from rag.servers._options import ServerOptions
-from rag.servers._service import connect, refused
 from rag.servers._transport import Job, RefusedError, UnusableError
 
 

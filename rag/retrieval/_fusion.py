@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import Chunk, Question
-from rag.retrieval._seam import Retriever, searched, top
+from rag.retrieval._protocol import Retriever, searched, top
 
 RRF = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher 2009)."""

@@ -18,8 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from examcore import FailedError, NoReply
-from rag._failed_prompts import number_of
+from examcore import FailedError, NoReply, counted
 from rag.servers._options import Address, ServerOptions
 from rag.servers._traffic import Traffic
 
@@ -214,7 +213,7 @@ class Transport:
                     job.adapt(error.said, body)
                 if dict(job.body()) == body:
                     return self._given_up(error)
-        return NoReply(f"{reason}, {number_of(attempt, 'attempt')}")
+        return NoReply(f"{reason}, {counted(attempt, 'attempt')}")
 
     @staticmethod
     def _given_up(error: RefusedError) -> NoReply:

@@ -10,7 +10,7 @@ import torch
 
 from examcore import Likelihoods, Prompt, StreamsLikelihoods
 from rag import LocalModel, load_model
-from rag._passes import Piece
+from rag.local._passes import Piece
 from tests.rag.conftest import FAMILIES, TEXT
 
 Asked = list[tuple[Prompt, tuple[str, ...]]]

@@ -13,8 +13,8 @@ import pytest
 
 from examcore import Chunk, Exam, FailedError, Question
 from rag import NO_CHOICE, OWN_FACETS, Answer, AnswerStore, BlackBoxSpec, ClosedBook, Pipeline, grid_of, sit
-from rag._black_box_spec import black_box_of
 from rag.answering._black_box import check_black_box, chosen
+from rag.grid._black_box_spec import black_box_of
 from tests.rag.faulty_server import Body, Say, Server, serving
 
 QUICK = {"timeout": 0.5, "retries": 1, "backoff": 0.01}

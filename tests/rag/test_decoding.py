@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from rag import Writer
-from rag._decoding import Only, Row, _drawn
-from rag._prefix_cache import PrefixCache
+from rag.local._decoding import Only, Row, _drawn
+from rag.local._prefix_cache import PrefixCache
 
 ROWS = [Row(tuple(range(4, 4 + length)), cut) for length, cut in ((30, 9), (3, 0), (61, 50), (17, 16), (45, 0))]
 
@@ -34,7 +34,7 @@ def test_every_row_is_the_models_own_greedy_continuation(network: Any, monkeypat
             ids.append(int(network(input_ids=torch.tensor([ids])).logits[0, -1].argmax()))
         expected.append(ids[len(row.ids) :])
     for at_once in (1024, 20):
-        monkeypatch.setattr("rag._decoding.AT_ONCE", at_once)
+        monkeypatch.setattr("rag.local._decoding.AT_ONCE", at_once)
         writer = Writer(network, PrefixCache(network, block=8), ())
         assert writer.write(writer.start(ROWS, 10), max_tokens=10, done=never) == expected
 

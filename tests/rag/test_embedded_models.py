@@ -7,8 +7,8 @@ import torch
 
 from examcore import Chunk, Prompt, Question
 from rag import LocalModel, build_retriever, embed, load_model
-from rag._embedded_weights import find_weights
-from rag._prefix_cache import common_prefix
+from rag.local._prefix_cache import common_prefix
+from rag.weights._embedded import find_weights
 
 pytestmark = pytest.mark.models
 

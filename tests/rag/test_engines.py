@@ -28,13 +28,13 @@ from rag import (
     grid_of,
     sit,
 )
-from rag._examinees import here
+from rag.answering._examinees import here
 from rag.engines import EngineOptions, joined, opened
-from rag.engines._cluster import Need, share
-from rag.engines._crew import Came, Done, Event, Failed, Gone, Ready, Work
-from rag.engines._processes import environment, least_used
+from rag.engines._pooled_examinee import BATCH_FALLS, MOST, WORKER_FALLS, Team, batches
+from rag.engines._process_workers import environment, least_used
+from rag.engines._ray_workers import Need, share
 from rag.engines._replica import Replica, pack, parcels
-from rag.engines._team import BATCH_FALLS, MOST, WORKER_FALLS, Team, batches
+from rag.engines._worker_pool import Came, Done, Event, Failed, Gone, Ready, Work
 
 ROOT = Path(__file__).parents[2]
 GRID = grid_of({"llms": ["one"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
@@ -109,7 +109,7 @@ def test_whatever_workers_end_every_task_is_said_once_and_alike(
     hash_model: Any, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One batch of so many hundred would meet three unlucky workers in turn, and be given up as deadly.
-    monkeypatch.setattr("rag.engines._team.BATCH_FALLS", 99)
+    monkeypatch.setattr("rag.engines._pooled_examinee.BATCH_FALLS", 99)
     tasks = many(30)
     with here(lambda: hash_model, "sum") as examinee:
         news: list[str] = []
@@ -248,7 +248,7 @@ def test_ray_is_loaded_by_those_who_ask_for_it_only() -> None:
 
 CLUSTER = """
 import sys, ray
-from rag.engines._cluster import joined
+from rag.engines._ray_workers import joined
 try:
     with joined(None, 2, None):
         print(ray.get_runtime_context().gcs_address, flush=True)
@@ -309,7 +309,9 @@ def descendants() -> set[int]:
     """The workers of this process."""
     found = psutil.Process().children(recursive=True)
     return {
-        one.pid for one in found if any("rag.engines._worker" in word or word == "ray::Replica" for word in _words(one))
+        one.pid
+        for one in found
+        if any("rag.engines._worker_process" in word or word == "ray::Replica" for word in _words(one))
     }
 
 
@@ -459,7 +461,7 @@ def test_the_command_is_quiet_and_ends_with_its_workers(
 
 def test_no_cluster_at_the_address_is_said_in_one_line() -> None:
     code = (
-        "import sys\nfrom rag.engines._cluster import joined\n"
+        "import sys\nfrom rag.engines._ray_workers import joined\n"
         "try:\n    with joined(sys.argv[1], 1, None): pass\nexcept OSError as error: print(error)"
     )
     with socket.socket() as taken:  # bound, but nobody listens

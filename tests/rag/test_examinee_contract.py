@@ -28,9 +28,9 @@ from rag import (
     sit,
     tasks_of,
 )
-from rag._black_box_spec import black_box_of
-from rag._retrievers import Oracle
 from rag.answering import Lettered
+from rag.grid._black_box_spec import black_box_of
+from rag.retrieval._kinds import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
 

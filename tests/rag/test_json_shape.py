@@ -12,7 +12,7 @@ from exam_gen.drafting._json_replies import parse_json
 from exam_gen.drafting._parser import Parsed
 from examcore import CachedLanguageModel, Prompt, ReplyStore, WritesJson
 from rag import LocalModel, load_model
-from rag._json_shape import JsonShape, Vocabulary
+from rag.local._json_shape import JsonShape, Vocabulary
 
 PROMPTS = [Prompt("Ask about ships."), Prompt("Ask about bread and the four rivers.", system="Be brief.")]
 

@@ -23,9 +23,9 @@ from rag import (
     load_model,
     sit,
 )
-from rag._retrievers import Oracle
 from rag.answering import Lettered
 from rag.answering._letters import MAX_TOKENS, VERSION, letters_prompt
+from rag.retrieval._kinds import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 

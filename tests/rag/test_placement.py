@@ -11,9 +11,9 @@ import torch
 
 from examcore import Prompt
 from rag import LocalModel, load_model
-from rag import _placement as placements
-from rag._passes import Piece
-from rag._placement import placement, quantization
+from rag.local._passes import Piece
+from rag.weights import _placement as placements
+from rag.weights._placement import placement, quantization
 
 ASKED = [
     (Prompt(f"Bread needs flour.\n\nQuestion: what does the keeper of lamp {n} count?", reply="Answer:"), choices)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from rag._prefix_cache import PrefixCache, unwindowed
+from rag.local._prefix_cache import PrefixCache, unwindowed
 
 LONG = tuple(range(4, 104))
 OTHER = (*LONG[:70], *range(200, 240))

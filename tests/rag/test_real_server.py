@@ -17,10 +17,10 @@ import pytest
 
 from examcore import Chunk, Exam, Prompt
 from rag import Answer, AnswerStore, ClosedBook, Pipeline, load_model, sit
-from rag._retrievers import Oracle
 from rag.answering import Lettered
+from rag.retrieval._kinds import Oracle
 from rag.servers import ServerOptions
-from rag.servers._model import NoLikelihoodsError
+from rag.servers._server_model import NoLikelihoodsError
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,9 +11,9 @@ import pytest
 
 from examcore import Chunk, Question
 from rag import Retriever, build_retriever
-from rag import _encoders as encoders
-from rag._retrievers import KINDS, CrossEncoder
-from rag.retrieval._foreign import Foreign, as_search
+from rag.retrieval import _encoders as encoders
+from rag.retrieval._kinds import KINDS, CrossEncoder
+from rag.retrieval._third_party import Foreign, as_search
 from tests.rag.faulty_server import Body, Say, Server, serving
 from tests.rag.letter_pairs import FakeCrossEncoder, FakeEncoder, bag_of_letters
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from examcore import Chunk, Question
-from rag import _encoders as encoders
 from rag import build_retriever
-from rag._retrievers import (
+from rag.retrieval import _encoders as encoders
+from rag.retrieval._kinds import (
     KINDS,
     PRESETS,
     Bm25,
@@ -23,7 +23,7 @@ from rag._retrievers import (
     encoders_of,
     parts_of,
 )
-from rag.retrieval._words import Stems, WordTable
+from rag.retrieval._lexical import Stems, WordTable
 from rag.servers import ServerOptions
 from tests.rag.letter_pairs import FakeEncoder, bag_of_letters
 

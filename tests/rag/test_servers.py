@@ -25,10 +25,10 @@ from examcore import (
     ReplyStore,
 )
 from rag import load_model
-from rag._loading import check_model
+from rag.models._loading import check_model
 from rag.servers import ServerOptions, address
-from rag.servers._model import NoLikelihoodsError, ServerModel, after_opening
 from rag.servers._options import options_of
+from rag.servers._server_model import NoLikelihoodsError, ServerModel, after_opening
 from rag.servers._transport import GONE_AFTER, MOST_BYTES, RefusedError
 from tests.rag.faulty_server import (
     Body,

@@ -18,9 +18,9 @@ import pytest
 
 from examcore import Arrival, Chunk, Exam, FailedError, Likelihoods, NoReply, Prompt, Question
 from rag import Answer, AnswerStore, Pipeline, Retriever, SittingSettings, build_retriever, grid_of, load_model, sit
-from rag._prompts import NEUTRAL
-from rag._retrievers import searched
-from rag._tasks import within
+from rag.answering._prompts import NEUTRAL
+from rag.answering._tasks import within
+from rag.retrieval._kinds import searched
 
 GRID = grid_of({"llms": ["one", "two"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
 
@@ -243,10 +243,10 @@ import sys, time, json
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from examcore._records import Chunk, Exam, Question
-from rag._answers import AnswerStore
-from rag._pipelines import grid_of
-from rag._retrievers import build_retriever
-from rag._sitting import sit
+from rag.sitting._answer_store import AnswerStore
+from rag.grid._grid import grid_of
+from rag.retrieval._kinds import build_retriever
+from rag.sitting._sitting import sit
 from conftest import HashModel
 chunks = [Chunk(f"c{n}", "d", f"Number {n} is followed by {n + 1}.", 0, 9) for n in range(30)]
 def ask(n):

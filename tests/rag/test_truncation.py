@@ -25,9 +25,9 @@ from rag import (
     load_model,
     sit,
 )
-from rag._loading import load_tokenizer
-from rag._truncation import OPENING, Fitted, Fitter
 from rag.answering._letters import letters_prompt
+from rag.answering._truncation import OPENING, Fitted, Fitter
+from rag.weights._tokenizers import load_tokenizer
 
 SHOTS = (Shot("What melts sand?", "a furnace", "A furnace melts it.", ("a river", "a furnace")),)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rag import _embedded_weights as weights
-from rag._embedded_weights import Weights, Wheel, download_bytes, find_weights, known, locate_weights, missing_bytes
-from rag._scratch_folder import scratch
+from rag.weights import _embedded as weights
+from rag.weights._embedded import Weights, Wheel, download_bytes, find_weights, known, locate_weights, missing_bytes
+from rag.weights._scratch_folder import scratch
 
 CONTENT = (b"first part, ", b"second part, ", b"third part")
 DIGEST = hashlib.sha256(b"".join(CONTENT)).hexdigest()
