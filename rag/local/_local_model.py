@@ -12,8 +12,9 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from examcore import Arrival, Likelihoods, Prompt, Schema
+from rag.local import Writer
 from rag.local._batch_scoring import SHARED, Batches, Joint
-from rag.local._decoding import Allowed, Only, Row, Writer
+from rag.local._decoding import Allowed, Only, Row
 from rag.local._json_shape import Vocabulary
 from rag.local._prefix_cache import PrefixCache, common_prefix, fork, shareable, unwindowed
 from rag.local._token_blocks import BLOCK, Blocks

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from examcore import Likelihoods, Prompt, StreamsLikelihoods
-from rag import LocalModel, load_model
+from rag import load_model
+from rag.local import LocalModel
 from rag.local._passes import Piece
 from tests.rag.conftest import FAMILIES, TEXT
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from rag import Writer
+from rag.local import Writer
 from rag.local._decoding import Only, Row, _drawn
 from rag.local._prefix_cache import PrefixCache
 

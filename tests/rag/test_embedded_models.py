@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from examcore import Chunk, Prompt, Question
-from rag import LocalModel, build_retriever, embed, load_model
+from rag import build_retriever, embed, load_model
+from rag.local import LocalModel
 from rag.local._prefix_cache import common_prefix
 from rag.weights._embedded import find_weights
 

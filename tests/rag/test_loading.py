@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag import load_model
+from rag.models._loading import check_model
 from rag.weights import _hub as hub
 
 
@@ -94,8 +95,8 @@ def test_unknown_dtype_and_device_are_refused(tiny_folder: Callable[..., Path]) 
     with pytest.raises(ValueError, match="device 'toaster'"):
         load_model(folder, device="toaster")
     with pytest.raises(ValueError, match="dtype 'int3'"):
-        loading.check_model(folder, dtype="int3")
-    assert loading.check_model(folder, dtype="bfloat16", device="cpu") == []
+        check_model(folder, dtype="int3")
+    assert check_model(folder, dtype="bfloat16", device="cpu") == []
 
 
 def test_dtype_is_stored_with_the_settings(tiny_folder: Callable[..., Path]) -> None:

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from examcore import Likelihoods, Prompt
-from rag import LocalModel, load_model
+from rag import load_model
+from rag.local import LocalModel
 from rag.local._prefix_cache import common_prefix
 
 FAMILIES = ("llama", "qwen2", "gemma3")

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from examcore import Prompt
-from rag import LocalModel, load_model
+from rag import load_model
+from rag.local import LocalModel
 from rag.local._passes import Piece
 from rag.weights import _placement as placements
 from rag.weights._placement import placement, quantization
