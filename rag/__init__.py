@@ -1,7 +1,15 @@
 """The examinees: language models, retrievers, prompts, and an exam sat by a grid of pipelines."""
 
 from examcore import first_error_line
-from rag.answering._examinees import NO_CHOICE, Build, Engine, Examinee, ExamineeAnswer, ExamineeFailure, Scorer
+from rag.answering._examinees import (
+    NO_CHOICE,
+    Engine,
+    Examinee,
+    ExamineeFactory,
+    LikelihoodExaminee,
+    TaskAnswer,
+    TaskFailure,
+)
 from rag.answering._prompts import (
     ANSWER_PREFIX,
     EXAM_PROMPT_VERSION,
@@ -12,7 +20,7 @@ from rag.answering._prompts import (
     passages_and_stem,
 )
 from rag.answering._scoring import ChoiceEvidence, choose_answer, normalized_scores
-from rag.answering._tasks import Passages, Reading, Task, tasks_of
+from rag.answering._tasks import PassageLimits, PassageLookup, Task, tasks_of
 from rag.answering._truncation import fit_passages
 from rag.grid._black_box_spec import BlackBoxSpec
 from rag.grid._grid import Grid, LlmSpec, grid_of, read_grid, short_name
@@ -20,13 +28,15 @@ from rag.grid._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
 from rag.models._loading import load_model
 from rag.models._settings import ModelSettings, SettingsGroup
 from rag.models._usage import failed_requests, need_likelihoods, usage_lines, usage_record
+from rag.retrieval._bounds import ClosedBook
 from rag.retrieval._encoders import DEFAULT_ENCODER, embed
-from rag.retrieval._kinds import BOUNDS, ClosedBook, Retriever, build_retriever
+from rag.retrieval._kinds import BOUNDS, build_retriever
+from rag.retrieval._protocol import Retriever
 from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses
 from rag.sitting._preparation import load_language_model, prepare_models
 from rag.sitting._settings_differences import differences
 from rag.sitting._sitting import SittingSettings, sit
-from rag.sitting._stored_prompts import PromptedReading, asked_before, floor_and_ceiling
+from rag.sitting._stored_prompts import ExamPrompts, bound_prompts, stored_prompts
 from rag.weights._hub import hub_offline, quiet_libraries
 from rag.weights._placement import fast_bfloat16
 
@@ -42,28 +52,28 @@ __all__ = [
     "Answer",
     "AnswerStore",
     "BlackBoxSpec",
-    "Build",
+    "ExamineeFactory",
     "ChoiceEvidence",
     "ClosedBook",
     "Engine",
     "Examinee",
-    "ExamineeAnswer",
-    "ExamineeFailure",
+    "TaskAnswer",
+    "TaskFailure",
     "Grid",
     "LlmSpec",
     "ModelSettings",
-    "Passages",
+    "PassageLookup",
     "Pipeline",
     "PipelineOutcome",
-    "PromptedReading",
-    "Reading",
+    "ExamPrompts",
+    "PassageLimits",
     "Retriever",
-    "Scorer",
+    "LikelihoodExaminee",
     "SettingsGroup",
     "Shot",
     "SittingSettings",
     "Task",
-    "asked_before",
+    "stored_prompts",
     "build_retriever",
     "choose_answer",
     "continuation",
@@ -75,7 +85,7 @@ __all__ = [
     "fast_bfloat16",
     "first_error_line",
     "fit_passages",
-    "floor_and_ceiling",
+    "bound_prompts",
     "grid_of",
     "hub_offline",
     "load_language_model",

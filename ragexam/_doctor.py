@@ -86,7 +86,7 @@ def models_at_hand() -> dict[str, str]:
         name: str(found)
         if (found := weights.find_weights(name))
         else f"download of {weights.download_bytes(name) / 1e6:.0f} MB"
-        for name in weights.MODELS
+        for name in weights.EMBEDDED_MODELS
     }
 
 

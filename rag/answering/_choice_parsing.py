@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from examcore import normalized, unwrapped
 from rag.answering._examinees import NO_CHOICE
 
-VERSION = "choice-1"
+CHOICE_PARSING_VERSION = "choice-1"
 """Stored with answers that were read this way; changes with every rule."""
-SHORTEST_BEGINNING = 8
+MIN_PREFIX_CHARACTERS = 8
 """Characters from which on the beginning of a choice stands for it."""
-LONGEST = 20_000
+MAX_READ_CHARACTERS = 20_000
 """Characters of a text that are looked at."""
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _CALLED = (
@@ -35,7 +35,7 @@ def read_choice(written: str, choices: Sequence[str], *, letters: bool = True) -
 
     `letters`: whether the choices were shown with letters, from A. The first line counts, where it says something.
     """
-    text = re.sub(r"\*{1,3}|`{1,3}", "", _THOUGHT.sub("", written[:LONGEST])).strip()
+    text = re.sub(r"\*{1,3}|`{1,3}", "", _THOUGHT.sub("", written[:MAX_READ_CHARACTERS])).strip()
     first = text.split("\n", 1)[0].strip()
     for part in dict.fromkeys((first, text)):
         found = _by_letter(part, choices) if letters else None
@@ -101,7 +101,7 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
         return NO_CHOICE
     if named:
         return named.pop()
-    begun = [place for place, one in enumerate(wanted) if len(said) >= SHORTEST_BEGINNING and one.startswith(said)]
+    begun = [place for place, one in enumerate(wanted) if len(said) >= MIN_PREFIX_CHARACTERS and one.startswith(said)]
     return begun[0] if len(begun) == 1 else None
 
 

@@ -9,11 +9,11 @@ from itertools import accumulate
 from examcore import Chunk, Exam, Prompt, Question
 from rag.answering._prompts import Shot, exam_prompt
 from rag.grid._pipeline import Pipeline
-from rag.retrieval._protocol import Retriever, searched
+from rag.retrieval._protocol import Retriever, searched_text
 
 
 @dataclass(frozen=True)
-class Reading:
+class PassageLimits:
     """How many passages a pipeline reads, and their characters at most."""
 
     k: int = 1
@@ -36,13 +36,13 @@ class Task:
     shots: tuple[Shot, ...]
 
 
-class Passages:
+class PassageLookup:
     """What each retriever finds for each question, looked up once.
 
     `usual` holds for pipelines that say nothing of how much they read.
     """
 
-    def __init__(self, retrievers: Mapping[str, Retriever], usual: Reading) -> None:
+    def __init__(self, retrievers: Mapping[str, Retriever], usual: PassageLimits) -> None:
         self._retrievers, self._usual = retrievers, usual
         self._found: dict[tuple[str, str], tuple[Chunk, ...]] = {}
 
@@ -50,32 +50,32 @@ class Passages:
         """The passages a pipeline reads for a question, best first."""
         key = (pipeline.reading, question.id)
         if key not in self._found:
-            reading = reading_of(pipeline, self._usual)
+            reading = limits_of(pipeline, self._usual)
             found = self._retrievers[pipeline.retriever].retrieve(question, reading.k)
-            self._found[key] = within(found, reading.budget)
+            self._found[key] = within_budget(found, reading.budget)
         return self._found[key]
 
 
-def reading_of(pipeline: Pipeline, usual: Reading) -> Reading:
+def limits_of(pipeline: Pipeline, usual: PassageLimits) -> PassageLimits:
     """How much a pipeline reads: what it says itself, else what is usual."""
-    return Reading(
+    return PassageLimits(
         usual.k if pipeline.passages is None else pipeline.passages,
         usual.budget if pipeline.budget is None else pipeline.budget,
     )
 
 
-def within(passages: Sequence[Chunk], budget: int | None) -> tuple[Chunk, ...]:
+def within_budget(passages: Sequence[Chunk], budget: int | None) -> tuple[Chunk, ...]:
     """The first passages whose texts have at most `budget` characters together; always the first, never part of one."""
     if budget is None:
         return tuple(passages)
-    lengths = accumulate(len(searched(one)) for one in passages)
+    lengths = accumulate(len(searched_text(one)) for one in passages)
     return tuple(
         one for place, (one, length) in enumerate(zip(passages, lengths, strict=True)) if length <= budget or not place
     )
 
 
 def tasks_of(
-    exam: Exam, pending: Sequence[tuple[Pipeline, str]], passages: Passages, shots: Sequence[Shot]
+    exam: Exam, pending: Sequence[tuple[Pipeline, str]], passages: PassageLookup, shots: Sequence[Shot]
 ) -> list[Task]:
     """The distinct prompts behind the pending answers.
 

@@ -17,19 +17,19 @@ from examcore import Chunk, LanguageModel, Prompt, Question
 from rag.answering._prompts import Shot
 from rag.answering._tasks import Task
 
-Write = Callable[[Question, Sequence[Chunk], Sequence[Shot]], Prompt]
+WritePrompt = Callable[[Question, Sequence[Chunk], Sequence[Shot]], Prompt]
 """How a prompt is written from a question, passages and shots."""
-OPENING = 2
+SPECIAL_TOKENS = 2
 """Tokens that may stand before and after the text of a prompt."""
-LEAD = "Answer:"
+CONTINUATION_LEAD = "Answer:"
 """What continuations are weighed behind."""
-CHARACTERS = 16
+CHARACTERS_COUNTED_FIRST = 16
 """Of a text with more characters for each token that fits, the beginning is counted first."""
-LONGEST_WORD = 40
+MAX_WORD_CHARACTERS = 40
 """A cut moves back to the last space among so many characters; a script without spaces is cut anywhere."""
 
 
-class Fitted(NamedTuple):
+class FittedPrompt(NamedTuple):
     """The prompt a model reads, how many of its passages are in it, and how many of their characters are not."""
 
     prompt: Prompt
@@ -37,24 +37,24 @@ class Fitted(NamedTuple):
     cut: int
 
 
-class Fitter:
+class PromptFitter:
     """Fits tasks to what one model reads; what was checked last is not fitted again.
 
     `behind` tells the continuations of a question's prompt, `room` the tokens to write.
     """
 
     def __init__(
-        self, model: LanguageModel, write: Write, behind: Callable[[Question], Sequence[str]], room: int = 0
+        self, model: LanguageModel, write: WritePrompt, behind: Callable[[Question], Sequence[str]], room: int = 0
     ) -> None:
         self._model, self._write, self._behind, self._room = model, write, behind, room
-        self._checked: dict[Hashable, Fitted] = {}
+        self._checked: dict[Hashable, FittedPrompt] = {}
 
     def check(self, tasks: Sequence[Task]) -> None:
         """Fit all; raises as `fit_passages` does."""
         self._checked = {}
         self._checked = {_key(task): self(task) for task in tasks}
 
-    def __call__(self, task: Task) -> Fitted:
+    def __call__(self, task: Task) -> FittedPrompt:
         """The prompt of a task as the model reads it."""
         known = self._checked.get(_key(task))
         return known or fit_passages(task, self._model, self._write, self._behind(task.question), self._room)
@@ -65,26 +65,28 @@ def _key(task: Task) -> Hashable:
     return task.prompt, task.question.choices, task.passages
 
 
-def fit_passages(task: Task, model: LanguageModel, write: Write, continuations: Sequence[str], room: int = 0) -> Fitted:
+def fit_passages(
+    task: Task, model: LanguageModel, write: WritePrompt, continuations: Sequence[str], room: int = 0
+) -> FittedPrompt:
     """The task's prompt, shortened by the rule above as far as the model's context demands.
 
     The longest of `continuations`, or `room` tokens to write, must fit behind it. Raises ValueError naming the question
     when even the prompt without passages is too long.
     """
     whole = write(task.question, task.chunks, task.shots)
-    scale = _Scale(model, continuations, room)
+    scale = _PromptMeasure(model, continuations, room)
     if scale.fits(whole):
-        return Fitted(whole, len(task.chunks), 0)
+        return FittedPrompt(whole, len(task.chunks), 0)
     bare = write(task.question, (), task.shots)
     if not scale.fits(bare):
         raise ValueError(
             f"question {task.question.id!r}: its prompt of {scale.tokens(bare)} tokens exceeds what {model.name} "
             f"reads, even without passages; wanted at most {model.context_tokens} (fewer or shorter shots)"
         )
-    return _shortened(task, write, scale.fits) or Fitted(bare, 0, sum(len(chunk.text) for chunk in task.chunks))
+    return _shortened(task, write, scale.fits) or FittedPrompt(bare, 0, sum(len(chunk.text) for chunk in task.chunks))
 
 
-def _shortened(task: Task, write: Write, fits: Callable[[Prompt], bool]) -> Fitted | None:
+def _shortened(task: Task, write: WritePrompt, fits: Callable[[Prompt], bool]) -> FittedPrompt | None:
     """The longest prompt with a passage that fits, of those that are not whole."""
 
     def prompt(*passages: Chunk) -> Prompt:
@@ -93,11 +95,11 @@ def _shortened(task: Task, write: Write, fits: Callable[[Prompt], bool]) -> Fitt
     lengths = [len(chunk.text) for chunk in task.chunks]
     count = _most(len(task.chunks) - 1, lambda count: fits(prompt(*task.chunks[:count])))
     if count:
-        return Fitted(prompt(*task.chunks[:count]), count, sum(lengths[count:]))
+        return FittedPrompt(prompt(*task.chunks[:count]), count, sum(lengths[count:]))
     first = task.chunks[0]
     for end in _ends(first.text, lambda end: fits(prompt(_up_to(first, end)))):
         if fits(found := prompt(_up_to(first, end))):
-            return Fitted(found, 1, sum(lengths) - end)
+            return FittedPrompt(found, 1, sum(lengths) - end)
     return None
 
 
@@ -111,8 +113,8 @@ def _ends(text: str, fits: Callable[[int], bool]) -> list[int]:
     end = _most(len(text), fits)
     if not end:
         return []
-    spaces = list(re.finditer(r"\s", text[max(0, end - LONGEST_WORD) : end + 1]))
-    word = max(0, end - LONGEST_WORD) + spaces[-1].start() if spaces else 0
+    spaces = list(re.finditer(r"\s", text[max(0, end - MAX_WORD_CHARACTERS) : end + 1]))
+    word = max(0, end - MAX_WORD_CHARACTERS) + spaces[-1].start() if spaces else 0
     return [one for one in (len(text[:word].rstrip()), end) if one]
 
 
@@ -120,11 +122,11 @@ def _up_to(chunk: Chunk, end: int) -> Chunk:
     return replace(chunk, text=chunk.text[:end])
 
 
-class _Scale:
+class _PromptMeasure:
     """Weighs prompts for a model, with the longest continuation behind each, or with `room` tokens to write."""
 
     def __init__(self, model: LanguageModel, continuations: Sequence[str], room: int) -> None:
-        self._model, self._room, self._most = model, room + OPENING, model.context_tokens
+        self._model, self._room, self._most = model, room + SPECIAL_TOKENS, model.context_tokens
         self._continuations = continuations or ("",)
         self._beginning = ("", False)
 
@@ -142,7 +144,7 @@ class _Scale:
     @cached_property
     def _behind(self) -> str:
         """The continuation of most tokens."""
-        return max(self._continuations, key=lambda one: self._model.count_tokens(f"{LEAD}{one}"))
+        return max(self._continuations, key=lambda one: self._model.count_tokens(f"{CONTINUATION_LEAD}{one}"))
 
     def _counted(self, text: str) -> int:
         return self._model.count_tokens(f"{text}{self._behind}") + self._room
@@ -152,7 +154,7 @@ class _Scale:
 
         All cuts of a long passage begin alike: that is counted once.
         """
-        beginning = text[: CHARACTERS * self._most]
+        beginning = text[: CHARACTERS_COUNTED_FIRST * self._most]
         if len(beginning) == len(text):
             return False
         if beginning != self._beginning[0]:

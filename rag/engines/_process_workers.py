@@ -12,27 +12,27 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from rag.answering._examinees import Build
+from rag.answering._examinees import ExamineeFactory
 from rag.answering._tasks import Task
 from rag.engines._replica import module_paths, pack
-from rag.engines._worker_pool import Event, Gone, Work
+from rag.engines._worker_pool import WorkerEvent, WorkerExited, WorkKind
 
-SECONDS = 1.0
+POLL_SECONDS = 1.0
 """How long `hear` waits."""
 
 
-class Processes:
+class ProcessWorkers:
     """A `Crew` of processes, each at the other end of a pipe. They end with this one, however it ends."""
 
-    def __init__(self, build: Build, normalization: str, workers: int) -> None:
+    def __init__(self, build: ExamineeFactory, normalization: str, workers: int) -> None:
         self._packed, self._normalization, self._workers = pack(build), normalization, workers
         self._pipes: dict[int, Connection] = {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._gpus, self._taken = gpus(), dict[int, str]()
+        self._gpus, self._taken = visible_gpus(), dict[int, str]()
 
     def begin(self, worker: int) -> None:
         """See `Crew`."""
-        gpu = least_used(self._gpus, self._taken.values())
+        gpu = least_used_gpu(self._gpus, self._taken.values())
         if gpu is not None:
             self._taken[worker] = gpu
         ours, theirs = Pipe()
@@ -44,21 +44,21 @@ class Processes:
                 stdout=subprocess.DEVNULL,
                 # Ctrl-C is for the command, which then ends its workers.
                 start_new_session=True,
-                env=environment(os.environ, gpu),
+                env=worker_environment(os.environ, gpu),
             )
         self._pipes[worker] = ours
         threads = max(1, processors() // self._workers)
         self._send(worker, (worker, self._packed, self._normalization, threads))
 
-    def give(self, worker: int, job: int, work: Work, tasks: Sequence[Task]) -> None:
+    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
         """See `Crew`."""
         self._send(worker, (job, work, list(tasks)))
 
-    def hear(self) -> Sequence[Event]:
+    def hear(self) -> Sequence[WorkerEvent]:
         """See `Crew`."""
-        heard: list[Event] = []
+        heard: list[WorkerEvent] = []
         numbers = {id(pipe): worker for worker, pipe in self._pipes.items()}
-        for pipe in wait(list(self._pipes.values()), SECONDS):
+        for pipe in wait(list(self._pipes.values()), POLL_SECONDS):
             worker = numbers[id(pipe)]
             try:
                 heard.append(self._pipes[worker].recv())
@@ -83,22 +83,24 @@ class Processes:
         with suppress(OSError):
             pipe.send(message)
 
-    def _gone(self, worker: int) -> Gone:
+    def _gone(self, worker: int) -> WorkerExited:
         self._pipes.pop(worker).close()
         self._taken.pop(worker, None)
         process = self._processes.pop(worker)
         process.kill()
         status = process.wait()
-        return Gone(worker, f"process {process.pid} ended with signal {-status}" if status < 0 else f"status {status}")
+        return WorkerExited(
+            worker, f"process {process.pid} ended with signal {-status}" if status < 0 else f"status {status}"
+        )
 
 
-def environment(now: Mapping[str, str], gpu: str | None) -> dict[str, str]:
+def worker_environment(now: Mapping[str, str], gpu: str | None) -> dict[str, str]:
     """What a worker's process finds: the same modules, and one GPU if there is any."""
     path = os.pathsep.join(module_paths())
     return {**now, "PYTHONPATH": path, **({} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu})}
 
 
-def least_used(gpus: Sequence[str], taken: Iterable[str]) -> str | None:
+def least_used_gpu(gpus: Sequence[str], taken: Iterable[str]) -> str | None:
     """The GPU with the fewest workers; None without any."""
     counts = Counter(taken)
     return min(gpus, key=lambda gpu: counts[gpu], default=None)
@@ -110,7 +112,7 @@ def processors() -> int:
     return int(said) if said.isdigit() and int(said) else len(os.sched_getaffinity(0))
 
 
-def gpus() -> list[str]:
+def visible_gpus() -> list[str]:
     """The GPUs that this process may use, as `CUDA_VISIBLE_DEVICES` names them."""
     said = os.environ.get("CUDA_VISIBLE_DEVICES")
     if said is not None:

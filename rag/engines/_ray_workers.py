@@ -9,26 +9,26 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from examcore import FailedError, first_error_line
-from rag.answering._examinees import Build
+from rag.answering._examinees import ExamineeFactory
 from rag.answering._tasks import Task
 from rag.engines._process_workers import processors
 from rag.engines._replica import Replica, module_paths, pack
-from rag.engines._worker_pool import Event, Gone, Work
+from rag.engines._worker_pool import WorkerEvent, WorkerExited, WorkKind
 
-SECONDS = 1.0
+POLL_SECONDS = 1.0
 """How long `hear` waits."""
 STORE_BYTES = 100_000_000
 """Shared memory of a cluster begun here, which holds no more than batches on their way."""
-STARTS = 3
-SILENT = {"log_to_driver": False, "logging_level": "ERROR"}
-QUIET = {
+START_ATTEMPTS = 3
+QUIET_OPTIONS = {"log_to_driver": False, "logging_level": "ERROR"}
+QUIET_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     # An actor without a GPU sees none; saying so spares a warning.
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
 }
 
 
-class Need(NamedTuple):
+class WorkerResources(NamedTuple):
     """How many workers, and what each takes."""
 
     workers: int
@@ -36,10 +36,10 @@ class Need(NamedTuple):
     gpus: float
 
 
-class Actors:
+class RayWorkers:
     """A `Crew` of Ray actors. They end with this process, however it ends."""
 
-    def __init__(self, build: Build, normalization: str, need: Need) -> None:
+    def __init__(self, build: ExamineeFactory, normalization: str, need: WorkerResources) -> None:
         import ray
 
         self._ray, self._normalization, self._need = ray, normalization, need
@@ -55,14 +55,14 @@ class Actors:
         self._actors[worker] = actor
         self._await(worker, actor.begin)
 
-    def give(self, worker: int, job: int, work: Work, tasks: Sequence[Task]) -> None:
+    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
         """See `Crew`."""
         if worker in self._actors:
             self._await(worker, self._actors[worker].work, job, work, list(tasks))
 
-    def hear(self) -> Sequence[Event]:
+    def hear(self) -> Sequence[WorkerEvent]:
         """See `Crew`."""
-        heard: list[Event] = []
+        heard: list[WorkerEvent] = []
         for worker, stream in self._stirring():
             if worker not in self._actors:
                 continue
@@ -86,20 +86,20 @@ class Actors:
     def _stirring(self) -> list[tuple[int, Any]]:
         """The streams that have something to say, after the first has."""
         streams = [stream for _, stream in self._awaited]
-        if self._ray.wait(streams, timeout=SECONDS)[0]:
+        if self._ray.wait(streams, timeout=POLL_SECONDS)[0]:
             ready, _ = self._ray.wait(streams, num_returns=len(streams), timeout=0)
             return [(worker, stream) for worker, stream in self._awaited if any(stream is one for one in ready)]
         return []
 
-    def _gone(self, worker: int, error: Exception) -> Gone:
+    def _gone(self, worker: int, error: Exception) -> WorkerExited:
         self._ray.kill(self._actors.pop(worker))
         self._awaited = [one for one in self._awaited if one[0] != worker]
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return Gone(worker, next((line for line in reversed(lines) if "exit" in line.lower()), lines[0])[:200])
+        return WorkerExited(worker, next((line for line in reversed(lines) if "exit" in line.lower()), lines[0])[:200])
 
 
 @contextmanager
-def joined(address: str | None, workers: int | None, worker_gpus: float | None) -> Iterator[Need]:
+def join_cluster(address: str | None, workers: int | None, worker_gpus: float | None) -> Iterator[WorkerResources]:
     """A cluster to work on: that at `address` (`auto`: the one this machine belongs to), else one begun here.
 
     Yields what the workers take of it. Raises `FailedError` for a cluster that is not there, ValueError without Ray and
@@ -111,13 +111,15 @@ def joined(address: str | None, workers: int | None, worker_gpus: float | None) 
         _start(ray, workers) if address is None else _connect(ray, address)
     try:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        yield share(nodes, workers, worker_gpus)
+        yield divide_resources(nodes, workers, worker_gpus)
     finally:
         if begun:
             ray.shutdown()
 
 
-def share(nodes: Sequence[Mapping[str, float]], workers: int | None, worker_gpus: float | None) -> Need:
+def divide_resources(
+    nodes: Sequence[Mapping[str, float]], workers: int | None, worker_gpus: float | None
+) -> WorkerResources:
     """How the processors and GPUs of machines are divided among workers.
 
     Unsaid, a worker takes one GPU where there are any, and there are as many workers as GPUs, or one per four
@@ -128,7 +130,7 @@ def share(nodes: Sequence[Mapping[str, float]], workers: int | None, worker_gpus
     wanted = workers or sum(_places(node, 1 if each else min(4, int(node.get("CPU", 1)) or 1), each) for node in nodes)
     for count in range(int(max((node.get("CPU", 0) for node in nodes), default=0)), 0, -1):
         if 0 < wanted <= sum(_places(node, count, each) for node in nodes):
-            return Need(wanted, count, each)
+            return WorkerResources(wanted, count, each)
     room = sum(_places(node, 1, each) for node in nodes)
     size = f"{sum(node.get('CPU', 0) for node in nodes):g} processors and {found:g} GPUs"
     one = f"{each:g} GPUs and 1 processor" if each else "1 processor"
@@ -143,7 +145,7 @@ def _places(node: Mapping[str, float], count: int, worker_gpus: float) -> int:
 
 def _quiet_ray() -> Any:
     """Ray, told to keep to itself; ValueError without it."""
-    for name, value in QUIET.items():
+    for name, value in QUIET_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -161,9 +163,9 @@ def _quiet_ray() -> Any:
 def _start(ray: Any, workers: int | None) -> None:
     """Begin a cluster here; Ray gives up after 30 seconds, which a busy machine may need more than once."""
     count = max(processors(), workers or 1)
-    for left in reversed(range(STARTS)):
+    for left in reversed(range(START_ATTEMPTS)):
         try:
-            ray.init(**SILENT, num_cpus=count, include_dashboard=False, object_store_memory=STORE_BYTES)
+            ray.init(**QUIET_OPTIONS, num_cpus=count, include_dashboard=False, object_store_memory=STORE_BYTES)
             return
         except Exception as error:  # Ray raises no narrower one
             ray.shutdown()
@@ -179,7 +181,7 @@ def _connect(ray: Any, address: str) -> None:
         host, _, port = address.rpartition(":")
         if port.isdigit():
             socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
-        ray.init(**SILENT, address=address)
+        ray.init(**QUIET_OPTIONS, address=address)
     except (OSError, RuntimeError, ValueError) as error:
         raise FailedError(
             f"--address {address}: no Ray cluster there ({first_error_line(error)}); wanted one that runs "

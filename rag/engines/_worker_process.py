@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from rag.engines._replica import Replica
-from rag.engines._worker_pool import Event
+from rag.engines._worker_pool import WorkerEvent
 
 Jobs = SimpleQueue[Any]
 
@@ -44,7 +44,7 @@ def serve(pipe: Connection, jobs: Jobs) -> None:
         send(pipe, replica.work(*jobs.get()))
 
 
-def send(pipe: Connection, events: Iterator[Event]) -> None:
+def send(pipe: Connection, events: Iterator[WorkerEvent]) -> None:
     """Send each event as soon as it is there."""
     for event in events:
         pipe.send(event)

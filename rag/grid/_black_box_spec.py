@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.grid._checks import level, texts
 from rag.servers._options import ServerOptions, check_url, options_of
-from rag.third_party._objects import HTTP, PYTHON, is_whole, short_place
+from rag.third_party._objects import HTTP_PREFIXES, PYTHON_PREFIX, default_name, has_module_and_name
 
 KNOWN = ("name", "system", "choices", "timeout", "server")
 TIMEOUT = ServerOptions.timeout
@@ -44,12 +44,12 @@ def black_box_of(entry: Any, where: str) -> BlackBoxSpec:
         raise ValueError(f"{where}: choices: {choices!r}; wanted true or false")
     system = fields["system"]
     _check(system, where)
-    if server is not None and system.startswith(PYTHON):
+    if server is not None and system.startswith(PYTHON_PREFIX):
         raise ValueError(f"{where}: {system} is on no server; wanted an http address for these options")
-    if timeout is not None and not system.startswith(PYTHON):
+    if timeout is not None and not system.startswith(PYTHON_PREFIX):
         raise ValueError(f"{where}: timeout: {timeout!r}; wanted server: {{timeout: {timeout!r}}}, for an address")
     options = None if server is None else options_of(server, f"{where}: server")
-    name = level(fields.get("name", short_place(system)), where)
+    name = level(fields.get("name", default_name(system)), where)
     return BlackBoxSpec(name, system, choices, _seconds(timeout, where), options)
 
 
@@ -62,10 +62,10 @@ def _seconds(timeout: Any, where: str) -> float:
 
 
 def _check(system: str, where: str) -> None:
-    if system.startswith(PYTHON):
-        if not is_whole(system):
+    if system.startswith(PYTHON_PREFIX):
+        if not has_module_and_name(system):
             raise ValueError(f"{where}: {system}; wanted python:package.module:name")
-    elif not system.startswith(HTTP):
+    elif not system.startswith(HTTP_PREFIXES):
         raise ValueError(f"{where}: {system!r}; wanted an http address or python:package.module:name")
     else:
         try:

@@ -18,16 +18,16 @@ from rag.retrieval._kinds import (
     BOUNDS,
     KINDS,
     PRESETS,
-    Parts,
-    Retriever,
+    RetrieverParts,
     build_retriever,
     check_kind,
     encoders_of,
-    is_foreign,
+    is_third_party,
     parts_of,
 )
-from rag.servers._options import ServerOptions, address, is_server, options_of
-from rag.third_party._objects import PYTHON, short_place
+from rag.retrieval._protocol import Retriever
+from rag.servers._options import ServerOptions, is_server, options_of, parse_address
+from rag.third_party._objects import PYTHON_PREFIX, default_name
 from rag.weights._embedded import PREFIX
 
 Spec = TypeVar("Spec")
@@ -90,7 +90,7 @@ class RetrieverSpec:
         }
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> RetrieverParts:
         """What it is made of, its kind's own parts included."""
         return parts_of(self.kind, self.encoder, self.query_encoder, self.reranker, self.depth)
 
@@ -216,10 +216,10 @@ def _distinct(names: Sequence[str], where: str) -> None:
 
 def short_name(model: str) -> str:
     """The name a model goes by when the grid gives none: without `embedded:`, organisation, folders and suffix."""
-    if model.startswith(PYTHON):
-        return short_place(model)
+    if model.startswith(PYTHON_PREFIX):
+        return default_name(model)
     if is_server(model):
-        model = address(model, ServerOptions()).model
+        model = parse_address(model, ServerOptions()).model
     return model.removeprefix(PREFIX).rstrip("/").rpartition("/")[2].removesuffix(".gguf")
 
 
@@ -233,7 +233,7 @@ def _llm(entry: Any, where: str) -> LlmSpec:
         raise ValueError(f"{where}: answers: {fields['answers']!r}; wanted {' or '.join(ANSWERS)}")
     if not isinstance(chat, bool):
         raise ValueError(f"{where}: chat: {chat!r}; wanted true or false")
-    if not chat and (is_server(model) or model.startswith(PYTHON)):
+    if not chat and (is_server(model) or model.startswith(PYTHON_PREFIX)):
         raise ValueError(f"{where}: chat: false is for models on this machine; wanted server: {{chat: false}} there")
     options = None if server is None else options_of(server, f"{where}: server")
     return LlmSpec(level(fields.pop("name", short_name(model)), where), model, **fields, server=options, chat=chat)
@@ -247,7 +247,7 @@ def _retriever(entry: Any, where: str) -> RetrieverSpec:
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
         raise ValueError(f"{where}: depth: {depth!r}; wanted a whole number from 1")
     kind = fields.pop("kind")
-    if kind not in KINDS and not is_foreign(kind):
+    if kind not in KINDS and not is_third_party(kind):
         wanted = f"{', '.join(KINDS)}, python:package.module:name or an http address"
         raise ValueError(f"{where}: unknown retriever {kind!r}; wanted one of {wanted}")
     options = None if server is None else options_of(server, f"{where}: server")
@@ -265,4 +265,4 @@ def _retriever_name(kind: str) -> str:
     """The name a retriever goes by when the grid gives none: its kind, what is imported, or who answers."""
     if kind in KINDS:
         return kind
-    return short_place(kind)
+    return default_name(kind)

@@ -12,28 +12,28 @@ from typing import Any, NamedTuple
 import torch
 
 from examcore import FailedError
-from rag.local._passes import Piece, Target, log_probabilities, read
-from rag.local._token_blocks import Block, Blocks, Place, pieces, place_after
+from rag.local._passes import PromptPiece, ScoredToken, log_probabilities, run_pass
+from rag.local._token_blocks import Block, BlockKey, BlockStore, key_after, split_into_blocks
 
-TOKENS = {"cpu": 512}
+PASS_TOKENS = {"cpu": 512}
 """Tokens of a pass by kind of device: enough to keep it busy."""
-USUAL_TOKENS = 4096
-FEWEST_TOKENS = 32
+DEFAULT_PASS_TOKENS = 4096
+MIN_PASS_TOKENS = 32
 """Passes are not made smaller than this."""
 
-SHARED = 32
+MAX_SHARED_BLOCK = 32
 """Tokens of a block at most: passes are full however short blocks are, and the shorter, the more prompts share."""
 
 WINDOW = 64
 """Prompts that are made ready and sorted at a time."""
-AHEAD = 8
+LOOKAHEAD = 8
 """Prompts that are looked at, behind the first that does not fit, to fill a pass."""
 
 ROOT = -1
 """Where the blocks read here begin: their numbers differ in the last bits from those of a prompt read alone."""
 
 
-class Joint(NamedTuple):
+class EncodedContinuations(NamedTuple):
     """Continuations encoded together with their prompt: shared tokens, where the last paragraph begins in them, and
     each continuation's own."""
 
@@ -43,14 +43,14 @@ class Joint(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Job:
+class _PromptProgress:
     """A prompt under way: the blocks read of it, what is still to be read, and the log-probabilities so far.
 
     `own` are the distinct continuations: equal ones get equal numbers.
     """
 
     place: int
-    joint: Joint
+    joint: EncodedContinuations
     own: tuple[tuple[int, ...], ...]
     parts: list[tuple[int, ...]]
     ends: list[list[int]]
@@ -63,48 +63,50 @@ class _Job:
 
 
 @dataclass(eq=False)
-class _Move:
+class _PassShare:
     """What one pass does for a job: blocks it needs, how many groups of continuations it scores, and their tokens."""
 
-    job: _Job
+    job: _PromptProgress
     path: list[Block]
     scored: int = 0
-    targets: list[Target] = field(default_factory=list)
+    targets: list[ScoredToken] = field(default_factory=list)
 
 
 @dataclass(eq=False)
-class _Pass:
+class _PackedPass:
     """Pieces of one pass, whose blocks by their places, and what is done for each job."""
 
     size: int
-    pieces: list[Piece] = field(default_factory=list)
-    new: dict[Place, Block] = field(default_factory=dict)
-    moves: list[_Move] = field(default_factory=list)
+    pieces: list[PromptPiece] = field(default_factory=list)
+    new: dict[BlockKey, Block] = field(default_factory=dict)
+    moves: list[_PassShare] = field(default_factory=list)
     used: int = 0
 
     def fits(self, count: int) -> bool:
         return self.used + count <= self.size
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: PromptPiece) -> None:
         self.pieces.append(piece)
         self.used += len(piece.ids)
 
 
-class Batches:
+class BatchScorer:
     """Scores prompts with one model in passes of `size` tokens, keeping what they begin with in `blocks`."""
 
-    def __init__(self, model: Any, blocks: Blocks, *, block: int = SHARED, size: int | None = None) -> None:
+    def __init__(
+        self, model: Any, blocks: BlockStore, *, block: int = MAX_SHARED_BLOCK, size: int | None = None
+    ) -> None:
         self._model, self._blocks, self.block = model, blocks, block
-        self.size = size or TOKENS.get(model.device.type, USUAL_TOKENS)
+        self.size = size or PASS_TOKENS.get(model.device.type, DEFAULT_PASS_TOKENS)
 
-    def score(self, asked: Iterable[tuple[int, Joint]]) -> Iterator[tuple[int, list[float]]]:
+    def score(self, asked: Iterable[tuple[int, EncodedContinuations]]) -> Iterator[tuple[int, list[float]]]:
         """The log-likelihood of each continuation, by the place that came with its prompt, in any order.
 
         When memory runs out, passes are halved and the work goes on; nothing that was asked is lost.
         """
-        coming, queue = iter(asked), deque[_Job]()
+        coming, queue = iter(asked), deque[_PromptProgress]()
         while True:
-            if len(queue) <= AHEAD:
+            if len(queue) <= LOOKAHEAD:
                 queue.extend(self._ready(islice(coming, WINDOW)))
             if not queue:
                 return
@@ -120,43 +122,43 @@ class Batches:
                 queue.remove(job)
                 yield job.place, _sums(job)
 
-    def fits(self, joint: Joint) -> bool:
+    def fits(self, joint: EncodedContinuations) -> bool:
         """Whether every continuation has room in a pass."""
         return all(len(own) <= self.size for own in joint.own)
 
-    def _ready(self, asked: Iterable[tuple[int, Joint]]) -> list[_Job]:
+    def _ready(self, asked: Iterable[tuple[int, EncodedContinuations]]) -> list[_PromptProgress]:
         """Jobs sorted by their tokens, so that those that begin alike follow each other."""
         jobs = [self._job(place, joint) for place, joint in asked]
         return sorted(jobs, key=lambda job: job.joint.prompt)
 
-    def _job(self, place: int, joint: Joint) -> _Job:
+    def _job(self, place: int, joint: EncodedContinuations) -> _PromptProgress:
         cut = min(joint.cut, len(joint.prompt) - 1)
-        parts = pieces(joint.prompt[:-1], cut, min(self.block, self.size))
+        parts = split_into_blocks(joint.prompt[:-1], cut, min(self.block, self.size))
         own = tuple(dict.fromkeys(joint.own))
-        return _Job(place, joint, own, parts, _groups(own, self.size))
+        return _PromptProgress(place, joint, own, parts, _groups(own, self.size))
 
-    def _packed(self, queue: Iterable[_Job]) -> _Pass:
+    def _packed(self, queue: Iterable[_PromptProgress]) -> _PackedPass:
         """As many pieces as fit, of jobs in their order; a piece that does not fit lets later ones go before it."""
-        packed, waiting = _Pass(self.size), 0
+        packed, waiting = _PackedPass(self.size), 0
         for job in queue:
             if not self._pack(job, packed):
                 waiting += 1
-            if waiting > AHEAD:
+            if waiting > LOOKAHEAD:
                 break
         return packed
 
-    def _pack(self, job: _Job, packed: _Pass) -> bool:
+    def _pack(self, job: _PromptProgress, packed: _PackedPass) -> bool:
         """Put what fits of a job into a pass; whether all of it did."""
-        move = _Move(job, list(job.path))
+        move = _PassShare(job, list(job.path))
         packed.moves.append(move)
         for part in job.parts:
-            place = place_after(move.path, part, ROOT)
+            place = key_after(move.path, part, ROOT)
             block = packed.new.get(place) or self._blocks.get(place)
             if block is None:
                 if not packed.fits(len(part)):
                     return False
                 block = packed.new[place] = Block(place, self._blocks.number(place), [], [])
-                packed.add(Piece(part, tuple(move.path), (0,) * len(part), block))
+                packed.add(PromptPiece(part, tuple(move.path), (0,) * len(part), block))
             move.path.append(block)
         for group in job.ends:
             ids, branches = _end(job, group)
@@ -164,16 +166,16 @@ class Batches:
                 return False
             move.targets += _targets(job, group, packed.used)
             move.scored += 1
-            packed.add(Piece(ids, tuple(move.path), branches))
+            packed.add(PromptPiece(ids, tuple(move.path), branches))
         return True
 
-    def _run(self, packed: _Pass) -> None:
+    def _run(self, packed: _PackedPass) -> None:
         """Read a pass and put down what came of it; a pass that fails has done nothing."""
         targets = [target for move in packed.moves for target in move.targets]
         found: list[float] = []
         if packed.pieces:
             with torch.inference_mode():
-                hidden = read(self._model, packed.pieces, packed.size)
+                hidden = run_pass(self._model, packed.pieces, packed.size)
                 found = log_probabilities(self._model, hidden, targets)
         values = iter(found)
         for move in packed.moves:
@@ -184,7 +186,7 @@ class Batches:
 
     def _halve(self, error: BaseException, longest: int) -> None:
         """Make passes smaller, though not too small for the longest continuation, and free what is kept."""
-        if self.size // 2 < max(FEWEST_TOKENS, longest):
+        if self.size // 2 < max(MIN_PASS_TOKENS, longest):
             wanted = "wanted more memory, a smaller model or a shorter dtype"
             raise FailedError(f"out of memory while {self.size} tokens were read at once; {wanted}") from error
         before, self.size = self.size, self.size // 2
@@ -219,7 +221,7 @@ def _groups(own: Sequence[Sequence[int]], size: int) -> list[list[int]]:
     return groups
 
 
-def _end(job: _Job, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _end(job: _PromptProgress, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The prompt's last token and the continuations of a group without their last ones, and their branches."""
     ids, branches = [job.joint.prompt[-1]], [0]
     for branch, number in enumerate(group, start=1):
@@ -228,18 +230,18 @@ def _end(job: _Job, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, .
     return tuple(ids), tuple(branches)
 
 
-def _targets(job: _Job, group: Sequence[int], start: int) -> Iterator[Target]:
+def _targets(job: _PromptProgress, group: Sequence[int], start: int) -> Iterator[ScoredToken]:
     """Each token of the continuations of a group, whose end stands at `start` of its pass."""
     at = start
     for number in group:
         first, *others = job.own[number]
-        yield Target(start, first)
+        yield ScoredToken(start, first)
         for token in others:
             at += 1
-            yield Target(at, token)
+            yield ScoredToken(at, token)
 
 
-def _sums(job: _Job) -> list[float]:
+def _sums(job: _PromptProgress) -> list[float]:
     values = iter(job.tokens)
     sums = {own: sum(islice(values, len(own))) for own in job.own}
     return [sums[own] for own in job.joint.own]

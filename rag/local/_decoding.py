@@ -9,23 +9,23 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from rag.local._prefix_cache import PrefixCache, twin
+from rag.local._prefix_cache import PrefixCache, copy_cache
 
-Allowed = Callable[[int, Sequence[int]], Sequence[int]]
+AllowedTokens = Callable[[int, Sequence[int]], Sequence[int]]
 """From a prompt's index and the tokens written so far to the tokens that may come next (empty: any)."""
 
-AT_ONCE = 1024
+MAX_GROUP_TOKENS = 1024
 """Tokens, padding included, of the ends of prompts that are read in one pass: more make no processor faster."""
 
 
-class Row(NamedTuple):
+class PromptTokens(NamedTuple):
     """A prompt's tokens, and where its own part begins (see `PrefixCache`)."""
 
     ids: Sequence[int]
     cut: int = 0
 
 
-class Started(NamedTuple):
+class BatchState(NamedTuple):
     """Prompts read to their end: one cache `[rows, heads, width + room, ...]`, right-aligned, and what follows.
 
     `mask` `[rows, width + room]` is 0 over padding; `lengths` `[rows]` counts the real tokens of each prompt;
@@ -37,14 +37,14 @@ class Started(NamedTuple):
     lengths: torch.Tensor
     logits: torch.Tensor
 
-    def only(self, places: Sequence[int]) -> Started:
+    def only(self, places: Sequence[int]) -> BatchState:
         """Some of the rows; the others' keys and values are gone."""
         for layer in self.cache.layers:
             layer.keep(torch.tensor(places, device=self.mask.device))
-        return Started(self.cache, self.mask[places], self.lengths[places], self.logits[places])
+        return BatchState(self.cache, self.mask[places], self.lengths[places], self.logits[places])
 
 
-class RoomyLayer(DynamicLayer):  # type: ignore[misc]
+class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
     """Keys and values in buffers with room for what is still to be written: appending copies only what is new."""
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int) -> None:
@@ -54,7 +54,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
         self._show(length)
 
     @classmethod
-    def like(cls, layer: Any, rows: int, width: int, room: int) -> RoomyLayer:
+    def like(cls, layer: Any, rows: int, width: int, room: int) -> PreallocatedLayer:
         """Zeros for `rows` rows of `width` positions and `room` more, each as wide as the layer's."""
         heads = layer.keys.shape[1]
         keys, values = (one.new_zeros(rows, heads, width + room, one.shape[-1]) for one in (layer.keys, layer.values))
@@ -85,7 +85,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
         self.keys, self.values = (buffer[..., :length, :] for buffer in self._buffers)
 
 
-class Writer:
+class BatchWriter:
     """Writes replies with one model, reading prompts through its cache; `ends` are the tokens that end a reply."""
 
     def __init__(self, model: Any, prefixes: PrefixCache, ends: Sequence[int]) -> None:
@@ -93,11 +93,11 @@ class Writer:
 
     def write(
         self,
-        started: Started,
+        started: BatchState,
         *,
         max_tokens: int,
         done: Callable[[Sequence[int]], bool],
-        only: Only | None = None,
+        only: TokenFilter | None = None,
         temperature: float = 0.0,
         seed: int = 0,
     ) -> list[list[int]]:
@@ -129,7 +129,7 @@ class Writer:
             started = started._replace(logits=self._next(started, tokens, step))
         return written
 
-    def _next(self, started: Started, tokens: torch.Tensor, step: int) -> torch.Tensor:
+    def _next(self, started: BatchState, tokens: torch.Tensor, step: int) -> torch.Tensor:
         """The logits `[rows, vocabulary]` after the tokens `[rows]` of a step."""
         logits: torch.Tensor = self._model(
             input_ids=tokens[:, None],
@@ -140,26 +140,26 @@ class Writer:
         ).logits
         return logits[:, -1]
 
-    def start(self, rows: Sequence[Row], room: int) -> Started:
+    def start(self, rows: Sequence[PromptTokens], room: int) -> BatchState:
         """Read the prompts: their beginnings one by one through the cache, their ends in groups of like lengths."""
         device = self._model.device
         width = max(len(row.ids) for row in rows)
         lengths = torch.tensor([len(row.ids) for row in rows], device=device)
         mask = (torch.arange(width + room, device=device) >= (width - lengths)[:, None]).long()
         logits: list[Any] = [None] * len(rows)
-        layers: list[RoomyLayer] = []
+        layers: list[PreallocatedLayer] = []
         for group in _groups([self._prefixes.left(*row) for row in rows]):
             cache, real, after = self._finish([rows[index] for index in group])
-            layers = layers or [RoomyLayer.like(layer, len(rows), width, room) for layer in cache.layers]
+            layers = layers or [PreallocatedLayer.like(layer, len(rows), width, room) for layer in cache.layers]
             for place, index in enumerate(group):
                 logits[index] = after[place]
                 for layer, whole in zip(cache.layers, layers, strict=True):
                     whole.fill(index, layer.keys[place][:, real[place]], layer.values[place][:, real[place]])
-        whole_cache = twin(cache)
+        whole_cache = copy_cache(cache)
         whole_cache.layers = layers
-        return Started(whole_cache, mask, lengths, torch.stack(logits))
+        return BatchState(whole_cache, mask, lengths, torch.stack(logits))
 
-    def _finish(self, rows: Sequence[Row]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
+    def _finish(self, rows: Sequence[PromptTokens]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
         """Read some prompts to their end: the cache, where in it real tokens stand, and the logits that follow."""
         begun = [self._prefixes.begin(*row) for row in rows]
         behind = [len(one.left) for one in begun]
@@ -177,10 +177,10 @@ class Writer:
         return output.past_key_values, real, output.logits[:, -1]
 
 
-class Only:
+class TokenFilter:
     """Forbids every token but the allowed ones."""
 
-    def __init__(self, allowed: Allowed) -> None:
+    def __init__(self, allowed: AllowedTokens) -> None:
         self._allowed = allowed
         self._seen: dict[int, tuple[Sequence[int], torch.Tensor]] = {}
 
@@ -220,7 +220,7 @@ def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
     """The places of the lengths, in groups of like lengths that hold at most AT_ONCE padded tokens."""
     group: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if group and lengths[place] * (len(group) + 1) > AT_ONCE:
+        if group and lengths[place] * (len(group) + 1) > MAX_GROUP_TOKENS:
             yield group
             group = []
         group.append(place)
@@ -232,7 +232,7 @@ def _stacked(caches: Sequence[DynamicCache | None], length: int) -> DynamicCache
     first = next((one for one in caches if one is not None), None)
     if first is None:
         return None
-    stacked = twin(first)
+    stacked = copy_cache(first)
     for index, layer in enumerate(stacked.layers):
         held = [None if one is None else one.layers[index] for one in caches]
         layer.keys = _aligned([one and one.keys for one in held], layer.keys, length)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 
 from examcore import Schema
 
-SHORTEST = 4
+MIN_STRING_TOKENS = 4
 """Tokens that a free string has room for at least."""
 
 
@@ -25,20 +25,20 @@ class Literal(NamedTuple):
     text: str
 
 
-class Free(NamedTuple):
+class FreeText(NamedTuple):
     """Text the model writes."""
 
 
-class OneOf(NamedTuple):
+class WordChoice(NamedTuple):
     """A word out of several."""
 
     words: tuple[str, ...]
 
 
-Part = Literal | Free | OneOf
+ShapePart = Literal | FreeText | WordChoice
 
 
-class Closing(NamedTuple):
+class ClosingToken(NamedTuple):
     """A token that ends a string: how much of the literal behind it holds, and whether of the string, too."""
 
     taken: int
@@ -88,14 +88,14 @@ class JsonShape:
     def __init__(self, vocabulary: Vocabulary, schema: Schema, max_tokens: int) -> None:
         self._vocabulary, self._encode, self._end = vocabulary, vocabulary.encode, vocabulary.end
         self._parts = _merged(_parts(schema))
-        self._closings: dict[str, dict[int, Closing]] = {}
+        self._closings: dict[str, dict[int, ClosingToken]] = {}
         self._inside: dict[tuple[str, bool], tuple[int, ...]] = {}
         sizes = [max(map(len, map(self._encode, _texts(part))), default=0) for part in self._parts]
-        strings = [isinstance(part, Free) for part in self._parts]
+        strings = [isinstance(part, FreeText) for part in self._parts]
         room = max_tokens - sum(sizes) - 1
         longest = room // max(sum(strings), 1)
-        if longest < SHORTEST:
-            wanted = sum(sizes) + 1 + SHORTEST * sum(strings)
+        if longest < MIN_STRING_TOKENS:
+            wanted = sum(sizes) + 1 + MIN_STRING_TOKENS * sum(strings)
             raise ValueError(f"max_tokens {max_tokens}: wanted at least {wanted} for this JSON")
         self._until = [sum(sizes[:place]) + longest * sum(strings[: place + 1]) for place in range(len(self._parts))]
 
@@ -103,7 +103,7 @@ class JsonShape:
         """The tokens that may follow `written`."""
         left, taken = list(written), 0
         for place, part in enumerate(self._parts):
-            if isinstance(part, Free):
+            if isinstance(part, FreeText):
                 behind = cast(Literal, self._parts[place + 1]).text
                 closing = self._closing(behind)
                 length = next((at for at, token in enumerate(left) if token in closing), len(left))
@@ -129,15 +129,15 @@ class JsonShape:
             self._inside[behind, empty] = (*self._vocabulary.plain, *ends)
         return self._inside[behind, empty]
 
-    def _closing(self, behind: str) -> dict[int, Closing]:
+    def _closing(self, behind: str) -> dict[int, ClosingToken]:
         """The tokens that end a string before this literal; the literal's own first token is one."""
         if behind not in self._closings:
             first = self._encode(behind)[0]
-            found = {first: Closing(len(self._vocabulary.texts.get(first, "").lstrip()) or 1, full=False)}
+            found = {first: ClosingToken(len(self._vocabulary.texts.get(first, "").lstrip()) or 1, full=False)}
             for number, text in self._vocabulary.texts.items():
                 start, quote, rest = text.partition('"')
                 if quote and number != first and _is_plain(start) and behind.startswith(quote + rest):
-                    found[number] = Closing(len(quote + rest), bool(start.strip()))
+                    found[number] = ClosingToken(len(quote + rest), bool(start.strip()))
             self._closings[behind] = found
         return self._closings[behind]
 
@@ -147,13 +147,13 @@ def _is_plain(text: str) -> bool:
     return all(mark not in '"\\' and (mark.isprintable() or mark == "\ufffd") for mark in text)
 
 
-def _texts(part: Part) -> tuple[str, ...]:
+def _texts(part: ShapePart) -> tuple[str, ...]:
     if isinstance(part, Literal):
         return (part.text,)
-    return part.words if isinstance(part, OneOf) else ()
+    return part.words if isinstance(part, WordChoice) else ()
 
 
-def _parts(schema: Schema) -> Iterator[Part]:
+def _parts(schema: Schema) -> Iterator[ShapePart]:
     kind = schema.get("type")
     if kind == "object":
         for place, (name, inner) in enumerate(cast(Mapping[str, Schema], schema["properties"]).items()):
@@ -168,15 +168,15 @@ def _parts(schema: Schema) -> Iterator[Part]:
     elif kind == "string":
         words = tuple(cast(Sequence[str], schema.get("enum", ())))
         yield Literal('"')
-        yield OneOf(words) if words else Free()
+        yield WordChoice(words) if words else FreeText()
         yield Literal('"')
     else:
         raise ValueError(f"schema: {kind!r}; wanted objects, strings and lists of a fixed length")
 
 
-def _merged(parts: Iterator[Part]) -> list[Part]:
+def _merged(parts: Iterator[ShapePart]) -> list[ShapePart]:
     """Neighbouring literals as one, so that they are cut into tokens as a text would be."""
-    merged: list[Part] = []
+    merged: list[ShapePart] = []
     for part in parts:
         if isinstance(part, Literal) and merged and isinstance(merged[-1], Literal):
             merged[-1] = Literal(merged[-1].text + part.text)

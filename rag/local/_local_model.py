@@ -12,13 +12,13 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from examcore import Arrival, Likelihoods, Prompt, Schema
-from rag.local import Writer
-from rag.local._batch_scoring import SHARED, Batches, Joint
-from rag.local._decoding import Allowed, Only, Row
+from rag.local import BatchWriter
+from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
+from rag.local._decoding import AllowedTokens, PromptTokens, TokenFilter
 from rag.local._json_shape import Vocabulary
-from rag.local._prefix_cache import PrefixCache, common_prefix, fork, shareable, unwindowed
-from rag.local._token_blocks import BLOCK, Blocks
-from rag.weights._placement import row_wise
+from rag.local._prefix_cache import PrefixCache, common_prefix, expand_cache, has_full_attention, shareable
+from rag.local._token_blocks import BLOCK, BlockStore
+from rag.weights._placement import rows_are_independent
 
 MAX_LOGITS = 1 << 26
 """Logits held at once while continuations are scored (256 MB in float32)."""
@@ -32,7 +32,7 @@ class LocalModel:
 
     `settings` says what decides the numbers (source, dtype, device type, where prompts are cut into blocks) and is
     stored with answers. `keep` bounds the bytes of keys and values kept (see `PrefixCache`); `size` is the tokens of a
-    pass over several prompts (see `Batches`).
+    pass over several prompts (see `BatchScorer`).
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LocalModel:
         model.generation_config = GenerationConfig()
         self._vocabulary = Vocabulary(tokenizer, self._eos)
         self._prefixes = PrefixCache(model, block=block, keep=keep)
-        self._batches = Batches(model, self._prefixes.blocks, block=min(block, SHARED), size=size)
+        self._batches = BatchScorer(model, self._prefixes.blocks, block=min(block, MAX_SHARED_BLOCK), size=size)
         self.settings: Mapping[str, object] = {
             "model": name,
             **(settings or {}),
@@ -104,7 +104,7 @@ class LocalModel:
         stop: Sequence[str] = (),
         temperature: float = 0.0,
         seed: int = 0,
-        allowed: Allowed | None = None,
+        allowed: AllowedTokens | None = None,
     ) -> list[str]:
         """One reply per prompt, as one batch; `reply` is not repeated, a stop string ends and is cut.
 
@@ -116,12 +116,12 @@ class LocalModel:
         rows = [self._row(prompt) for prompt in prompts]
         width = max(len(row.ids) for row in rows)
         self._check_length(width + max_tokens, f"a prompt of {width} tokens and {max_tokens} to write")
-        only = Only(allowed) if allowed else None
+        only = TokenFilter(allowed) if allowed else None
         with torch.inference_mode():
             if not self._joinable:
                 written = self._write_plainly(rows, max_tokens, stop, temperature, seed, only)
             else:
-                writer = Writer(self._model, self._prefixes, self._eos)
+                writer = BatchWriter(self._model, self._prefixes, self._eos)
                 written = writer.write(
                     writer.start(rows, max_tokens),
                     max_tokens=max_tokens,
@@ -161,10 +161,10 @@ class LocalModel:
         Raises as that does, but for NaN, which is returned: who asks knows the question. OSError when memory does not
         even suffice for small passes.
         """
-        joints: dict[int, Joint] = {}
+        joints: dict[int, EncodedContinuations] = {}
         alone: list[int] = []
 
-        def ready() -> Iterator[tuple[int, Joint]]:
+        def ready() -> Iterator[tuple[int, EncodedContinuations]]:
             for place, (prompt, continuations) in enumerate(asked):
                 joint = joints[place] = self._scorable(prompt, continuations)
                 if self._packs and self._batches.fits(joint):
@@ -180,13 +180,13 @@ class LocalModel:
                 sums = self._score(joint)
             yield self._arrival(place, joint, sums)
 
-    def _scorable(self, prompt: Prompt, continuations: Sequence[str]) -> Joint:
+    def _scorable(self, prompt: Prompt, continuations: Sequence[str]) -> EncodedContinuations:
         joint = self._joint(prompt, self.render(prompt), [self._quoted(one) for one in continuations])
         longest = len(joint.prompt) + max(map(len, joint.own), default=0)
         self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
         return joint
 
-    def _arrival(self, place: int, joint: Joint, sums: Sequence[float]) -> Arrival[Likelihoods]:
+    def _arrival(self, place: int, joint: EncodedContinuations, sums: Sequence[float]) -> Arrival[Likelihoods]:
         return Arrival(place, _measured(joint, sums), len(joint.prompt), 0)
 
     @cached_property
@@ -194,11 +194,11 @@ class LocalModel:
         """Whether pieces of several prompts can be read in one pass: tried on a few tokens, against a plain reading."""
         if not (getattr(self._model, "_supports_attention_backend", False) and self._takes_positions):
             return False
-        if not row_wise(self._model):
+        if not rows_are_independent(self._model):
             return False
         some = [token % self._model.config.get_text_config().vocab_size for token in range(5, 37)]
-        joint = Joint(tuple(some[:24]), 12, (tuple(some[24:28]), tuple(some[27:30])))
-        trial = Batches(self._model, Blocks(0), block=8, size=32)
+        joint = EncodedContinuations(tuple(some[:24]), 12, (tuple(some[24:28]), tuple(some[27:30])))
+        trial = BatchScorer(self._model, BlockStore(0), block=8, size=32)
         try:
             with torch.inference_mode():
                 plain = [self._score_alone(joint.prompt, own) for own in joint.own]
@@ -216,16 +216,16 @@ class LocalModel:
     @cached_property
     def _joinable(self) -> bool:
         """Whether prompts read one by one can be written on as one batch: full attention, positions given by us."""
-        return self._takes_positions and unwindowed(self._prefixes.encode(self._eos[:1] or (0,)).cache)
+        return self._takes_positions and has_full_attention(self._prefixes.encode(self._eos[:1] or (0,)).cache)
 
     def _write_plainly(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[PromptTokens],
         max_tokens: int,
         stop: Sequence[str],
         temperature: float,
         seed: int,
-        only: Only | None,
+        only: TokenFilter | None,
     ) -> list[list[int]]:
         """The way of transformers, for models whose state is more than keys and values of all positions."""
         width = max(len(row.ids) for row in rows)
@@ -248,8 +248,8 @@ class LocalModel:
                 input_ids=torch.tensor(padded, device=device),
                 attention_mask=torch.tensor(masked, device=device),
                 generation_config=config,
-                stopping_criteria=StoppingCriteriaList([_Stops(self._text, width, stop)] if stop else []),
-                logits_processor=LogitsProcessorList([_Only(only, width)] if only else []),
+                stopping_criteria=StoppingCriteriaList([_StopStrings(self._text, width, stop)] if stop else []),
+                logits_processor=LogitsProcessorList([_AllowedTokensOnly(only, width)] if only else []),
             )
         return [list(row) for row in written[:, width:].tolist()]
 
@@ -286,10 +286,10 @@ class LocalModel:
             raise ValueError(f"model {self._name}: the prompt {prompt.user[:40]!r} has no tokens; wanted some text")
         return ids
 
-    def _row(self, prompt: Prompt) -> Row:
+    def _row(self, prompt: Prompt) -> PromptTokens:
         text = self.render(prompt)
         ids = self._encode(prompt, text)
-        return Row(ids, self._own_part(prompt, text, ids))
+        return PromptTokens(ids, self._own_part(prompt, text, ids))
 
     def _own_part(self, prompt: Prompt, text: str, ids: Sequence[int]) -> int:
         """Where among the tokens of the rendered text the last paragraph of `user` begins; 0 where it has but one.
@@ -302,7 +302,7 @@ class LocalModel:
             return 0
         return common_prefix(ids, self._encode(prompt, text[:at]))
 
-    def _joint(self, prompt: Prompt, text: str, continuations: Sequence[str]) -> Joint:
+    def _joint(self, prompt: Prompt, text: str, continuations: Sequence[str]) -> EncodedContinuations:
         alone = self._encode(prompt, text)
         together = [self._encode(prompt, text + continuation) for continuation in continuations]
         start = min((common_prefix(alone, ids) for ids in together), default=len(alone))
@@ -312,13 +312,13 @@ class LocalModel:
         if start == 0:
             raise ValueError(f"model {self._name}: nothing precedes the continuations; wanted a prompt")
         cut = min(start, self._own_part(prompt, text, alone))
-        return Joint(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
+        return EncodedContinuations(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
 
     def _check_length(self, tokens: int, what: str) -> None:
         if tokens > self.context_tokens:
             raise ValueError(f"model {self._name}: {what} are {tokens} tokens; wanted at most {self.context_tokens}")
 
-    def _score(self, joint: Joint) -> list[float]:
+    def _score(self, joint: EncodedContinuations) -> list[float]:
         if not joint.own:
             return []
         encoded = self._prefixes.encode(joint.prompt, joint.cut)
@@ -332,7 +332,7 @@ class LocalModel:
             width = max(map(len, rows))
             # Padding stands to the right of all real tokens, which therefore never attend to it: no mask is needed.
             ids = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], device=self._model.device)
-            output = self._model(input_ids=ids, past_key_values=fork(encoded.cache, len(rows)), use_cache=True)
+            output = self._model(input_ids=ids, past_key_values=expand_cache(encoded.cache, len(rows)), use_cache=True)
             for row, index in enumerate(batch):
                 sums[index] += _sum_targets(output.logits[row], joint.own[index][1:])
         return sums
@@ -349,11 +349,11 @@ class LocalModel:
         return str(self.tokenizer.decode(kept, skip_special_tokens=True))
 
 
-def _measured(joint: Joint, sums: Sequence[float]) -> Likelihoods:
+def _measured(joint: EncodedContinuations, sums: Sequence[float]) -> Likelihoods:
     return Likelihoods(tuple(sums), tuple(map(len, joint.own)), len(joint.prompt))
 
 
-class _Stops(StoppingCriteria):  # type: ignore[misc]
+class _StopStrings(StoppingCriteria):  # type: ignore[misc]
     """Ends a row once its new text holds a stop string."""
 
     def __init__(self, text: Callable[[Sequence[int]], str], start: int, stop: Sequence[str]) -> None:
@@ -365,10 +365,10 @@ class _Stops(StoppingCriteria):  # type: ignore[misc]
         return torch.tensor(done, dtype=torch.bool, device=input_ids.device)
 
 
-class _Only(LogitsProcessor):  # type: ignore[misc]
+class _AllowedTokensOnly(LogitsProcessor):  # type: ignore[misc]
     """Forbids every token but the allowed ones."""
 
-    def __init__(self, only: Only, start: int) -> None:
+    def __init__(self, only: TokenFilter, start: int) -> None:
         self._only, self._start = only, start
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:

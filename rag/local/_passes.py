@@ -23,7 +23,7 @@ HEAD_ROWS = 64
 
 
 @dataclass(frozen=True)
-class Piece:
+class PromptPiece:
     """Some tokens of a prompt behind the blocks `before`.
 
     `branches` is 0 for what all later tokens of the piece see, else the number of the continuation a token belongs to,
@@ -70,14 +70,14 @@ class Piece:
         return self._masks[kind]
 
 
-class Target(NamedTuple):
+class ScoredToken(NamedTuple):
     """A token whose log-probability is wanted after a position of the pass."""
 
     position: int
     token: int
 
 
-def read(model: Any, pieces: Sequence[Piece], size: int) -> torch.Tensor:
+def run_pass(model: Any, pieces: Sequence[PromptPiece], size: int) -> torch.Tensor:
     """The last hidden states `[size, width]` of the pieces in turn; their blocks are filled."""
     ids = [token for piece in pieces for token in piece.ids]
     places = [place for piece in pieces for place in piece.positions]
@@ -92,11 +92,11 @@ def read(model: Any, pieces: Sequence[Piece], size: int) -> torch.Tensor:
     return hidden
 
 
-def log_probabilities(model: Any, hidden: torch.Tensor, targets: Sequence[Target]) -> list[float]:
+def log_probabilities(model: Any, hidden: torch.Tensor, targets: Sequence[ScoredToken]) -> list[float]:
     """The log-probability of each target; the head runs over the positions they stand after, and no others."""
     head = model.get_output_embeddings()
     rows = sorted({target.position for target in targets})
-    found: dict[Target, float] = {}
+    found: dict[ScoredToken, float] = {}
     for at in range(0, len(rows), HEAD_ROWS):
         some = rows[at : at + HEAD_ROWS]
         index = torch.tensor(some + some[:1] * (HEAD_ROWS - len(some)), device=hidden.device)
@@ -108,10 +108,10 @@ def log_probabilities(model: Any, hidden: torch.Tensor, targets: Sequence[Target
     return [found[target] for target in targets]
 
 
-class _Attention:
+class _PieceAttention:
     """The attention of one pass, layer by layer."""
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    def __init__(self, pieces: Sequence[PromptPiece]) -> None:
         self._pieces = pieces
 
     def of(
@@ -151,8 +151,8 @@ def _append(kept: Sequence[torch.Tensor], new: torch.Tensor) -> None:
 
 
 _NAME = "ragexam_pieces"
-_current: ContextVar[_Attention] = ContextVar(_NAME)
-_UNKNOWN = ("softcap", "s_aux", "position_bias")
+_current: ContextVar[_PieceAttention] = ContextVar(_NAME)
+_UNSUPPORTED = ("softcap", "s_aux", "position_bias")
 """What some models add to attention and we do not compute."""
 
 
@@ -167,17 +167,17 @@ def _attend(
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
     """The attention function that transformers calls in each layer."""
-    if any(options.get(name) is not None for name in _UNKNOWN):
+    if any(options.get(name) is not None for name in _UNSUPPORTED):
         raise NotImplementedError("attention with more than keys, values and a window")
     return _current.get().of(module.layer_idx, query, key, value, scaling, sliding_window), None
 
 
 @contextlib.contextmanager
-def _attending(model: Any, pieces: Sequence[Piece]) -> Iterator[None]:
+def _attending(model: Any, pieces: Sequence[PromptPiece]) -> Iterator[None]:
     """Lets the model's layers attend piece by piece."""
     AttentionInterface.register(_NAME, _attend)
     config = model.config.get_text_config()
-    before, token = config._attn_implementation, _current.set(_Attention(pieces))
+    before, token = config._attn_implementation, _current.set(_PieceAttention(pieces))
     config._attn_implementation = _NAME
     try:
         yield

@@ -16,10 +16,10 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
-from rag.local._token_blocks import BLOCK, Block, Blocks, ample, pieces, place_after
+from rag.local._token_blocks import BLOCK, Block, BlockStore, default_kept_bytes, key_after, split_into_blocks
 
 
-class Encoded(NamedTuple):
+class EncodedPrompt(NamedTuple):
     """A prompt's tokens, its key/value cache and the logits `[vocabulary]` that follow its last token."""
 
     ids: tuple[int, ...]
@@ -27,7 +27,7 @@ class Encoded(NamedTuple):
     logits: torch.Tensor
 
 
-class Begun(NamedTuple):
+class PartialPrompt(NamedTuple):
     """A prompt read up to its last few tokens: its cache (None at the very beginning) and the tokens left."""
 
     cache: DynamicCache | None
@@ -44,7 +44,7 @@ class PrefixCache:
     def __init__(self, model: Any, *, block: int = BLOCK, keep: int | None = None) -> None:
         self._model = model
         self._block = block
-        self.blocks = Blocks(ample(model.device) if keep is None else keep)
+        self.blocks = BlockStore(default_kept_bytes(model.device) if keep is None else keep)
         self._template: Any = None
         parameters = inspect.signature(model.forward).parameters
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
@@ -55,21 +55,21 @@ class PrefixCache:
         """Bytes kept."""
         return self.blocks.size
 
-    def encode(self, ids: Sequence[int], cut: int = 0) -> Encoded:
+    def encode(self, ids: Sequence[int], cut: int = 0) -> EncodedPrompt:
         """Encode a prompt of at least one token, from the longest known run of blocks."""
         if not ids:
             raise ValueError("prompt: no tokens; wanted at least one")
-        cache, logits = self._read(pieces(ids, cut, self._block), ending=True)
-        return Encoded(tuple(ids), cache, logits.float())
+        cache, logits = self._read(split_into_blocks(ids, cut, self._block), ending=True)
+        return EncodedPrompt(tuple(ids), cache, logits.float())
 
-    def begin(self, ids: Sequence[int], cut: int = 0) -> Begun:
+    def begin(self, ids: Sequence[int], cut: int = 0) -> PartialPrompt:
         """Encode the blocks that other prompts may share and leave the rest, at least one token."""
-        *shared, left = pieces(ids, cut, self._block)
-        return Begun(self._read(shared, ending=False)[0] if shared else None, left)
+        *shared, left = split_into_blocks(ids, cut, self._block)
+        return PartialPrompt(self._read(shared, ending=False)[0] if shared else None, left)
 
     def left(self, ids: Sequence[int], cut: int = 0) -> int:
         """How many tokens `begin` leaves."""
-        return len(pieces(ids, cut, self._block)[-1])
+        return len(split_into_blocks(ids, cut, self._block)[-1])
 
     def clear(self) -> None:
         """Forget the prompts and free their memory."""
@@ -92,7 +92,7 @@ class PrefixCache:
         """The leading blocks that are kept; the last piece counts only with its logits where they are wanted."""
         path: list[Block] = []
         for index, piece in enumerate(parts):
-            block = self.blocks.get(place_after(path, piece))
+            block = self.blocks.get(key_after(path, piece))
             if block is None or (ending and index == len(parts) - 1 and block.logits is None):
                 break
             path.append(block)
@@ -107,14 +107,14 @@ class PrefixCache:
 
     def _new(self, piece: tuple[int, ...], path: Sequence[Block], cache: Any, logits: Any) -> Block:
         """The block that a forward pass has just appended to the cache, copied out of it."""
-        place = place_after(path, piece)
+        place = key_after(path, piece)
         keys = tuple(layer.keys[..., -len(piece) :, :].clone() for layer in cache.layers)
         values = tuple(layer.values[..., -len(piece) :, :].clone() for layer in cache.layers)
         return Block(place, self.blocks.number(place), keys, values, logits)
 
     def _join(self, path: Sequence[Block]) -> DynamicCache:
         """A new cache over the blocks, the same to the last bit as the one that they were cut from."""
-        cache = twin(self._template)
+        cache = copy_cache(self._template)
         for index, layer in enumerate(cache.layers):
             layer.keys = torch.cat([block.keys[index] for block in path], dim=-2)
             layer.values = torch.cat([block.values[index] for block in path], dim=-2)
@@ -127,7 +127,7 @@ class PrefixCache:
 
 def _emptied(cache: DynamicCache) -> DynamicCache:
     """The cache's layers without their keys and values."""
-    empty = twin(cache)
+    empty = copy_cache(cache)
     for layer in empty.layers:
         layer.keys = layer.values = None
     return empty
@@ -148,24 +148,24 @@ def shareable(cache: Any) -> bool:
     )
 
 
-def unwindowed(cache: Any) -> bool:
+def has_full_attention(cache: Any) -> bool:
     """Whether every layer attends to all positions: padding amid a prompt would count for a sliding window."""
     return shareable(cache) and all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
-def twin(cache: DynamicCache) -> DynamicCache:
+def copy_cache(cache: DynamicCache) -> DynamicCache:
     """A cache with layers of its own, over the same keys and values."""
     other = copy.copy(cache)
     other.layers = [copy.copy(layer) for layer in cache.layers]
     return other
 
 
-def fork(cache: DynamicCache, rows: int) -> DynamicCache:
+def expand_cache(cache: DynamicCache, rows: int) -> DynamicCache:
     """A cache of `rows` rows that leaves the original as it is.
 
     Keys and values are views of the original's until a forward pass appends to them.
     """
-    forked = twin(cache)
+    forked = copy_cache(cache)
     for layer in forked.layers:
         layer.keys, layer.values = (one.expand(rows, -1, -1, -1) for one in (layer.keys, layer.values))
     return forked

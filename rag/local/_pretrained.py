@@ -14,8 +14,8 @@ from examcore import first_error_line
 from rag.local._local_model import LocalModel
 from rag.weights._embedded import cache_folder
 from rag.weights._hub import hub_offline, quiet_libraries
-from rag.weights._placement import Placement, quantization
-from rag.weights._scratch_folder import scratch
+from rag.weights._placement import Placement, quantization_method
+from rag.weights._scratch_folder import scratch_folder
 from rag.weights._sources import WeightSource
 from rag.weights._tokenizers import checked_tokenizer, with_working_template
 
@@ -32,7 +32,7 @@ def load_local_model(
         torch.set_num_threads(threads)
     with quiet_libraries():
         model, tokenizer = _unpacked(source, placement, chat) if source.gguf else _pretrained(source, placement, chat)
-    packed = placement.quantized or quantization(model.config)
+    packed = placement.quantized or quantization_method(model.config)
     settings = {
         "dtype": str(placement.number).removeprefix("torch."),
         "device": placement.device.type,
@@ -49,7 +49,7 @@ def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple
     local = hub_offline(source.location)
     # First what every model has, so that a model that does not exist is not reported as one without tokenizer.
     config = _explained(lambda: AutoConfig.from_pretrained(source.location, local_files_only=local), source)
-    packed = quantization(config)
+    packed = quantization_method(config)
     if packed and placement.quantized:
         raise ValueError(f"model {source}: is quantised already ({packed}); wanted dtype auto")
     tokenizer = checked_tokenizer(
@@ -110,7 +110,7 @@ def _keep(copy: Path, model: Any, tokenizer: Any) -> bool:
         copy.parent.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(copy.parent).free < 2 * size:
             return False
-        with scratch(copy.parent) as folder:
+        with scratch_folder(copy.parent) as folder:
             whole = folder / "whole"
             model.save_pretrained(whole)
             tokenizer.save_pretrained(whole)

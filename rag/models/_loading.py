@@ -7,9 +7,9 @@ from typing import cast
 from examcore import LanguageModel
 from rag.servers._options import ServerOptions, is_server
 from rag.servers._server_model import ServerModel
-from rag.third_party._objects import PYTHON, imported, is_whole
+from rag.third_party._objects import PYTHON_PREFIX, has_module_and_name, import_object
 from rag.weights._embedded import Progress
-from rag.weights._placement import placement
+from rag.weights._placement import resolve_placement
 from rag.weights._sources import check_source, find_source, weights_name
 
 
@@ -33,14 +33,14 @@ def load_model(
     tokenizer has a chat template. `progress` follows a download in bytes. Raises ValueError or OSError with one line
     that says what was tried.
     """
-    if name.startswith(PYTHON):
+    if name.startswith(PYTHON_PREFIX):
         return _from_factory(name)
     if is_server(name):
         return ServerModel(name, server)
     source = find_source(name, progress)
     from rag.local import load_local_model  # loads torch, which takes seconds
 
-    return load_local_model(source, weights_name(name), placement(dtype, device), threads, chat)
+    return load_local_model(source, weights_name(name), resolve_placement(dtype, device), threads, chat)
 
 
 def check_model(name: str, server: ServerOptions | None = None, dtype: str = "auto", device: str = "auto") -> list[str]:
@@ -48,21 +48,21 @@ def check_model(name: str, server: ServerOptions | None = None, dtype: str = "au
 
     A server must answer and accept the key. Returns warnings.
     """
-    if name.startswith(PYTHON):
+    if name.startswith(PYTHON_PREFIX):
         _from_factory(name)
         return []
     if is_server(name):
         return ServerModel(name, server).check()
-    placement(dtype, device)
+    resolve_placement(dtype, device)
     check_source(name)
     return []
 
 
 def _from_factory(name: str) -> LanguageModel:
-    if not is_whole(name):
+    if not has_module_and_name(name):
         raise ValueError(f"model {name}: wanted python:package.module:factory")
     try:
-        factory = imported(name)
+        factory = import_object(name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"model {name}: {error}; wanted an importable factory") from error
     model = factory()

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from rag.servers._options import ServerOptions, address, is_server
+from rag.servers._options import ServerOptions, is_server, parse_address
 
 
 class SettingsGroup(BaseModel):
@@ -26,7 +26,7 @@ class ModelSettings(SettingsGroup):
     @model_validator(mode="after")
     def _has_an_address(self) -> ModelSettings:
         if is_server(self.model):
-            address(self.model, self.server or ServerOptions())
+            parse_address(self.model, self.server or ServerOptions())
         return self
 
     @property

@@ -9,8 +9,8 @@ import numpy as np
 
 from rag.retrieval._vectors import Vectors
 
-PARTS = ("DPRQuestionEncoder", "DPRContextEncoder")
-LONGEST = 512
+DPR_MODEL_CLASSES = ("DPRQuestionEncoder", "DPRContextEncoder")
+MAX_TOKENS = 512
 """Tokens; what lies beyond is not read."""
 
 
@@ -26,10 +26,10 @@ def dpr_part(place: str, local: bool) -> str:
     except (OSError, ValueError):  # an encoder may do without; who loads it says what is wrong
         return ""
     named = (getattr(config, "architectures", None) or [""])[0]
-    return named if config.model_type == "dpr" and named in PARTS else ""
+    return named if config.model_type == "dpr" and named in DPR_MODEL_CLASSES else ""
 
 
-class DprTower:
+class DprEncoder:
     """One part of DPR, asked like a sentence-transformers encoder; its vectors are compared by inner product."""
 
     def __init__(self, place: str, part: str, local: bool) -> None:
@@ -49,7 +49,7 @@ class DprTower:
                     list(texts[start : start + batch_size]),
                     padding=True,
                     truncation=True,
-                    max_length=LONGEST,
+                    max_length=MAX_TOKENS,
                     return_tensors="pt",
                 )
                 inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}

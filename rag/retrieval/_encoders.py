@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from examcore import first_error_line
-from rag.retrieval._dense_passage_retrieval import DprTower, dpr_part
+from rag.retrieval._dense_passage_retrieval import DprEncoder, dpr_part
 from rag.retrieval._vectors import Vectors, VectorStore, digest
 from rag.weights._embedded import cache_folder, is_embedded, locate_weights
 from rag.weights._hub import hub_offline, quiet_libraries
@@ -84,7 +84,7 @@ def _load(place: str) -> Any:
     try:
         with quiet_libraries():
             if tower := dpr_part(place, local):
-                return DprTower(place, tower, local)
+                return DprEncoder(place, tower, local)
             return SentenceTransformer(place, local_files_only=local)
     except (OSError, ValueError, RuntimeError) as error:
         where = " from local files" if local else ""

@@ -16,41 +16,14 @@ from rag.retrieval._bounds import ClosedBook, Oracle
 from rag.retrieval._cross_encoders import CrossEncoder
 from rag.retrieval._dense import Dense
 from rag.retrieval._encoders import DEFAULT_ENCODER
-from rag.retrieval._endpoint import Endpoint
-from rag.retrieval._fusion import DEPTH, RRF, Hybrid, Reranked, Reranker
+from rag.retrieval._endpoint import EndpointRetriever
+from rag.retrieval._fusion import DEPTH, Hybrid, Reranked
 from rag.retrieval._lexical import Bm25, Lsa, TfIdf
-from rag.retrieval._protocol import Retriever, searched, top
-from rag.retrieval._third_party import Foreign, load_search
+from rag.retrieval._protocol import Retriever
+from rag.retrieval._third_party import ThirdPartyRetriever, load_search
 from rag.servers._options import ServerOptions, check_url
-from rag.third_party._objects import HTTP, PYTHON
+from rag.third_party._objects import HTTP_PREFIXES, PYTHON_PREFIX
 from rag.weights._embedded import is_embedded
-
-__all__ = [
-    "BOUNDS",
-    "DEPTH",
-    "KINDS",
-    "PRESETS",
-    "RRF",
-    "Bm25",
-    "ClosedBook",
-    "CrossEncoder",
-    "Dense",
-    "Hybrid",
-    "Lsa",
-    "Oracle",
-    "Parts",
-    "Reranked",
-    "Reranker",
-    "Retriever",
-    "TfIdf",
-    "build_retriever",
-    "check_kind",
-    "encoders_of",
-    "is_foreign",
-    "parts_of",
-    "searched",
-    "top",
-]
 
 MULTI_QA = "sentence-transformers/multi-qa-MiniLM-L6-cos-v1"
 MS_MARCO = "cross-encoder/ms-marco-MiniLM-L-6-v2"
@@ -64,7 +37,7 @@ BOUNDS = ("closed-book", "oracle")
 
 
 @dataclass(frozen=True)
-class Parts:
+class RetrieverParts:
     """What a retriever is made of: the family, its encoders and re-ranker, and the depth of its first stage."""
 
     family: str
@@ -74,19 +47,19 @@ class Parts:
     depth: int = 0
 
 
-KINDS: Mapping[str, Parts] = {
-    "closed-book": Parts("closed-book"),
-    "oracle": Parts("oracle"),
-    "bm25": Parts("bm25"),
-    "tfidf": Parts("tfidf"),
-    "lsa": Parts("lsa"),
-    "dense": Parts("dense", DEFAULT_ENCODER),
-    "hybrid": Parts("hybrid", DEFAULT_ENCODER),
+KINDS: Mapping[str, RetrieverParts] = {
+    "closed-book": RetrieverParts("closed-book"),
+    "oracle": RetrieverParts("oracle"),
+    "bm25": RetrieverParts("bm25"),
+    "tfidf": RetrieverParts("tfidf"),
+    "lsa": RetrieverParts("lsa"),
+    "dense": RetrieverParts("dense", DEFAULT_ENCODER),
+    "hybrid": RetrieverParts("hybrid", DEFAULT_ENCODER),
     # The models of the paper (Guinet et al. 2024, section 4.2), as its published code names them.
-    "siam": Parts("dense", LFQA_PASSAGES, LFQA_QUESTIONS),
-    "multiqa": Parts("dense", MULTI_QA),
-    "dpr": Parts("hybrid", LFQA_PASSAGES, LFQA_QUESTIONS, MS_MARCO),
-    "dprv2": Parts("hybrid", MULTI_QA, "", MS_MARCO),
+    "siam": RetrieverParts("dense", LFQA_PASSAGES, LFQA_QUESTIONS),
+    "multiqa": RetrieverParts("dense", MULTI_QA),
+    "dpr": RetrieverParts("hybrid", LFQA_PASSAGES, LFQA_QUESTIONS, MS_MARCO),
+    "dprv2": RetrieverParts("hybrid", MULTI_QA, "", MS_MARCO),
 }
 """Kinds by name. Besides these, `python:package.module:name` and `http(s)://...` are kinds."""
 
@@ -124,13 +97,15 @@ def build_retriever(
     return Reranked(first, CrossEncoder(parts.reranker), depth=parts.depth or DEPTH, name=named)
 
 
-def parts_of(kind: str, encoder: str = "", query_encoder: str = "", reranker: str = "", depth: int = 0) -> Parts:
+def parts_of(
+    kind: str, encoder: str = "", query_encoder: str = "", reranker: str = "", depth: int = 0
+) -> RetrieverParts:
     """The parts of a kind, those given in place of its own; ValueError for an unknown kind.
 
     Another encoder brings its own way with questions: the kind's query encoder goes with the kind's encoder.
     """
-    if is_foreign(kind):
-        return Parts(kind, encoder, query_encoder, reranker, depth)
+    if is_third_party(kind):
+        return RetrieverParts(kind, encoder, query_encoder, reranker, depth)
     if kind not in KINDS:
         raise ValueError(
             f"retriever {kind!r}: unknown; wanted one of {', '.join(KINDS)}, python:package.module:name or an "
@@ -146,7 +121,7 @@ def parts_of(kind: str, encoder: str = "", query_encoder: str = "", reranker: st
     )
 
 
-def check_kind(kind: str, parts: Parts, server: ServerOptions | None = None) -> None:
+def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = None) -> None:
     """Refuse parts that a kind has no use for; ValueError in one line."""
     start = f"retriever {kind!r}"
     if is_embedded(parts.reranker) and parts.reranker != EMBEDDED_RERANKER:
@@ -159,9 +134,9 @@ def check_kind(kind: str, parts: Parts, server: ServerOptions | None = None) -> 
         raise ValueError(f"{start}: has no encoder; wanted a dense kind for {parts.query_encoder!r}")
     if parts.depth < 0 or (parts.depth and not parts.reranker and parts.family != "hybrid"):
         raise ValueError(f"{start}: depth {parts.depth}; wanted one of at least 1, on a hybrid or with a re-ranker")
-    if server is not None and not kind.startswith(HTTP):
+    if server is not None and not kind.startswith(HTTP_PREFIXES):
         raise ValueError(f"{start}: is on no server; wanted an http address for these options")
-    if kind.startswith(HTTP):
+    if kind.startswith(HTTP_PREFIXES):
         # The address is not repeated: what should not stand in it may be a password.
         try:
             check_url(kind)
@@ -172,12 +147,12 @@ def check_kind(kind: str, parts: Parts, server: ServerOptions | None = None) -> 
             ) from None
 
 
-def is_foreign(kind: str) -> bool:
+def is_third_party(kind: str) -> bool:
     """Whether a kind stands for a retriever of somebody else's: importable, or behind an address."""
-    return kind.startswith((PYTHON, *HTTP))
+    return kind.startswith((PYTHON_PREFIX, *HTTP_PREFIXES))
 
 
-def encoders_of(parts: Parts) -> list[str]:
+def encoders_of(parts: RetrieverParts) -> list[str]:
     """The encoders a retriever of these parts loads."""
     named = [parts.encoder, parts.query_encoder] if parts.family in ("dense", "hybrid") else []
     return [one for one in named if one]
@@ -185,17 +160,17 @@ def encoders_of(parts: Parts) -> list[str]:
 
 def _first_stage(
     kind: str,
-    parts: Parts,
+    parts: RetrieverParts,
     chunks: Sequence[Chunk],
     name: str,
     server: ServerOptions | None,
     cache_dir: Path | None,
     index: Any,
 ) -> Retriever:
-    if kind.startswith(PYTHON):
-        return Foreign(chunks, load_search(kind, chunks), name)
-    if kind.startswith(HTTP):
-        return Endpoint(chunks, kind, server, name)
+    if kind.startswith(PYTHON_PREFIX):
+        return ThirdPartyRetriever(chunks, load_search(kind, chunks), name)
+    if kind.startswith(HTTP_PREFIXES):
+        return EndpointRetriever(chunks, kind, server, name)
     families: Mapping[str, Callable[[], Retriever]] = {
         "closed-book": lambda: ClosedBook(name),
         "oracle": lambda: Oracle(chunks, name),
@@ -208,6 +183,6 @@ def _first_stage(
     return families[parts.family]()
 
 
-def _hybrid(parts: Parts, chunks: Sequence[Chunk], name: str, cache_dir: Path | None, index: Any) -> Retriever:
+def _hybrid(parts: RetrieverParts, chunks: Sequence[Chunk], name: str, cache_dir: Path | None, index: Any) -> Retriever:
     dense = Dense(chunks, parts.encoder, cache_dir, query_encoder=parts.query_encoder, index=index)
     return Hybrid((Bm25(chunks), dense), depth=parts.depth or DEPTH, name=name)

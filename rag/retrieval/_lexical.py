@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import Chunk, Question
-from rag.retrieval._protocol import searched, top
+from rag.retrieval._protocol import searched_text, top_indices
 
-TOPICS = 256
+LSA_DIMENSIONS = 256
 """Dimensions of latent semantic analysis, fewer where the corpus has fewer passages or words."""
-DIGITS = 9
+SCORE_DIGITS = 9
 """Copies of a passage must tie, whatever the last bits of a matrix product say."""
 
 Scores = NDArray[np.float64]
 
 
-class Stems:
+class StemmedWords:
     """English words without stop words, stemmed."""
 
     def __call__(self, texts: Sequence[str]) -> list[list[str]]:
@@ -54,13 +54,13 @@ class Bm25:
         if not words:
             return []
         scores = np.asarray(self._index.get_scores(words))
-        return [self._chunks[index] for index in top(scores, k) if scores[index] > 0]
+        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
 
     @cached_property
     def _index(self) -> Any | None:
         import bm25s
 
-        words = _STEMS([searched(chunk) for chunk in self._chunks]) if self._chunks else []
+        words = _STEMS([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
         if not any(words):
             return None
         index = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
@@ -74,15 +74,15 @@ class TfIdf:
     def __init__(self, chunks: Sequence[Chunk], name: str = "tfidf") -> None:
         self.name = name
         self._chunks = tuple(chunks)
-        self._table = WordTable(self._chunks)
+        self._table = TfIdfTable(self._chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k best passages that share a word with the stem."""
         asked = self._table.row(question.stem)
         if asked is None:
             return []
-        scores = np.round((self._table.passages @ asked.T).toarray().ravel(), DIGITS)
-        return [self._chunks[index] for index in top(scores, k) if scores[index] > 0]
+        scores = np.round((self._table.passages @ asked.T).toarray().ravel(), SCORE_DIGITS)
+        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
 
 
 class Lsa:
@@ -91,39 +91,39 @@ class Lsa:
     Passages may match without a common word. Ties by chunk order; the decomposition is randomised with a fixed seed.
     """
 
-    def __init__(self, chunks: Sequence[Chunk], name: str = "lsa", topics: int = TOPICS) -> None:
+    def __init__(self, chunks: Sequence[Chunk], name: str = "lsa", topics: int = LSA_DIMENSIONS) -> None:
         self.name = name
         self._chunks = tuple(chunks)
         self._topics = topics
-        self._table = WordTable(self._chunks)
+        self._table = TfIdfTable(self._chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k nearest passages on the stem's side; none for a stem without a known word."""
         asked = self._table.row(question.stem)
         if asked is None:
             return []
-        scores = np.round(self._space.passages @ _unit(asked @ self._space.directions)[0], DIGITS)
-        return [self._chunks[index] for index in top(scores, k) if scores[index] > 0]
+        scores = np.round(self._space.passages @ _unit(asked @ self._space.directions)[0], SCORE_DIGITS)
+        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
 
     @cached_property
-    def _space(self) -> _Space:
+    def _space(self) -> _LatentSpace:
         from sklearn.utils.extmath import randomized_svd
 
         table = self._table.passages
         _, strengths, rows = randomized_svd(table, min(self._topics, *table.shape), random_state=0)
         directions = rows[strengths > 1e-6 * strengths[0]].T
         # Not from the left singular vectors: so passages of equal words get equal coordinates, bit for bit.
-        return _Space(directions, _unit(table @ directions))
+        return _LatentSpace(directions, _unit(table @ directions))
 
 
-class _Space(NamedTuple):
+class _LatentSpace(NamedTuple):
     """Directions `[words, d]` and unit-length passages `[n, d]`."""
 
     directions: Scores
     passages: Scores
 
 
-class WordTable:
+class TfIdfTable:
     """Passages as unit-length TF-IDF rows `[n, words]`, sparse."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
@@ -146,14 +146,14 @@ class WordTable:
     def _fitted(self) -> tuple[Any, Any] | None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        words = _STEMS([searched(chunk) for chunk in self._chunks]) if self._chunks else []
+        words = _STEMS([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
         if not any(words):
             return None
         vectorizer = TfidfVectorizer(analyzer=_as_they_are, sublinear_tf=True)
         return vectorizer, vectorizer.fit_transform(words)
 
 
-_STEMS = Stems()
+_STEMS = StemmedWords()
 
 
 def _as_they_are(words: list[str]) -> list[str]:

@@ -22,11 +22,11 @@ class Retriever(Protocol):
         ...
 
 
-def searched(chunk: Chunk) -> str:
+def searched_text(chunk: Chunk) -> str:
     """The text of a passage that is searched: its title and its own text."""
     return f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
 
 
-def top(scores: Any, k: int) -> list[int]:
+def top_indices(scores: Any, k: int) -> list[int]:
     """Indices of the k largest scores, largest first, equal ones by index."""
     return [int(index) for index in np.argsort(-np.asarray(scores), kind="stable")[:k]]

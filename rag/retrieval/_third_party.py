@@ -7,23 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from examcore import Chunk, FailedError, Question, first_error_line
-from rag.third_party._objects import apart, imported, is_whole, takes
+from rag.third_party._objects import has_module_and_name, import_object, positional_parameters, stdout_to_stderr
 
 Search = Callable[[str, int], Sequence[Any]]
-"""From a question's text and k to passages: see `Shelf.chunks`."""
+"""From a question's text and k to passages: see `ChunkLookup.chunks`."""
 
 
-class Foreign:
+class ThirdPartyRetriever:
     """Another's search as a retriever; what it returns becomes chunks of the corpus where it can."""
 
     def __init__(self, chunks: Sequence[Chunk], search: Search, name: str) -> None:
         self.name = name
-        self._shelf, self._search = Shelf(chunks), search
+        self._shelf, self._search = ChunkLookup(chunks), search
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """At most k passages; `FailedError` when the search fails, ValueError for what is no passage, in one line."""
         try:
-            with apart():
+            with stdout_to_stderr():
                 found = self._search(question.stem, k)
         except Exception as error:  # whatever another's code raises, the user reads one line
             reason = f"{type(error).__name__}: {first_error_line(error)}"
@@ -31,7 +31,7 @@ class Foreign:
         return self._shelf.chunks(found, k, f"retriever {self.name}: question {question.id!r}")
 
 
-class Shelf:
+class ChunkLookup:
     """The chunks of a corpus, by id and by text."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
@@ -57,7 +57,7 @@ class Shelf:
             ones.sort(key=lambda one: (-float(one[1] or 0), self._places.get(one[0].id, len(self._chunks))))
         return list({chunk.id: chunk for chunk, _ in ones}.values())[:k]
 
-    def _chunk(self, hit: Hit, where: str) -> Chunk:
+    def _chunk(self, hit: SearchHit, where: str) -> Chunk:
         for name in hit.ids:
             if name in self._places:
                 return self._chunks[self._places[name]]
@@ -67,7 +67,7 @@ class Shelf:
         return known or _passage_of_its_own(hit.text or "", hit.title)
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """One result: names that may be a chunk's id, its text, its title, how good it is."""
 
     ids: tuple[str, ...]
@@ -82,16 +82,16 @@ def load_search(place: str, chunks: Sequence[Chunk]) -> Search:
     The name stands for a function of question and k; an object of LangChain's (`invoke`) or LlamaIndex's (`retrieve`)
     kind; or a function of nothing, or of the chunks, that returns either. Raises ValueError in one line.
     """
-    if not is_whole(place):
+    if not has_module_and_name(place):
         raise ValueError(f"retriever {place}: wanted python:package.module:name")
     try:
-        thing = imported(place)
+        thing = import_object(place)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"retriever {place}: {first_error_line(error)}; wanted something to import") from error
-    if _method(thing) is None and callable(thing) and takes(thing) < 2:
+    if _method(thing) is None and callable(thing) and positional_parameters(thing) < 2:
         try:
-            with apart():
-                thing = thing(chunks) if takes(thing) else thing()
+            with stdout_to_stderr():
+                thing = thing(chunks) if positional_parameters(thing) else thing()
         except Exception as error:  # as above
             reason = f"{type(error).__name__}: {first_error_line(error)}"
             raise ValueError(f"retriever {place}: making it failed: {reason}") from error
@@ -106,7 +106,7 @@ def as_search(thing: Any, place: str) -> Search:
     method = _method(thing)
     if method is not None:
         return lambda text, _: method(text)
-    if callable(thing) and takes(thing) >= 2:
+    if callable(thing) and positional_parameters(thing) >= 2:
         return lambda text, k: thing(text, k)
     raise ValueError(
         f"retriever {place}: {type(thing).__name__}; wanted a function of question and k, or an object with 'invoke' "
@@ -122,11 +122,11 @@ def _method(thing: Any) -> Any:
     return found if callable(found) else None
 
 
-def _hit(item: Any, where: str) -> Hit:
+def _hit(item: Any, where: str) -> SearchHit:
     if isinstance(item, str):
-        return Hit((item,), item)
+        return SearchHit((item,), item)
     if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str):
-        return Hit((item[0],), item[0], score=_score(item[1], where))
+        return SearchHit((item[0],), item[0], score=_score(item[1], where))
     if isinstance(item, Mapping):
         return _of_mapping(item, where)
     if isinstance(getattr(item, "page_content", None), str):
@@ -136,11 +136,11 @@ def _hit(item: Any, where: str) -> Hit:
     raise ValueError(f"{where}: got {type(item).__name__}; wanted an id, a text, or a pair of either with a score")
 
 
-def _of_mapping(item: Mapping[str, Any], where: str) -> Hit:
+def _of_mapping(item: Mapping[str, Any], where: str) -> SearchHit:
     name, text, title = item.get("id"), item.get("text"), item.get("title")
     if not isinstance(name, str | int) and not isinstance(text, str):
         raise ValueError(f"{where}: a passage with neither 'id' nor 'text'; wanted one of them")
-    return Hit(
+    return SearchHit(
         (str(name),) if name is not None else (),
         text if isinstance(text, str) else None,
         title if isinstance(title, str) else "",
@@ -148,16 +148,16 @@ def _of_mapping(item: Mapping[str, Any], where: str) -> Hit:
     )
 
 
-def _of_document(text: str, item: Any, where: str) -> Hit:
+def _of_document(text: str, item: Any, where: str) -> SearchHit:
     metadata = getattr(item, "metadata", None)
     metadata = metadata if isinstance(metadata, Mapping) else {}
     named = (metadata.get("chunk_id"), metadata.get("id"), getattr(item, "node_id", None), getattr(item, "id", None))
     title = metadata.get("title")
     ids = tuple(str(one) for one in named if isinstance(one, str | int))
-    return Hit(ids, text, title if isinstance(title, str) else "", _score(getattr(item, "score", None), where))
+    return SearchHit(ids, text, title if isinstance(title, str) else "", _score(getattr(item, "score", None), where))
 
 
-def _is_name(hit: Hit) -> bool:
+def _is_name(hit: SearchHit) -> bool:
     """Whether a bare string is an id: one word of plain characters, as no passage is."""
     text = hit.text or ""
     return hit.ids == (text,) and text.isascii() and len(text.split()) == 1

@@ -5,30 +5,30 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from rag.servers._options import Address, ServerOptions, key_of
+from rag.servers._options import ServerAddress, ServerOptions, api_key
 from rag.servers._traffic import Traffic
 from rag.servers._transport import RefusedError, Transport
 
 
-class Service(NamedTuple):
+class JsonService(NamedTuple):
     """The connection to an address, and the last part of its path."""
 
     transport: Transport
     path: str
 
 
-def connect(name: str, url: str, options: ServerOptions | None = None) -> Service:
+def connect(name: str, url: str, options: ServerOptions | None = None) -> JsonService:
     """The service at `url`, called `name` in messages; its key is sent only where the options name the variable."""
     options = options or ServerOptions()
     parts = urlsplit(url)
     folder, _, path = parts.path.rpartition("/")
-    place = Address(name, f"{parts.scheme}://{parts.netloc}{folder}")
+    place = ServerAddress(name, f"{parts.scheme}://{parts.netloc}{folder}")
     # A key that belongs to a language model's server is nobody else's business.
-    key = key_of(place, options) if options.api_key_env else None
-    return Service(Transport(place, key, options, Traffic()), path)
+    key = api_key(place, options) if options.api_key_env else None
+    return JsonService(Transport(place, key, options, Traffic()), path)
 
 
-def refused(service: str, question: str, error: RefusedError) -> ValueError:
+def refusal_error(service: str, question: str, error: RefusedError) -> ValueError:
     """A service's refusal in one line: of the key it was sent or not, which any question meets, or of a question."""
     why = f"status {error.status}: {error.said or 'no reason given'}"
     if error.of_the_key:

@@ -9,23 +9,23 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema
-from rag.servers._likelihoods import FORMS, Encoded, Form, compare
-from rag.servers._options import Address, Price, ServerOptions, address, key_of
+from rag.servers._likelihoods import LOGPROBS_FORMATS, LogprobsFormat, ScoredTokens, continuation_likelihoods
+from rag.servers._options import Price, ServerAddress, ServerOptions, api_key, parse_address
 from rag.servers._traffic import Traffic
-from rag.servers._transport import Job, RefusedError, Transport, UnusableError, plain
+from rag.servers._transport import RefusedError, ServerRequest, Transport, UnusableError, one_line
 from rag.weights._tokenizers import load_tokenizer
 
 NO_LIMIT = 1 << 24
 """The context of a server that names none."""
 CHARACTERS_PER_TOKEN = 4.0
-LONGEST_TOKEN = 64
+MAX_TOKEN_CHARACTERS = 64
 """A server that writes more characters than this for each token it was allowed is not heeding the limit."""
 _OPTIONAL = ("seed", "temperature", "stop")
 """Fields some servers refuse; they are left out then, and that is noted."""
 _SAME_MODEL = re.compile(r"@\S+|[-:](?:latest|\d[\d-]*)")
 
 
-class Replied(NamedTuple):
+class ServerReply(NamedTuple):
     """A reply's text and its billed tokens, read and written."""
 
     text: str
@@ -33,10 +33,10 @@ class Replied(NamedTuple):
     written_tokens: int
 
 
-class Scored(NamedTuple):
+class ScoredText(NamedTuple):
     """An encoded text and its billed tokens."""
 
-    encoded: Encoded
+    encoded: ScoredTokens
     prompt_tokens: int
     written_tokens: int
 
@@ -49,9 +49,9 @@ class ServerModel:
 
     def __init__(self, name: str, options: ServerOptions | None = None) -> None:
         self._options = options or ServerOptions()
-        self._place: Address = address(name, self._options)
+        self._place: ServerAddress = parse_address(name, self._options)
         self.traffic = Traffic()
-        self._transport = Transport(self._place, key_of(self._place, self._options), self._options, self.traffic)
+        self._transport = Transport(self._place, api_key(self._place, self._options), self._options, self.traffic)
         self._left_out: set[str] = set()
         self._limit_name = "max_tokens"
         self._shape = ["json_schema", "json_object"]
@@ -87,7 +87,7 @@ class ServerModel:
         listed = [str(one.get("id")) for one in self._transport.models()]
         if not listed or any(_same_model(self._place.model, one) for one in listed):
             return []
-        return [f"server {self._place.host} does not list {self._place.model}; it lists {plain(', '.join(listed))}"]
+        return [f"server {self._place.host} does not list {self._place.model}; it lists {one_line(', '.join(listed))}"]
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text by the configured tokenizer, else an estimate of four bytes each."""
@@ -162,7 +162,7 @@ class ServerModel:
         if not wanted:
             return
         form = self._form
-        parts: list[dict[str, Scored | NoReply]] = [{} for _ in asked]
+        parts: list[dict[str, ScoredText | NoReply]] = [{} for _ in asked]
         for number, found in self._transport.stream([self._scoring(text, form) for _, text in wanted]):
             place, text = wanted[number]
             parts[place][text] = found
@@ -174,16 +174,16 @@ class ServerModel:
         _ = self._form
 
     @cached_property
-    def _form(self) -> Form:
+    def _form(self) -> LogprobsFormat:
         """The first form the server answers rightly, found out with a prompt of our own."""
         texts = ("The capital of France is", "The capital of France is Paris")
         reasons = []
-        for form in FORMS:
+        for form in LOGPROBS_FORMATS:
             jobs = [self._asking(text, form, lambda reply: reply) for text in texts]
             try:
                 found = dict(self._transport.stream(jobs))
                 replies = [self._given(found[place]) for place in range(2)]
-                compare(form.read(replies[0], texts[0]), [form.read(replies[1], texts[1])])
+                continuation_likelihoods(form.read(replies[0], texts[0]), [form.read(replies[1], texts[1])])
             except (RefusedError, UnusableError) as error:
                 if isinstance(error, RefusedError) and error.of_the_key:
                     raise
@@ -197,14 +197,14 @@ class ServerModel:
             "(verifier.model)"
         )
 
-    def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> Job[Replied]:
+    def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> ServerRequest[ServerReply]:
         def body() -> dict[str, Any]:
             return self._body(prompt, options, schema)
 
-        def read(reply: Mapping[str, Any]) -> Replied:
+        def read(reply: Mapping[str, Any]) -> ServerReply:
             return self._read(reply, prompt, options)
 
-        return Job("chat/completions" if self._options.chat else "completions", body, read, self._adapt)
+        return ServerRequest("chat/completions" if self._options.chat else "completions", body, read, self._adapt)
 
     def _body(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._place.model, self._limit_name: options["max_tokens"]}
@@ -217,7 +217,7 @@ class ServerModel:
             body["response_format"] = _response_format(self._shape[0], schema)
         return body
 
-    def _read(self, reply: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any]) -> Replied:
+    def _read(self, reply: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any]) -> ServerReply:
         self._check_name(reply)
         choices = reply.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
@@ -229,10 +229,10 @@ class ServerModel:
                 raise UnusableError("a reply without text")
             text = ""
         if self._options.chat:
-            text = after_opening(text, prompt.reply)
-        text = _cut(text[: LONGEST_TOKEN * int(options["max_tokens"])], options["stop"])
+            text = without_repeated_opening(text, prompt.reply)
+        text = _cut(text[: MAX_TOKEN_CHARACTERS * int(options["max_tokens"])], options["stop"])
         read, written = self._billed(reply, self.render(prompt), text)
-        return Replied(text, read, written)
+        return ServerReply(text, read, written)
 
     def _adapt(self, refusal: str, sent: Mapping[str, Any]) -> None:
         """Leave out what the server says it does not know, so that the next body is another one."""
@@ -250,18 +250,20 @@ class ServerModel:
                     self._left_out.add(name)
                     self.traffic.note(f"server {self._place.host}: does not take {name}, which is left out")
 
-    def _scoring(self, text: str, form: Form) -> Job[Scored]:
-        def read(reply: Mapping[str, Any]) -> Scored:
-            return Scored(form.read(reply, text), *self._billed(reply, text, ""))
+    def _scoring(self, text: str, form: LogprobsFormat) -> ServerRequest[ScoredText]:
+        def read(reply: Mapping[str, Any]) -> ScoredText:
+            return ScoredText(form.read(reply, text), *self._billed(reply, text, ""))
 
         return self._asking(text, form, read)
 
-    def _asking(self, text: str, form: Form, read: Any) -> Job[Any]:
+    def _asking(self, text: str, form: LogprobsFormat, read: Any) -> ServerRequest[Any]:
         def checked(reply: Mapping[str, Any]) -> Any:
             self._check_name(reply)
             return read(reply)
 
-        return Job("completions", lambda: {"model": self._place.model, "prompt": text, **form.fields}, checked)
+        return ServerRequest(
+            "completions", lambda: {"model": self._place.model, "prompt": text, **form.fields}, checked
+        )
 
     def _texts(self, asked: tuple[Prompt, tuple[str, ...]]) -> list[str]:
         """What the server must encode: the prompt alone, then with each continuation."""
@@ -269,16 +271,18 @@ class ServerModel:
         rendered = self.render(prompt)
         return [rendered, *(rendered + one for one in continuations)] if continuations else []
 
-    def _compared(self, place: int, parts: Sequence[Scored | NoReply]) -> Arrival[Likelihoods]:
+    def _compared(self, place: int, parts: Sequence[ScoredText | NoReply]) -> Arrival[Likelihoods]:
         """Likelihoods from the prompt alone (first part) and with each continuation; equal parts are billed once."""
         lost = next((one for one in parts if isinstance(one, NoReply)), None)
-        scored = [one for one in parts if isinstance(one, Scored)]
+        scored = [one for one in parts if isinstance(one, ScoredText)]
         billed = {id(one): one for one in scored}.values()
         read, written = sum(one.prompt_tokens for one in billed), sum(one.written_tokens for one in billed)
         if lost is not None:
             return Arrival(place, lost, read, written)
         try:
-            value: Likelihoods | NoReply = compare(scored[0].encoded, [one.encoded for one in scored[1:]])
+            value: Likelihoods | NoReply = continuation_likelihoods(
+                scored[0].encoded, [one.encoded for one in scored[1:]]
+            )
         except UnusableError as error:
             value = NoReply(str(error))
         return Arrival(place, value, read, written)
@@ -293,7 +297,7 @@ class ServerModel:
         named = reply.get("model")
         if isinstance(named, str) and named and not _same_model(self._place.model, named):
             self.traffic.note(
-                f"server {self._place.host}: asked for {self._place.model}, its replies name {plain(named, 80)}; "
+                f"server {self._place.host}: asked for {self._place.model}, its replies name {one_line(named, 80)}; "
                 "check that it is the model you mean"
             )
 
@@ -318,7 +322,7 @@ class NoLikelihoodsError(ValueError):
     """The server gives no log-probabilities of a given text."""
 
 
-def after_opening(text: str, opening: str) -> str:
+def without_repeated_opening(text: str, opening: str) -> str:
     """What a chat reply adds to the words it was told to begin with, whether it repeats all, some or none of them."""
     said, wanted = text.lstrip(), opening.strip()
     starts = [0, *(match.end() for match in re.finditer(r"\s+", wanted))] if wanted else []

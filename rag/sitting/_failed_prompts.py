@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from examcore import counted
 
-MOST_REASONS = 3
+MAX_REASONS = 3
 """So many reasons are told; what else was lost is counted."""
-MOST_NAMED = 3
+MAX_QUESTIONS = 3
 """So many questions are named for each reason."""
 
 
@@ -32,14 +32,14 @@ class FailedPrompts:
     def in_words(self) -> str:
         """All of them in one line: `2 prompts got no answer: box (http://...), questions q3, q7: status 500`."""
         ranked = sorted(self._questions.items(), key=lambda one: -len(one[1]))
-        told = [f"{who}, {named(questions)}: {reason}" for (who, reason), questions in ranked[:MOST_REASONS]]
-        rest = sum(len(questions) for _, questions in ranked[MOST_REASONS:])
+        told = [f"{who}, {question_list(questions)}: {reason}" for (who, reason), questions in ranked[:MAX_REASONS]]
+        rest = sum(len(questions) for _, questions in ranked[MAX_REASONS:])
         more = [f"{rest} for other reasons"] if rest else []
         return f"{counted(len(self), 'prompt')} got no answer: {'; '.join([*told, *more])}"
 
 
-def named(questions: Sequence[str]) -> str:
+def question_list(questions: Sequence[str]) -> str:
     """`question q1`, `questions q1, q2`, `questions q1, q2, q3 and 9 more`: each id once."""
     ids = list(dict.fromkeys(questions))
-    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-    return f"question{'s' if len(ids) > 1 else ''} {', '.join(ids[:MOST_NAMED])}{more}"
+    more = f" and {len(ids) - MAX_QUESTIONS} more" if len(ids) > MAX_QUESTIONS else ""
+    return f"question{'s' if len(ids) > 1 else ''} {', '.join(ids[:MAX_QUESTIONS])}{more}"

@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 
 from examcore import Chunk, Exam, FailedError, Question
 from rag.answering import _prompts as prompts
-from rag.answering._examinees import Build, Engine, Examinee, ExamineeAnswer, ExamineeFailure, here
+from rag.answering._examinees import Engine, Examinee, ExamineeFactory, TaskAnswer, TaskFailure, in_process
 from rag.answering._prompts import Shot, draw_shots
 from rag.answering._scoring import NORMALIZATIONS
-from rag.answering._tasks import Passages, Reading, Task, reading_of, tasks_of
+from rag.answering._tasks import PassageLimits, PassageLookup, Task, limits_of, tasks_of
 from rag.grid._pipeline import Pipeline
-from rag.retrieval._kinds import Retriever
+from rag.retrieval._protocol import Retriever
 from rag.sitting._answer_store import Answer, AnswerStore
 from rag.sitting._failed_prompts import FailedPrompts
 
@@ -38,9 +38,9 @@ class SittingSettings:
     budget: int | None = None
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> PassageLimits:
         """How much pipelines read that do not say it themselves."""
-        return Reading(self.k, self.budget)
+        return PassageLimits(self.k, self.budget)
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -57,13 +57,13 @@ def sit(
     pipelines: Sequence[Pipeline],
     chunks: Sequence[Chunk],
     store: AnswerStore,
-    models: Mapping[str, Build],
+    models: Mapping[str, ExamineeFactory],
     retrievers: Mapping[str, Retriever],
     pool: Sequence[Question] = (),
     settings: SittingSettings | None = None,
     progress: Progress | None = None,
     identities: Mapping[str, object] | None = None,
-    engine: Engine = here,
+    engine: Engine = in_process,
 ) -> int:
     """Answer what is pending and return how many answers were added.
 
@@ -88,8 +88,8 @@ def sit(
     store.begin(exam, {one: _settings(one, chosen, common, shots, identities or {}) for one in pipelines})
     pending = store.pending(exam, pipelines)
     total = len(exam) * len(pipelines)
-    desk = _Desk(store, chosen, progress, total - len(pending), total)
-    passages = Passages(retrievers, chosen.reading)
+    desk = _AnswerRecorder(store, chosen, progress, total - len(pending), total)
+    passages = PassageLookup(retrievers, chosen.reading)
     for llm in dict.fromkeys(pipeline.llm for pipeline, _ in pending):
         mine = [(pipeline, question) for pipeline, question in pending if pipeline.llm == llm]
         tasks = tasks_of(exam, mine, passages, shots)
@@ -111,7 +111,7 @@ def _who(name: str, identities: Mapping[str, object]) -> str:
     return f"{name} ({place})" if place else name
 
 
-class _Desk:
+class _AnswerRecorder:
     """Takes what examinees say to the store, and tells how far they are."""
 
     def __init__(
@@ -131,8 +131,8 @@ class _Desk:
                 raise
             raise FailedError(f"{error}; {self.losses.in_words()}") from error
 
-    def _take(self, task: Task, said: ExamineeAnswer | ExamineeFailure, who: str) -> None:
-        if isinstance(said, ExamineeFailure):
+    def _take(self, task: Task, said: TaskAnswer | TaskFailure, who: str) -> None:
+        if isinstance(said, TaskFailure):
             self.losses.add(who, task.question.id, said.reason)
             return
         self._store.add(*self._answers(task, said))
@@ -143,7 +143,7 @@ class _Desk:
         if self._progress is not None:
             self._progress(self._done, self._total)
 
-    def _answers(self, task: Task, said: ExamineeAnswer) -> Iterable[Answer]:
+    def _answers(self, task: Task, said: TaskAnswer) -> Iterable[Answer]:
         for pipeline in task.pipelines:
             yield Answer(
                 pipeline=pipeline.id,
@@ -179,7 +179,7 @@ def _settings(
     identities: Mapping[str, object],
 ) -> dict[str, object]:
     behind = {name: identities[name] for name in (pipeline.llm, pipeline.retriever) if name in identities}
-    reading = reading_of(pipeline, chosen.reading)
+    reading = limits_of(pipeline, chosen.reading)
     return {
         **common,
         "k": reading.k,

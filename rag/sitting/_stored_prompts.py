@@ -10,13 +10,14 @@ from examcore import Chunk, Exam, Prompt, Question
 from rag.answering import _prompts as prompts
 from rag.answering._prompts import Shot, draw_shots, exam_prompt
 from rag.grid._pipeline import OWN_FACETS, Pipeline
-from rag.retrieval._kinds import ClosedBook, Oracle, Retriever
+from rag.retrieval._bounds import ClosedBook, Oracle
+from rag.retrieval._protocol import Retriever
 from rag.sitting._answer_store import AnswerStore
 from rag.sitting._sitting import chunks_digest, shots_digest
 
 
 @dataclass(frozen=True)
-class PromptedReading:
+class ExamPrompts:
     """The passages of every question, by question id and best first, and the shots above them.
 
     `factors` are the levels of number and length of passages where the grid crosses them. `reading` is what tells the
@@ -42,20 +43,20 @@ class PromptedReading:
         return exam_prompt(question, self.passages[question.id], self.shots)
 
 
-def floor_and_ceiling(exam: Exam, chunks: Sequence[Chunk]) -> list[PromptedReading]:
+def bound_prompts(exam: Exam, chunks: Sequence[Chunk]) -> list[ExamPrompts]:
     """The exam without passages, and with the passage each question was written from where `chunks` holds them all."""
     known = {chunk.id for chunk in chunks}
     sourced = all(question.chunk_id in known for question in exam.questions)
     ends: list[Retriever] = [ClosedBook(), *([Oracle(chunks)] if sourced else [])]
     return [
-        PromptedReading(end.name, {one.id: tuple(end.retrieve(one, 1)) for one in exam.questions}, kind=end.name)
+        ExamPrompts(end.name, {one.id: tuple(end.retrieve(one, 1)) for one in exam.questions}, kind=end.name)
         for end in ends
     ]
 
 
-def asked_before(
+def stored_prompts(
     store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: Sequence[Question]
-) -> list[PromptedReading]:
+) -> list[ExamPrompts]:
     """What the pipelines of a store read, to the character: one entry per retriever, further factors and shots.
 
     `chunks` and `pool` are those of the sitting. Raises ValueError for answers to another exam, another version of the
@@ -71,7 +72,7 @@ def asked_before(
     kinds = {(one.reading, one.shots): one for one in pipelines}
     levels = Counter(retriever for retriever, _ in {(one.retriever, one.reading) for one in pipelines})
     return [
-        PromptedReading(
+        ExamPrompts(
             one.retriever,
             passages[one.reading],
             shots[: one.shots],

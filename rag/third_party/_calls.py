@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 Result = TypeVar("Result")
 
 
-class _Call(NamedTuple):
+class _PendingCall(NamedTuple):
     work: Callable[[], Any]
     made: Future[Any]
 
 
-class OverdueError(Exception):
+class CallTimeoutError(Exception):
     """A call that has not ended in time; it may go on for ever, and nothing after it is called."""
 
 
@@ -28,21 +28,21 @@ class ThirdPartyThread:
     """
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._calls: SimpleQueue[_PendingCall | None] = SimpleQueue()
         threading.Thread(target=_serve, args=(self._calls,), name="aside", daemon=True).start()
         weakref.finalize(self, self._calls.put, None)
 
     def call(self, work: Callable[[], Result], seconds: float | None = None) -> Result:
-        """What the work returns or raises; `OverdueError` when that takes longer than so many seconds."""
+        """What the work returns or raises; `CallTimeoutError` when that takes longer than so many seconds."""
         made: Future[Result] = Future()
-        self._calls.put(_Call(work, made))
+        self._calls.put(_PendingCall(work, made))
         wait([made], seconds)
         if not made.done():
-            raise OverdueError
+            raise CallTimeoutError
         return made.result()
 
 
-def _serve(calls: SimpleQueue[_Call | None]) -> None:
+def _serve(calls: SimpleQueue[_PendingCall | None]) -> None:
     while (call := calls.get()) is not None:
         try:
             call.made.set_result(call.work())

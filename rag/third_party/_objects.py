@@ -10,36 +10,36 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any
 from urllib.parse import urlsplit
 
-PYTHON = "python:"
-HTTP = ("http://", "https://")
+PYTHON_PREFIX = "python:"
+HTTP_PREFIXES = ("http://", "https://")
 
 
-def imported(place: str) -> Any:
+def import_object(place: str) -> Any:
     """What `python:package.module:name` names; ImportError or AttributeError, or what the module raises."""
-    module, _, name = place.removeprefix(PYTHON).partition(":")
-    with apart():
+    module, _, name = place.removeprefix(PYTHON_PREFIX).partition(":")
+    with stdout_to_stderr():
         return getattr(importlib.import_module(module), name)
 
 
 @contextmanager
-def apart() -> Iterator[None]:
+def stdout_to_stderr() -> Iterator[None]:
     """While another's code works, what it prints goes to standard error: standard output holds our results alone."""
     with redirect_stdout(sys.stderr):
         yield
 
 
-def is_whole(place: str) -> bool:
+def has_module_and_name(place: str) -> bool:
     """Whether `python:package.module:name` has both its module and its name."""
-    module, _, name = place.removeprefix(PYTHON).partition(":")
+    module, _, name = place.removeprefix(PYTHON_PREFIX).partition(":")
     return bool(module and name)
 
 
-def short_place(place: str) -> str:
+def default_name(place: str) -> str:
     """What a thing or service is called when nothing else is said: what is imported, or who answers."""
-    return place.rpartition(":")[2] if place.startswith(PYTHON) else urlsplit(place).netloc
+    return place.rpartition(":")[2] if place.startswith(PYTHON_PREFIX) else urlsplit(place).netloc
 
 
-def takes(thing: Callable[..., Any]) -> int:
+def positional_parameters(thing: Callable[..., Any]) -> int:
     """How many arguments it takes by position, at least those it needs; two where Python cannot tell."""
     try:
         parameters = inspect.signature(thing).parameters.values()

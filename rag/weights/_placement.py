@@ -45,7 +45,7 @@ class Placement(NamedTuple):
         return options
 
 
-def placement(dtype: str, device: str) -> Placement:
+def resolve_placement(dtype: str, device: str) -> Placement:
     """What `dtype` and `device` of `rag.load_model` mean on this machine; ValueError for unknown names."""
     place = _device(device)
     if dtype not in QUANTIZED:
@@ -55,7 +55,7 @@ def placement(dtype: str, device: str) -> Placement:
     return Placement(place, _number("auto", place), dtype, device == SPREAD)
 
 
-def quantization(config: Any) -> str:
+def quantization_method(config: Any) -> str:
     """The method by which a model's weights are quantised, as its configuration says; empty for one that is not."""
     told = getattr(config, "quantization_config", None)
     if told is None:
@@ -64,7 +64,7 @@ def quantization(config: Any) -> str:
     return str(getattr(method, "value", method))
 
 
-def row_wise(model: Any) -> bool:
+def rows_are_independent(model: Any) -> bool:
     """Whether layers give a token the same numbers whatever is read beside it.
 
     Not so LLM.int8(), which looks for outliers among all, and who knows of other methods.

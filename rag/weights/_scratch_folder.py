@@ -15,7 +15,7 @@ PREFIX = ".partial-"
 
 
 @contextlib.contextmanager
-def scratch(folder: Path) -> Iterator[Path]:
+def scratch_folder(folder: Path) -> Iterator[Path]:
     """A new folder inside `folder`, removed afterwards; what killed processes left there is removed first."""
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{PREFIX}*"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag import NO_CHOICE
-from rag.answering._choice_parsing import LONGEST, read_choice
+from rag.answering._choice_parsing import MAX_READ_CHARACTERS, read_choice
 
 CHOICES = ("the Moravian hills", "at noon", "yeast", "noon on Sundays")
 CODE = ("`len(x)`", "x.size", "*args", "__init__")
@@ -129,5 +129,5 @@ def test_more_choices_have_more_letters() -> None:
 
 
 def test_only_the_beginning_of_a_runaway_text_is_read() -> None:
-    assert read_choice(" " * LONGEST + "B", CHOICES) == NO_CHOICE
-    assert read_choice("B " + "and so on " * LONGEST, CHOICES) in (1, NO_CHOICE)
+    assert read_choice(" " * MAX_READ_CHARACTERS + "B", CHOICES) == NO_CHOICE
+    assert read_choice("B " + "and so on " * MAX_READ_CHARACTERS, CHOICES) in (1, NO_CHOICE)

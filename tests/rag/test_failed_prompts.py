@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from examcore import counted
-from rag.sitting._failed_prompts import FailedPrompts, named
+from rag.sitting._failed_prompts import FailedPrompts, question_list
 
 
 def test_one_is_told_as_one() -> None:
@@ -33,7 +33,7 @@ def test_those_lost_in_the_same_way_stand_together_and_none_goes_uncounted() -> 
     [("a", "question a"), ("aa", "question a"), ("abc", "questions a, b, c"), ("abcd", "questions a, b, c and 1 more")],
 )
 def test_each_question_is_named_once(ids: str, said: str) -> None:
-    assert named(list(ids)) == said
+    assert question_list(list(ids)) == said
 
 
 def test_one_thing_is_no_things() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Exam, Likelihoods, Prompt, Question
-from rag import AnswerStore, Pipeline, SittingSettings, asked_before, build_retriever, floor_and_ceiling, sit
+from rag import AnswerStore, Pipeline, SittingSettings, bound_prompts, build_retriever, sit, stored_prompts
 from rag.answering._prompts import NEUTRAL
-from rag.retrieval._third_party import Foreign
+from rag.retrieval._third_party import ThirdPartyRetriever
 
 PIPELINES = [Pipeline("hash", retriever, shots) for retriever in ("closed-book", "bm25") for shots in (0, 2)]
 
@@ -47,7 +47,7 @@ def sit_with(store: AnswerStore, exam: Exam, chunks: list[Chunk], pool: list[Que
 def test_the_prompts_of_a_sitting_are_found_again(
     store: AnswerStore, exam: Exam, chunks: list[Chunk], pool: list[Question], heard: list[Prompt]
 ) -> None:
-    found = asked_before(store, exam, chunks, pool)
+    found = stored_prompts(store, exam, chunks, pool)
     assert [one.name for one in found] == ["bm25", "bm25-icl2", "closed-book", "closed-book-icl2"]
     prompts = {one.prompt(question) for one in found for question in exam.questions}
     assert len(prompts) == 16
@@ -58,9 +58,9 @@ def test_other_chunks_or_another_pool_than_the_sitting_had_are_refused(
     store: AnswerStore, exam: Exam, chunks: list[Chunk], pool: list[Question]
 ) -> None:
     with pytest.raises(ValueError, match=r"pipeline hash\+bm25\+icl0 answered with chunks"):
-        asked_before(store, exam, chunks[1:], pool)
+        stored_prompts(store, exam, chunks[1:], pool)
     with pytest.raises(ValueError, match="was shown other examples; wanted its own pool"):
-        asked_before(store, exam, chunks, [replace(one, stem="Another question?") for one in pool])
+        stored_prompts(store, exam, chunks, [replace(one, stem="Another question?") for one in pool])
 
 
 def test_answers_to_another_exam_are_refused(
@@ -68,7 +68,7 @@ def test_answers_to_another_exam_are_refused(
 ) -> None:
     other = exam.select(exam.ids[:2])
     with pytest.raises(ValueError, match=f"holds answers to exam {exam.hash}; wanted exam {other.hash}"):
-        asked_before(store, other, chunks, pool)
+        stored_prompts(store, other, chunks, pool)
 
 
 def test_a_sitting_that_was_broken_off_is_refused(
@@ -88,15 +88,15 @@ def test_a_sitting_that_was_broken_off_is_refused(
         with pytest.raises(TiredError):
             sit_with(store, exam, chunks, pool, hash_model)
         with pytest.raises(ValueError, match=r"was asked \d questions; wanted all 4 \(let the sitting end\)"):
-            asked_before(store, exam, chunks, pool)
+            stored_prompts(store, exam, chunks, pool)
 
 
 def test_floor_and_ceiling_are_no_passage_and_the_source(exam: Exam, chunks: list[Chunk]) -> None:
-    floor, ceiling = floor_and_ceiling(exam, chunks)
+    floor, ceiling = bound_prompts(exam, chunks)
     for question in exam.questions:
         assert floor.passages[question.id] == ()
         assert [one.id for one in ceiling.passages[question.id]] == [question.chunk_id]
-    assert [one.name for one in floor_and_ceiling(exam, chunks[1:])] == ["closed-book"]
+    assert [one.name for one in bound_prompts(exam, chunks[1:])] == ["closed-book"]
 
 
 def test_pipelines_that_read_more_or_less_are_told_apart(
@@ -106,7 +106,7 @@ def test_pipelines_that_read_more_or_less_are_told_apart(
     lsa = build_retriever("lsa", chunks)
     with AnswerStore(tmp_path / "crossed.sqlite") as store:
         sit(exam, crossed, chunks, store, {"hash": lambda: hash_model}, {"lsa": lsa})
-        found = asked_before(store, exam, chunks, [])
+        found = stored_prompts(store, exam, chunks, [])
     assert [one.name for one in found] == ["lsa-k1", "lsa-k3"]
     for one, k in zip(found, (1, 3), strict=True):
         assert all(list(one.passages[question.id]) == lsa.retrieve(question, k) for question in exam.questions)
@@ -115,8 +115,8 @@ def test_pipelines_that_read_more_or_less_are_told_apart(
 def test_passages_from_outside_the_corpus_are_named(
     tmp_path: Path, exam: Exam, chunks: list[Chunk], hash_model: Any
 ) -> None:
-    outside = Foreign(chunks, lambda text, k: ["From elsewhere."], "mine")
+    outside = ThirdPartyRetriever(chunks, lambda text, k: ["From elsewhere."], "mine")
     with AnswerStore(tmp_path / "outside.sqlite") as store:
         sit(exam, [Pipeline("hash", "mine")], chunks, store, {"hash": lambda: hash_model}, {"mine": outside})
         with pytest.raises(ValueError, match=r"pipeline hash\+mine\+icl0 read 'text:\w+', which is no chunk; wanted"):
-            asked_before(store, exam, chunks, [])
+            stored_prompts(store, exam, chunks, [])

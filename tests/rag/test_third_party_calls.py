@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from rag.third_party._calls import OverdueError, ThirdPartyThread
+from rag.third_party._calls import CallTimeoutError, ThirdPartyThread
 
 
 def test_what_is_returned_and_raised_comes_back_from_one_other_thread() -> None:
@@ -31,7 +31,7 @@ def test_a_timeout_of_the_code_itself_is_no_overdue_call() -> None:
 
 def test_a_call_that_hangs_is_waited_for_no_longer_than_wanted() -> None:
     release, began = threading.Event(), time.monotonic()
-    with pytest.raises(OverdueError, match=r"^$"):
+    with pytest.raises(CallTimeoutError, match=r"^$"):
         ThirdPartyThread().call(lambda: release.wait(60), 0.1)
     assert 0.1 <= time.monotonic() - began < 5
     release.set()

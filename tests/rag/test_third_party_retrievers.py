@@ -12,15 +12,15 @@ import pytest
 
 from examcore import Chunk, FailedError, Question
 from rag import build_retriever
-from rag.retrieval._third_party import Foreign, as_search
+from rag.retrieval._third_party import ThirdPartyRetriever, as_search
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Say, serving
 
 QUICK = ServerOptions(retries=1, backoff=0.01, timeout=5.0)
 
 
-def returning(found: Any, chunks: Sequence[Chunk]) -> Foreign:
-    return Foreign(chunks, lambda text, k: found, "mine")
+def returning(found: Any, chunks: Sequence[Chunk]) -> ThirdPartyRetriever:
+    return ThirdPartyRetriever(chunks, lambda text, k: found, "mine")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_what_it_prints_goes_to_standard_error(
         print("looking")
         return [chunks[0].id]
 
-    assert Foreign(chunks, search, "mine").retrieve(questions[0], 1) == chunks[:1]
+    assert ThirdPartyRetriever(chunks, search, "mine").retrieve(questions[0], 1) == chunks[:1]
     assert capsys.readouterr() == ("", "looking\n")
 
 
@@ -99,7 +99,9 @@ def test_what_is_no_passage_is_refused_by_retriever_and_question(
 
 def test_an_object_that_answers_instead_of_searching_is_refused(chunks: list[Chunk], questions: list[Question]) -> None:
     with pytest.raises(ValueError, match="question 'q-oder': got str; wanted a list of passages"):
-        Foreign(chunks, as_search(WithRetrieve("The Oder rises in the hills."), "x"), "mine").retrieve(questions[0], 3)
+        ThirdPartyRetriever(chunks, as_search(WithRetrieve("The Oder rises in the hills."), "x"), "mine").retrieve(
+            questions[0], 3
+        )
 
 
 def test_a_search_that_fails_is_told_in_one_line(chunks: list[Chunk], questions: list[Question]) -> None:
@@ -107,7 +109,7 @@ def test_a_search_that_fails_is_told_in_one_line(chunks: list[Chunk], questions:
         raise RuntimeError("index\nis gone")
 
     with pytest.raises(FailedError, match=r"^retriever mine: question 'q-oder': RuntimeError: index$"):
-        Foreign(chunks, search, "mine").retrieve(questions[0], 3)
+        ThirdPartyRetriever(chunks, search, "mine").retrieve(questions[0], 3)
 
 
 def test_a_name_stands_for_a_function_an_object_or_what_makes_them(
@@ -158,7 +160,7 @@ def test_langchain_retrievers_are_asked_as_they_are(chunks: list[Chunk], questio
             return [Document(page_content=one.text, metadata={"source": one.document_id}) for one in chunks[::-1]]
 
     assert core
-    assert Foreign(chunks, as_search(Last(), "x"), "mine").retrieve(questions[0], 4) == chunks[:1:-1]
+    assert ThirdPartyRetriever(chunks, as_search(Last(), "x"), "mine").retrieve(questions[0], 4) == chunks[:1:-1]
 
 
 def test_llamaindex_retrievers_are_asked_as_they_are(chunks: list[Chunk], questions: list[Question]) -> None:
@@ -172,7 +174,7 @@ def test_llamaindex_retrievers_are_asked_as_they_are(chunks: list[Chunk], questi
             return [NodeWithScore(node=node, score=float(place)) for place, node in enumerate(nodes)]
 
     assert core
-    assert Foreign(chunks, as_search(Scored(), "x"), "mine").retrieve(questions[0], 4) == chunks[:1:-1]
+    assert ThirdPartyRetriever(chunks, as_search(Scored(), "x"), "mine").retrieve(questions[0], 4) == chunks[:1:-1]
 
 
 def test_an_endpoint_is_asked_with_question_and_k(
