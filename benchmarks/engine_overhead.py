@@ -23,7 +23,7 @@ import psutil
 
 from examcore import Chunk, Exam, Question
 from rag import AnswerStore, build_retriever, grid_of, load_model, sit
-from rag.engines import EngineOptions, opened
+from rag.engines import EngineOptions, open_engine
 
 ROOT = Path(__file__).parent.parent
 THREADS = 2
@@ -66,7 +66,7 @@ def measure(name: str, count: int) -> dict[str, float]:
     with (
         tempfile.TemporaryDirectory() as folder,
         AnswerStore(Path(folder) / "a.sqlite") as store,
-        opened(ENGINES[name]) as engine,
+        open_engine(ENGINES[name]) as engine,
     ):
         retrievers = {kind: build_retriever(kind, chunks) for kind in kinds}
         models = {"small": lambda: load_model("embedded:smollm2-135m")}

@@ -27,7 +27,7 @@ import psutil
 
 from examcore import Chunk, Exam, Likelihoods, Prompt, Question
 from rag import Answer, AnswerStore, build_retriever, grid_of, sit
-from rag.engines import STORE_BYTES, EngineOptions, opened
+from rag.engines import STORE_BYTES, EngineOptions, open_engine
 
 ROOT = Path(__file__).parent.parent
 QUESTIONS = 40
@@ -72,7 +72,7 @@ def answer(path: Path, options: EngineOptions, seconds: float = SECONDS) -> list
     grid = grid_of({"llms": ["slow"], "retrievers": list(kinds), "shots": [0, 1, 2]}).pipelines
     exam, pool = Exam(tuple(asked[:QUESTIONS])), asked[QUESTIONS:]
     retrievers = {kind: build_retriever(kind, chunks) for kind in kinds}
-    with AnswerStore(path) as store, opened(options) as engine:
+    with AnswerStore(path) as store, open_engine(options) as engine:
         sit(exam, grid, chunks, store, {"slow": lambda: Slow(seconds)}, retrievers, pool, engine=engine)
         return [replace(one, seconds=0.0) for one in store.answers()]
 
@@ -96,7 +96,7 @@ def start(path: Path, options: EngineOptions) -> subprocess.Popen[bytes]:
 
 def workers_of(driver: int, options: EngineOptions) -> list[psutil.Process]:
     """The processes at work for a driver; with Ray they belong to the cluster, which is of this process."""
-    name = "ray::Replica" if options.name == "ray" else "rag.engines._worker"
+    name = "ray::Replica" if options.name == "ray" else "rag.engines._worker_process"
     try:
         family = psutil.Process(None if options.name == "ray" else driver).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -201,9 +201,9 @@ def cluster(name: str) -> Iterator[EngineOptions]:
         return
     import ray
 
-    from rag.engines import joined
+    from rag.engines import join_cluster
 
-    with joined(None, 2, None):
+    with join_cluster(None, 2, None):
         yield EngineOptions("ray", workers=2, address=ray.get_runtime_context().gcs_address)
 
 

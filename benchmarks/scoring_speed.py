@@ -21,20 +21,20 @@ import torch
 from exam_gen import read_corpus
 from examcore import Chunk, Exam, Question
 from rag import (
-    ExamineeAnswer,
-    Passages,
+    LikelihoodExaminee,
+    PassageLimits,
+    PassageLookup,
     Pipeline,
-    Reading,
-    Scorer,
     Shot,
     Task,
+    TaskAnswer,
     build_retriever,
     continuation,
     draw_shots,
     load_model,
     tasks_of,
 )
-from rag._local_model import LocalModel
+from rag.local import LocalModel
 
 PARTS = ("0", "2", "grid", "limit")
 RETRIEVERS = ("oracle", "bm25", "tfidf")
@@ -76,15 +76,15 @@ def tasks(exam: Exam, chunks: Sequence[Chunk], names: Sequence[str], count: int,
     built = {name: build_retriever(name, chunks) for name in names}
     grid = [Pipeline("one", name, count) for name in names]
     pending = [(pipeline, question.id) for pipeline in grid for question in exam.questions]
-    return tasks_of(exam, pending, Passages(built, Reading()), shots)
+    return tasks_of(exam, pending, PassageLookup(built, PassageLimits()), shots)
 
 
 def ours(model: LocalModel, asked: Sequence[Task]) -> dict[tuple[str, str], tuple[float, ...]]:
     """By pipeline and question, nothing kept from before."""
     model._prefixes.clear()
     found: dict[tuple[str, str], tuple[float, ...]] = {}
-    for said in Scorer(model, "character").answer(asked):
-        assert isinstance(said, ExamineeAnswer)
+    for said in LikelihoodExaminee(model, "character").answer(asked):
+        assert isinstance(said, TaskAnswer)
         task = asked[said.place]
         found.update({(one.id, task.question.id): said.likelihoods.sums for one in task.pipelines})
     return found

@@ -18,8 +18,7 @@ import torch
 
 from exam_gen import judgment_prompt, open_prompt, question_prompt, read_corpus
 from rag import load_model
-from rag._decoding import Writer
-from rag._local_model import LocalModel
+from rag.local import BatchWriter, LocalModel
 
 MODELS = ("embedded:smollm2-135m", "embedded:qwen2.5-coder-1.5b")
 BATCHES = (1, 8, 40)
@@ -42,7 +41,7 @@ def writing(model: LocalModel, tokens: int, alone: int) -> None:
     """Prints the table of batch sizes; `alone` prompts are written one by one."""
     prompts = [question_prompt("Python", text) for text in passages(max(BATCHES), 25)]
     rows = [model._row(prompt) for prompt in prompts]
-    writer = Writer(model._model, model._prefixes, ())  # no token ends a reply: each has the same length
+    writer = BatchWriter(model._model, model._prefixes, ())  # no token ends a reply: each has the same length
     with torch.inference_mode():
         writer.write(writer.start(rows[:1], 1), max_tokens=1, done=lambda _: False)
         print("| batch | prompt tokens/s | written tokens/s | times one by one |\n|---|---|---|---|")

@@ -2,7 +2,8 @@
 
 from examcore._agreement import AlphaMetric, KappaWeights, cohen_kappa, krippendorff_alpha
 from examcore._append_log import locked_log, read_log
-from examcore._errors import BAD_INPUT, error_line, exit_status_of
+from examcore._counting import counted
+from examcore._errors import BAD_INPUT, error_line, exit_status_of, first_error_line
 from examcore._exam_files import (
     check_choices,
     question_fields,
@@ -124,6 +125,7 @@ __all__ = [
     "check_choices",
     "check_format",
     "cohen_kappa",
+    "counted",
     "decode",
     "duration_in_words",
     "english_stemmer",
@@ -131,6 +133,7 @@ __all__ = [
     "exit_status_of",
     "file_hash",
     "fingerprint_of",
+    "first_error_line",
     "in_batches",
     "jaccard",
     "json_kind",

@@ -41,6 +41,11 @@ def raised_in(trace: TracebackType | None) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
+def first_error_line(error: BaseException) -> str:
+    """The first line of an error's message, or its type when it has none."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
 def error_line(error: BaseException) -> str:
     """The message of an error on a single line, with the file it is about, and whether to try again."""
     if isinstance(error, OSError) and error.strerror:

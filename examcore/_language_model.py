@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 Schema = Mapping[str, object]
-"""A JSON schema; of a kind `rag._json_shape` knows where a local model is to be held to it."""
+"""A JSON schema; of a kind `rag.local._json_shape` knows where a local model is to be held to it."""
 Value = TypeVar("Value")
 
 

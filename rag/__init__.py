@@ -1,16 +1,16 @@
 """The examinees: language models, retrievers, prompts, and an exam sat by a grid of pipelines."""
 
-from rag._answers import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses
-from rag._black_box_spec import BlackBoxSpec
-from rag._encoders import DEFAULT_ENCODER, embed
-from rag._examinees import NO_CHOICE, Build, Engine, Examinee, ExamineeAnswer, ExamineeFailure, Scorer
-from rag._loading import first_line, hub_offline, load_model, quiet_libraries
-from rag._model_settings import ModelSettings, SettingsGroup
-from rag._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
-from rag._pipelines import Grid, LlmSpec, grid_of, read_grid, short_name
-from rag._placement import fast_bfloat16
-from rag._preparation import load_language_model, prepare_models
-from rag._prompts import (
+from examcore import first_error_line
+from rag.answering._examinees import (
+    NO_CHOICE,
+    Engine,
+    Examinee,
+    ExamineeFactory,
+    LikelihoodExaminee,
+    TaskAnswer,
+    TaskFailure,
+)
+from rag.answering._prompts import (
     ANSWER_PREFIX,
     EXAM_PROMPT_VERSION,
     Shot,
@@ -19,14 +19,26 @@ from rag._prompts import (
     exam_prompt,
     passages_and_stem,
 )
-from rag._retrievers import BOUNDS, ClosedBook, Retriever, build_retriever
-from rag._scoring import ChoiceEvidence, choose_answer, normalized_scores
-from rag._settings_differences import differences
-from rag._sitting import SittingSettings, sit
-from rag._sitting_prompts import PromptedReading, asked_before, floor_and_ceiling
-from rag._tasks import Passages, Reading, Task, tasks_of
-from rag._truncation import fit_passages
-from rag._usage import failed_requests, need_likelihoods, usage_lines, usage_record
+from rag.answering._scoring import ChoiceEvidence, choose_answer, normalized_scores
+from rag.answering._tasks import PassageLimits, PassageLookup, Task, tasks_of
+from rag.answering._truncation import fit_passages
+from rag.grid._black_box_spec import BlackBoxSpec
+from rag.grid._grid import Grid, LlmSpec, grid_of, read_grid, short_name
+from rag.grid._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
+from rag.models._loading import load_model
+from rag.models._settings import ModelSettings, SettingsGroup
+from rag.models._usage import failed_requests, need_likelihoods, usage_lines, usage_record
+from rag.retrieval._bounds import ClosedBook
+from rag.retrieval._encoders import DEFAULT_ENCODER, embed
+from rag.retrieval._kinds import BOUNDS, build_retriever
+from rag.retrieval._protocol import Retriever
+from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses
+from rag.sitting._preparation import load_language_model, prepare_models
+from rag.sitting._settings_differences import differences
+from rag.sitting._sitting import SittingSettings, sit
+from rag.sitting._stored_prompts import ExamPrompts, bound_prompts, stored_prompts
+from rag.weights._hub import hub_offline, quiet_libraries
+from rag.weights._placement import fast_bfloat16
 
 __all__ = [
     "ANSWER_PREFIX",
@@ -40,28 +52,28 @@ __all__ = [
     "Answer",
     "AnswerStore",
     "BlackBoxSpec",
-    "Build",
     "ChoiceEvidence",
     "ClosedBook",
     "Engine",
+    "ExamPrompts",
     "Examinee",
-    "ExamineeAnswer",
-    "ExamineeFailure",
+    "ExamineeFactory",
     "Grid",
+    "LikelihoodExaminee",
     "LlmSpec",
     "ModelSettings",
-    "Passages",
+    "PassageLimits",
+    "PassageLookup",
     "Pipeline",
     "PipelineOutcome",
-    "PromptedReading",
-    "Reading",
     "Retriever",
-    "Scorer",
     "SettingsGroup",
     "Shot",
     "SittingSettings",
     "Task",
-    "asked_before",
+    "TaskAnswer",
+    "TaskFailure",
+    "bound_prompts",
     "build_retriever",
     "choose_answer",
     "continuation",
@@ -71,9 +83,8 @@ __all__ = [
     "exam_prompt",
     "failed_requests",
     "fast_bfloat16",
-    "first_line",
+    "first_error_line",
     "fit_passages",
-    "floor_and_ceiling",
     "grid_of",
     "hub_offline",
     "load_language_model",
@@ -87,6 +98,7 @@ __all__ = [
     "responses_text",
     "short_name",
     "sit",
+    "stored_prompts",
     "tasks_of",
     "usage_lines",
     "usage_record",

@@ -80,13 +80,13 @@ def cuda_devices() -> list[str]:
 
 def models_at_hand() -> dict[str, str]:
     """Where each embedded model lies, or the size of its download."""
-    from rag import _embedded_weights as weights
+    from rag import weights
 
     return {
         name: str(found)
         if (found := weights.find_weights(name))
         else f"download of {weights.download_bytes(name) / 1e6:.0f} MB"
-        for name in weights.MODELS
+        for name in weights.EMBEDDED_MODELS
     }
 
 

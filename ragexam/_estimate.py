@@ -16,8 +16,7 @@ from exam_gen import MAX_TOKENS, QUESTION_FORMATS, closed_prompt, open_prompt, q
 from exam_gen.drafting import Fact, facts
 from examcore import Chunk, Progress, Prompt, Question
 from examcore import duration_in_words as duration
-from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, exam_prompt
-from rag import _embedded_weights as weights
+from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, exam_prompt, weights
 from rag.servers import ServerOptions, is_server
 from ragexam._config import Config
 from ragexam._contents import CHARACTERS_PER_TOKEN, cut_corpus

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from examcore import LanguageModel
-from rag import OWN_FACETS, AnswerStore, BlackBoxSpec, Build, Examinee, Grid, LlmSpec, PipelineOutcome
-from rag.answering import Lettered, build_black_box
+from rag import OWN_FACETS, AnswerStore, BlackBoxSpec, Examinee, ExamineeFactory, Grid, LlmSpec, PipelineOutcome
+from rag.answering import LetterExaminee, build_black_box
 from rag.servers import Traffic
 
 Made = TypeVar("Made")
@@ -17,7 +17,7 @@ Heard = dict[str, Traffic]
 """What went over the wire, by the name of who was asked."""
 
 
-def builds(grid: Grid, heard: Heard) -> dict[str, Build]:
+def builds(grid: Grid, heard: Heard) -> dict[str, ExamineeFactory]:
     """How to make everyone who sits, by name; `heard` receives the traffic of those that are made in this process."""
     return {one.name: partial(_built, one, heard) for one in grid.examinees}
 
@@ -26,7 +26,7 @@ def _built(one: LlmSpec | BlackBoxSpec, heard: Heard) -> LanguageModel | Examine
     if isinstance(one, BlackBoxSpec):
         return _heard(one.name, build_black_box(one), heard)
     model = _heard(one.name, one.load(), heard)
-    return Lettered(model) if one.answers == "letters" else model
+    return LetterExaminee(model) if one.answers == "letters" else model
 
 
 def _heard(name: str, made: Made, heard: Heard) -> Made:

@@ -45,7 +45,7 @@ from rag import (
     sit,
     usage_record,
 )
-from rag.engines import EngineOptions, opened
+from rag.engines import EngineOptions, open_engine
 from ragexam._config import Config, ExamConfig, GridSettings
 from ragexam._contents import inventory, statistics
 from ragexam._measure import fit_run, prune_run
@@ -174,7 +174,7 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
         for warning in warned:
             steps.progress.say(f"warning: {warning}")
         heard: Heard = {}
-        with AnswerStore(folder.answers) as store, opened(engine, steps.progress.say) as at_work:
+        with AnswerStore(folder.answers) as store, open_engine(engine, steps.progress.say) as at_work:
             _sit(store, library, pool, seed, report, heard, at_work)
             store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
             steps.record.content["sitting"] = told = outcome(grid.grid, store, heard)

@@ -24,7 +24,7 @@ from grading.graders._graders import DirectRelevance, Grader, QaGrader, SelfRati
 from grading.graders._prompts import Scale, Verify
 from grading.graders._running import grade_all, summary, write_grades
 from rag import ModelSettings, load_language_model, prepare_models
-from rag.engines import EngineOptions, opened
+from rag.engines import EngineOptions, open_engine
 from rag.servers import is_server
 
 
@@ -103,7 +103,7 @@ def asking_of(
     settings = _settings(model)
     prepare_models([settings.model], [settings], progress)
     with (
-        opened(options or EngineOptions(), progress.say) as engine,
+        open_engine(options or EngineOptions(), progress.say) as engine,
         engine(partial(assessor, settings, batch), "character") as at_work,
     ):
         alone = options in (None, EngineOptions()) and not is_server(settings.model)

@@ -26,7 +26,7 @@ from examcore import (
     ReplyStore,
 )
 from examcore import StoredReply as Kept
-from rag import NO_CHOICE, Examinee, ExamineeAnswer, ExamineeFailure, Scorer, Task, exam_prompt, fit_passages
+from rag import NO_CHOICE, Examinee, LikelihoodExaminee, Task, TaskAnswer, TaskFailure, exam_prompt, fit_passages
 
 TOGETHER = 256
 """Prompts that are handed over together; answers are told of in their order."""
@@ -65,7 +65,7 @@ class Assessor:
 
     def __init__(self, model: LanguageModel, normalization: str = "character", batch: int = 1) -> None:
         self._model, self._batch = model, batch
-        self._scorer = Scorer(model, normalization)
+        self._scorer = LikelihoodExaminee(model, normalization)
         self.settings: Mapping[str, object] = {
             **self._scorer.settings,
             "name": model.name,
@@ -77,7 +77,7 @@ class Assessor:
         if tasks and tasks[0].question.choices:
             self._scorer.check(tasks)
 
-    def answer(self, tasks: Sequence[Task]) -> Iterator[ExamineeAnswer | ExamineeFailure]:
+    def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """The reply to each task without choices; the choice by likelihood of each with them."""
         if tasks and tasks[0].question.choices:
             yield from self._scorer.answer(tasks)
@@ -86,16 +86,16 @@ class Assessor:
         for start in range(0, len(tasks), size):
             yield from self._written(start, tasks[start : start + size])
 
-    def _written(self, start: int, tasks: Sequence[Task]) -> Iterator[ExamineeAnswer | ExamineeFailure]:
+    def _written(self, start: int, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         fitted = [fit_passages(one, self._model, _shortened(one), (), _room(one)) for one in tasks]
         prompts, room = [one.prompt for one in fitted], max(map(_room, tasks))
         if isinstance(self._model, RemoteLanguageModel):
             for arrival in self._model.replies(prompts, max_tokens=room):
                 if isinstance(arrival.value, NoReply):
-                    yield ExamineeFailure(start + arrival.place, arrival.value.reason)
+                    yield TaskFailure(start + arrival.place, arrival.value.reason)
                     continue
                 tokens = Likelihoods((), (arrival.written_tokens,), arrival.prompt_tokens)
-                yield ExamineeAnswer(
+                yield TaskAnswer(
                     start + arrival.place, NO_CHOICE, tokens, (), 0.0, arrival.value, cut=fitted[arrival.place].cut
                 )
             return
@@ -103,7 +103,7 @@ class Assessor:
         for place, text in enumerate(texts):
             read = self._model.count_tokens(prompts[place].user)
             tokens = Likelihoods((), (self._model.count_tokens(text),), read)
-            yield ExamineeAnswer(start + place, NO_CHOICE, tokens, (), 0.0, text, cut=fitted[place].cut)
+            yield TaskAnswer(start + place, NO_CHOICE, tokens, (), 0.0, text, cut=fitted[place].cut)
 
 
 @dataclass
@@ -141,7 +141,7 @@ class Asking:
                 yield Scored(Likelihoods(tuple(sums), tuple(tokens), prompt_tokens), cut)
 
     def _ask(
-        self, tasks: Sequence[Task], keys: Sequence[str], value: Callable[[ExamineeAnswer], object]
+        self, tasks: Sequence[Task], keys: Sequence[str], value: Callable[[TaskAnswer], object]
     ) -> dict[str, NoReply]:
         """Ask what is not in the store, each once, and keep it; returns why there is no answer, by key."""
         missing = self._missing(keys)
@@ -153,7 +153,7 @@ class Asking:
         self.assessor.check(wanted)
         for said in self.assessor.answer(wanted):
             key = keys[missing[said.place]]
-            if isinstance(said, ExamineeFailure):
+            if isinstance(said, TaskFailure):
                 lost[key] = NoReply(said.reason)
                 continue
             read, written = said.likelihoods.prompt_tokens, sum(said.likelihoods.tokens)
@@ -211,10 +211,10 @@ def _shortened(task: Task) -> Callable[[Question, Sequence[Chunk], object], Prom
     return write
 
 
-def _text(said: ExamineeAnswer) -> object:
+def _text(said: TaskAnswer) -> object:
     return [said.reply, said.cut]
 
 
-def _sums(said: ExamineeAnswer) -> object:
+def _sums(said: TaskAnswer) -> object:
     found = said.likelihoods
     return [list(found.sums), list(found.tokens), found.prompt_tokens, said.cut]

@@ -187,7 +187,8 @@ def load_reader(name: str, device: str = "auto") -> TransformersReader:
     import torch
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-    from rag import first_line, hub_offline, quiet_libraries
+    from examcore import first_error_line
+    from rag import hub_offline, quiet_libraries
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -197,7 +198,7 @@ def load_reader(name: str, device: str = "auto") -> TransformersReader:
             tokenizer = AutoTokenizer.from_pretrained(name, **options)
             model, report = AutoModelForQuestionAnswering.from_pretrained(name, output_loading_info=True, **options)
     except Exception as error:  # whatever the libraries below raise, the user reads one line
-        raise OSError(f"reader {name}: cannot be loaded: {first_line(error)}") from error
+        raise OSError(f"reader {name}: cannot be loaded: {first_error_line(error)}") from error
     if any(one.startswith("qa_outputs") for one in report["missing_keys"]):
         raise ValueError(f"reader {name}: its weights have no question-answering head; wanted a SQuAD 2.0 model")
     if not tokenizer.is_fast:

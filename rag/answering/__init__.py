@@ -1,6 +1,6 @@
 """Examinees that write: models that answer by letters, and systems of somebody else's."""
 
 from rag.answering._black_box import build_black_box
-from rag.answering._letters import Lettered
+from rag.answering._letters import LetterExaminee
 
-__all__ = ["Lettered", "build_black_box"]
+__all__ = ["LetterExaminee", "build_black_box"]

@@ -2,7 +2,7 @@
 
 Over HTTP, `{"question": ..., "choices": [...]}` is answered with `{"choice": index or letter}` or `{"answer": text}`.
 In Python, a function of question and choices (or of the question alone) returns the same, or the index or text itself.
-Indexes count from 0. A text names a choice as `rag.answering._reading` says; no language model judges it.
+Indexes count from 0. A text names a choice as `rag.answering._choice_parsing` says; no language model judges it.
 """
 
 from __future__ import annotations
@@ -12,22 +12,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from examcore import FailedError, Likelihoods, NoReply, Question
-from rag._black_box_spec import BlackBoxSpec
-from rag._examinees import NO_CHOICE, Examinee, ExamineeAnswer, ExamineeFailure
-from rag._loading import first_line
-from rag._tasks import Task
-from rag._third_party_calls import OverdueError, ThirdPartyThread
-from rag._third_party_objects import PYTHON, apart, imported, takes
-from rag.answering import _reading as reading
+from examcore import FailedError, Likelihoods, NoReply, Question, first_error_line
+from rag.answering import _choice_parsing as reading
+from rag.answering._choice_parsing import MAX_READ_CHARACTERS, read_choice
+from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailure
 from rag.answering._letters import require_letters
-from rag.answering._reading import LONGEST, read_choice
-from rag.servers._service import connect, refused
+from rag.answering._tasks import Task
+from rag.grid._black_box_spec import BlackBoxSpec
+from rag.servers._json_service import connect, refusal_error
 from rag.servers._traffic import Traffic
-from rag.servers._transport import Job, RefusedError, UnusableError, excerpt
+from rag.servers._transport import RefusedError, ServerRequest, UnusableError, excerpt
+from rag.third_party._calls import CallTimeoutError, ThirdPartyThread
+from rag.third_party._objects import PYTHON_PREFIX, import_object, positional_parameters, stdout_to_stderr
 
 
-class Chosen(NamedTuple):
+class ReadReply(NamedTuple):
     """The choice a reply names (`NO_CHOICE` for none), and what was written."""
 
     place: int
@@ -36,10 +35,10 @@ class Chosen(NamedTuple):
 
 def build_black_box(spec: BlackBoxSpec) -> Examinee:
     """The system of a grid as an examinee: a Python function or an address."""
-    return Called(spec) if spec.system.startswith(PYTHON) else Reached(spec)
+    return PythonBlackBox(spec) if spec.system.startswith(PYTHON_PREFIX) else HttpBlackBox(spec)
 
 
-class Reached:
+class HttpBlackBox:
     """A system behind an address, asked many questions at once; what fails is repeated as the options say."""
 
     def __init__(self, spec: BlackBoxSpec) -> None:
@@ -56,33 +55,33 @@ class Reached:
         """Refuse a question with more choices than letters."""
         require_letters(tasks)
 
-    def answer(self, tasks: Sequence[Task]) -> Iterator[ExamineeAnswer | ExamineeFailure]:
+    def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """What the system makes of each question; ValueError when it refuses for good, `FailedError` if it is gone."""
         before = time.perf_counter()
         try:
             for place, found in self._transport.stream([self._job(task.question) for task in tasks]):
                 now = time.perf_counter()
                 if isinstance(found, NoReply):
-                    yield ExamineeFailure(place, found.reason)
+                    yield TaskFailure(place, found.reason)
                 else:
-                    yield _said(place, found, now - before)
+                    yield _task_answer(place, found, now - before)
                 before = time.perf_counter()
         except RefusedError as error:
-            raise refused(_called(self._spec), tasks[error.place].question.id, error) from None
+            raise refusal_error(_description(self._spec), tasks[error.place].question.id, error) from None
 
-    def _job(self, question: Question) -> Job[Chosen]:
+    def _job(self, question: Question) -> ServerRequest[ReadReply]:
         body = {"question": question.stem, **({"choices": list(question.choices)} if self._spec.choices else {})}
 
-        def read(reply: Mapping[str, Any]) -> Chosen:
+        def read(reply: Mapping[str, Any]) -> ReadReply:
             try:
-                return chosen(reply, question.choices, letters=self._spec.choices)
+                return read_reply(reply, question.choices, letters=self._spec.choices)
             except ValueError as error:
                 raise UnusableError(str(error)) from None
 
-        return Job(self._path, lambda: body, read)
+        return ServerRequest(self._path, lambda: body, read)
 
 
-class Called:
+class PythonBlackBox:
     """A function as a system, called for one question after the other, on a thread of its own."""
 
     def __init__(self, spec: BlackBoxSpec) -> None:
@@ -95,33 +94,33 @@ class Called:
         """Refuse a question with more choices than letters."""
         require_letters(tasks)
 
-    def answer(self, tasks: Sequence[Task]) -> Iterator[ExamineeAnswer | ExamineeFailure]:
+    def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """What the function returns for each question; `FailedError` naming system and question when it fails."""
         for place, task in enumerate(tasks):
             question, began = task.question, time.perf_counter()
             found = self._asked(question)
             try:
-                made = chosen(found, question.choices, letters=self._shown)
+                made = read_reply(found, question.choices, letters=self._shown)
             except ValueError as error:
                 raise self._failed(question, str(error)) from None
-            yield _said(place, made, time.perf_counter() - began)
+            yield _task_answer(place, made, time.perf_counter() - began)
 
     def _asked(self, question: Question) -> object:
         given = (question.stem, question.choices) if self._shown else (question.stem,)
         try:
-            with apart():
+            with stdout_to_stderr():
                 return self._aside.call(lambda: self._function(*given), self._spec.timeout)
-        except OverdueError:
+        except CallTimeoutError:
             reason = f"no answer within {self._spec.timeout:g} s; wanted one, or a longer timeout"
             raise self._failed(question, reason) from None
         except (Exception, SystemExit) as error:  # whatever another's code raises, the user reads one line
-            raise self._failed(question, f"{type(error).__name__}: {first_line(error)}") from error
+            raise self._failed(question, f"{type(error).__name__}: {first_error_line(error)}") from error
 
     def _failed(self, question: Question, reason: str) -> FailedError:
-        return FailedError(f"{_called(self._spec)}: question {question.id!r}: {reason}")
+        return FailedError(f"{_description(self._spec)}: question {question.id!r}: {reason}")
 
 
-def chosen(reply: object, choices: Sequence[str], *, letters: bool = True) -> Chosen:
+def read_reply(reply: object, choices: Sequence[str], *, letters: bool = True) -> ReadReply:
     """The choice that a reply names: `{"choice": ...}`, `{"answer": ...}`, or either of them by itself.
 
     A number is an index from 0; null names none. Raises ValueError for a reply that is nothing of all this, and for an
@@ -132,18 +131,18 @@ def chosen(reply: object, choices: Sequence[str], *, letters: bool = True) -> Ch
         if "choice" not in reply and not isinstance(text, str):
             raise ValueError("a reply with neither 'choice' nor 'answer'")
         if "choice" in reply and (named is not None or not isinstance(text, str)):
-            index, written = chosen(named, choices)
-            return Chosen(index, text[:LONGEST] if isinstance(text, str) else written)
+            index, written = read_reply(named, choices)
+            return ReadReply(index, text[:MAX_READ_CHARACTERS] if isinstance(text, str) else written)
         reply = text
     if reply is None:
-        return Chosen(NO_CHOICE, "")
+        return ReadReply(NO_CHOICE, "")
     if isinstance(reply, Integral) and not isinstance(reply, bool):
         index = int(reply)
         if not 0 <= index < len(choices):
             raise ValueError(f"a reply of choice {index}; wanted an index from 0 to {len(choices) - 1}")
-        return Chosen(index, str(index))
+        return ReadReply(index, str(index))
     if isinstance(reply, str):
-        return Chosen(read_choice(reply, choices, letters=letters), reply[:LONGEST])
+        return ReadReply(read_choice(reply, choices, letters=letters), reply[:MAX_READ_CHARACTERS])
     raise ValueError(f"a reply of {type(reply).__name__} {excerpt(repr(reply))}; wanted an index, a letter or a text")
 
 
@@ -153,21 +152,21 @@ def load_system(place: str) -> tuple[Callable[..., Any], bool]:
     A function without arguments, or a class, is called to make it. Raises ValueError in one line.
     """
     try:
-        thing = imported(place)
-        if isinstance(thing, type) or (callable(thing) and not takes(thing)):
-            with apart():
+        thing = import_object(place)
+        if isinstance(thing, type) or (callable(thing) and not positional_parameters(thing)):
+            with stdout_to_stderr():
                 thing = thing()
     except Exception as error:  # as above
-        reason = f"{type(error).__name__}: {first_line(error)}"
+        reason = f"{type(error).__name__}: {first_error_line(error)}"
         raise ValueError(f"black box {place}: {reason}; wanted a function of question and choices") from error
     if not callable(thing):
         raise ValueError(f"black box {place}: {type(thing).__name__}; wanted a function of question and choices")
-    return thing, takes(thing) >= 2
+    return thing, positional_parameters(thing) >= 2
 
 
 def check_black_box(spec: BlackBoxSpec) -> None:
     """Raise ValueError for a function that cannot be imported, `FailedError` for an address where nothing answers."""
-    if spec.system.startswith(PYTHON):
+    if spec.system.startswith(PYTHON_PREFIX):
         load_system(spec.system)
         return
     import httpx
@@ -178,17 +177,19 @@ def check_black_box(spec: BlackBoxSpec) -> None:
     except httpx.TimeoutException:
         return  # somebody is there; how long an answer may take, the options say
     except httpx.TransportError as error:
-        raise FailedError(f"{_called(spec)}: cannot be reached ({error}); wanted a service at its address") from None
+        raise FailedError(
+            f"{_description(spec)}: cannot be reached ({error}); wanted a service at its address"
+        ) from None
 
 
-def _called(spec: BlackBoxSpec) -> str:
+def _description(spec: BlackBoxSpec) -> str:
     """A black box as messages call it."""
     return f"black box {spec.name} ({spec.system})"
 
 
 def _settings(*, shown: bool) -> dict[str, object]:
-    return {"answers": "endpoint", "choices": shown, "reading": reading.VERSION}
+    return {"answers": "endpoint", "choices": shown, "reading": reading.CHOICE_PARSING_VERSION}
 
 
-def _said(place: int, found: Chosen, seconds: float) -> ExamineeAnswer:
-    return ExamineeAnswer(place, found.place, Likelihoods((), (), 0), (), seconds, found.written)
+def _task_answer(place: int, found: ReadReply, seconds: float) -> TaskAnswer:
+    return TaskAnswer(place, found.place, Likelihoods((), (), 0), (), seconds, found.written)

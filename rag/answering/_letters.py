@@ -10,18 +10,18 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from examcore import Arrival, Chunk, LanguageModel, Likelihoods, NoReply, Prompt, Question, RemoteLanguageModel
-from rag._examinees import ExamineeAnswer, ExamineeFailure
-from rag._prompts import ANSWER_PREFIX, Shot, passage_and_stem, passages_and_stem
-from rag._tasks import Task
-from rag._truncation import Fitter
-from rag.answering import _reading as reading
-from rag.answering._reading import read_choice
+from rag.answering import _choice_parsing as reading
+from rag.answering._choice_parsing import read_choice
+from rag.answering._examinees import TaskAnswer, TaskFailure
+from rag.answering._prompts import ANSWER_PREFIX, Shot, passage_and_stem, passages_and_stem
+from rag.answering._tasks import Task
+from rag.answering._truncation import PromptFitter
 
-VERSION = "letters-exam-1"
+LETTERS_PROMPT_VERSION = "letters-exam-1"
 """Stored with every answer; changes whenever a prompt changes by a character."""
 MAX_TOKENS = 32
 """Room for a letter, its choice and a polite word."""
-MOST_CHOICES = 26
+MAX_CHOICES = 26
 
 
 def letters_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[Shot] = ()) -> Prompt:
@@ -36,17 +36,17 @@ def letters_prompt(question: Question, passages: Sequence[Chunk], shots: Sequenc
     return Prompt(user="\n\n".join([told, *parts]), reply=ANSWER_PREFIX)
 
 
-class Lettered:
+class LetterExaminee:
     """A language model that answers by letters, greedily, each prompt for itself."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self._fit = Fitter(model, letters_prompt, lambda _: (), MAX_TOKENS)
+        self._fit = PromptFitter(model, letters_prompt, lambda _: (), MAX_TOKENS)
         self.settings: Mapping[str, object] = {
             **dict(getattr(model, "settings", {})),
             "answers": "letters",
-            "prompt": VERSION,
-            "reading": reading.VERSION,
+            "prompt": LETTERS_PROMPT_VERSION,
+            "reading": reading.CHOICE_PARSING_VERSION,
             "max_tokens": MAX_TOKENS,
         }
 
@@ -55,20 +55,18 @@ class Lettered:
         require_letters(tasks)
         self._fit.check(tasks)
 
-    def answer(self, tasks: Sequence[Task]) -> Iterator[ExamineeAnswer | ExamineeFailure]:
+    def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """The choice that each reply names, as the replies come."""
         fitted = [self._fit(task) for task in tasks]
         before = time.perf_counter()
         for arrival in self._replies([one.prompt for one in fitted]):
             place, found, now = arrival.place, arrival.value, time.perf_counter()
             if isinstance(found, NoReply):
-                yield ExamineeFailure(place, found.reason)
+                yield TaskFailure(place, found.reason)
             else:
                 chosen = read_choice(found, tasks[place].question.choices)
                 read = Likelihoods((), (), arrival.prompt_tokens)
-                yield ExamineeAnswer(
-                    place, chosen, read, (), now - before, found, fitted[place].read, fitted[place].cut
-                )
+                yield TaskAnswer(place, chosen, read, (), now - before, found, fitted[place].read, fitted[place].cut)
             before = time.perf_counter()
 
     def _replies(self, prompts: Sequence[Prompt]) -> Iterator[Arrival[str]]:
@@ -85,9 +83,9 @@ class Lettered:
 def require_letters(tasks: Sequence[Task]) -> None:
     """ValueError naming the first question of more choices than letters."""
     for task in tasks:
-        if len(task.question.choices) > MOST_CHOICES:
+        if len(task.question.choices) > MAX_CHOICES:
             raise ValueError(
-                f"question {task.question.id!r}: {len(task.question.choices)} choices; wanted at most {MOST_CHOICES} "
+                f"question {task.question.id!r}: {len(task.question.choices)} choices; wanted at most {MAX_CHOICES} "
                 "where letters name them"
             )
 

@@ -1,6 +1,6 @@
 """Engines: where examinees answer. In this process, in several on this machine, or on a Ray cluster."""
 
-from rag.engines._cluster import STORE_BYTES, joined
-from rag.engines._options import EngineOptions, opened
+from rag.engines._options import EngineOptions, open_engine
+from rag.engines._ray_workers import STORE_BYTES, join_cluster
 
-__all__ = ["STORE_BYTES", "EngineOptions", "joined", "opened"]
+__all__ = ["STORE_BYTES", "EngineOptions", "join_cluster", "open_engine"]

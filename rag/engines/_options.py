@@ -7,10 +7,10 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from rag._examinees import Build, Engine, Examinee, here
-from rag.engines._cluster import Actors, Need, joined
-from rag.engines._processes import Processes
-from rag.engines._team import Say, Team
+from rag.answering._examinees import Engine, Examinee, ExamineeFactory, in_process
+from rag.engines._pooled_examinee import Notify, PooledExaminee
+from rag.engines._process_workers import ProcessWorkers
+from rag.engines._ray_workers import RayWorkers, WorkerResources, join_cluster
 
 ENGINES = ("local", "ray")
 
@@ -50,13 +50,13 @@ def _silent(_: str) -> None:
 
 
 @contextmanager
-def opened(options: EngineOptions, say: Say = _silent) -> Iterator[Engine]:
+def open_engine(options: EngineOptions, say: Notify = _silent) -> Iterator[Engine]:
     """The engine of these options; what it needs is begun when it is first used. `say` is told of lost workers."""
     with ExitStack() as held:
         if options.name == "ray":
-            yield _on_ray(cache(lambda: held.enter_context(joined(*_cluster(options)))), say)
+            yield _on_ray(cache(lambda: held.enter_context(join_cluster(*_cluster(options)))), say)
         elif options.workers is None:
-            yield here
+            yield in_process
         else:
             yield _in_processes(options.workers, say)
 
@@ -65,20 +65,20 @@ def _cluster(options: EngineOptions) -> tuple[str | None, int | None, float | No
     return options.address, options.workers, options.worker_gpus
 
 
-def _on_ray(needed: Callable[[], Need], say: Say) -> Engine:
+def _on_ray(needed: Callable[[], WorkerResources], say: Notify) -> Engine:
     @contextmanager
-    def engine(build: Build, normalization: str) -> Iterator[Examinee]:
+    def engine(build: ExamineeFactory, normalization: str) -> Iterator[Examinee]:
         need = needed()
-        with closing(Actors(build, normalization, need)) as crew:
-            yield Team(crew, need.workers, say)
+        with closing(RayWorkers(build, normalization, need)) as crew:
+            yield PooledExaminee(crew, need.workers, say)
 
     return engine
 
 
-def _in_processes(workers: int, say: Say) -> Engine:
+def _in_processes(workers: int, say: Notify) -> Engine:
     @contextmanager
-    def engine(build: Build, normalization: str) -> Iterator[Examinee]:
-        with closing(Processes(build, normalization, workers)) as crew:
-            yield Team(crew, workers, say)
+    def engine(build: ExamineeFactory, normalization: str) -> Iterator[Examinee]:
+        with closing(ProcessWorkers(build, normalization, workers)) as crew:
+            yield PooledExaminee(crew, workers, say)
 
     return engine

@@ -15,20 +15,20 @@ from types import TracebackType
 from typing import TypeVar
 
 from examcore import FailedError
-from rag._examinees import Build, Examinee, here
-from rag._tasks import Task
-from rag.engines._crew import Came, Done, Event, Failed, Ready, Work
+from rag.answering._examinees import Examinee, ExamineeFactory, in_process
+from rag.answering._tasks import Task
+from rag.engines._worker_pool import AnswersArrived, JobDone, WorkerEvent, WorkerFailed, WorkerReady, WorkKind
 
 T = TypeVar("T")
 OURS = frozenset({"exam_gen", "rag", "ragexam"})
-KINDS: tuple[type[Exception], ...] = (FailedError, OSError, ValueError)
+USER_ERRORS: tuple[type[Exception], ...] = (FailedError, OSError, ValueError)
 """What an examinee may raise to be told in one line; the first that fits."""
-PARCEL_SECONDS = 0.5
+SEND_SECONDS = 0.5
 """What is said within so many seconds travels together."""
 
 
 class Replica:
-    """Builds an examinee and answers for it. Everything it yields is an `Event`; it raises nothing of its own accord.
+    """Builds an examinee and answers for it. It yields only `WorkerEvent`s and does not raise.
 
     `threads`: how many its computations take; `paths`: where modules are looked for besides.
     """
@@ -41,37 +41,37 @@ class Replica:
         os.environ["OMP_NUM_THREADS"] = str(threads)
         sys.path += [one for one in paths if one not in sys.path]
 
-    def begin(self) -> Iterator[Event]:
+    def begin(self) -> Iterator[WorkerEvent]:
         """Build the examinee."""
         yield from self._guarded(self._begin)
 
-    def work(self, job: int, work: Work, tasks: Sequence[Task]) -> Iterator[Event]:
+    def work(self, job: int, work: WorkKind, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
         """Do a job."""
         yield from self._guarded(lambda: self._check(job, tasks) if work == "check" else self._answer(job, tasks))
 
-    def _begin(self) -> Iterator[Event]:
-        self._examinee = self._held.enter_context(here(unpack(self._packed), self._normalization))
-        yield Ready(self._worker, dict(self._examinee.settings), f"{platform.node()} ({os.getpid()})")
+    def _begin(self) -> Iterator[WorkerEvent]:
+        self._examinee = self._held.enter_context(in_process(unpack(self._packed), self._normalization))
+        yield WorkerReady(self._worker, dict(self._examinee.settings), f"{platform.node()} ({os.getpid()})")
 
-    def _check(self, job: int, tasks: Sequence[Task]) -> Iterator[Event]:
+    def _check(self, job: int, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
         assert self._examinee is not None
         self._examinee.check(tasks)
-        yield Done(self._worker, job)
+        yield JobDone(self._worker, job)
 
-    def _answer(self, job: int, tasks: Sequence[Task]) -> Iterator[Event]:
+    def _answer(self, job: int, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
         assert self._examinee is not None
-        for said in parcels(self._examinee.answer(tasks)):
-            yield Came(self._worker, job, said)
-        yield Done(self._worker, job)
+        for said in grouped_by_time(self._examinee.answer(tasks)):
+            yield AnswersArrived(self._worker, job, said)
+        yield JobDone(self._worker, job)
 
-    def _guarded(self, events: Callable[[], Iterator[Event]]) -> Iterator[Event]:
+    def _guarded(self, events: Callable[[], Iterator[WorkerEvent]]) -> Iterator[WorkerEvent]:
         try:
             yield from events()
         except Exception as error:
             yield _failed(self._worker, error)
 
 
-def parcels(said: Iterable[T], seconds: float = PARCEL_SECONDS) -> Iterator[list[T]]:
+def grouped_by_time(said: Iterable[T], seconds: float = SEND_SECONDS) -> Iterator[list[T]]:
     """What came since the last parcel, as soon as one thing comes after so many seconds, and what is left."""
     held: list[T] = []
     since = time.monotonic()
@@ -89,7 +89,7 @@ def module_paths() -> list[str]:
     return [str(Path(one).absolute()) for one in sys.path]
 
 
-def pack(build: Build) -> bytes:
+def pack(build: ExamineeFactory) -> bytes:
     """A way to build as bytes; ValueError for one that holds what cannot leave this process."""
     import cloudpickle
 
@@ -100,18 +100,18 @@ def pack(build: Build) -> bytes:
         raise ValueError(f"engine: what builds the model cannot be sent to workers ({message})") from error
 
 
-def unpack(packed: bytes) -> Build:
+def unpack(packed: bytes) -> ExamineeFactory:
     """The way to build."""
-    build: Build = pickle.loads(packed)
+    build: ExamineeFactory = pickle.loads(packed)
     return build
 
 
-def _failed(worker: int, error: Exception) -> Failed:
+def _failed(worker: int, error: Exception) -> WorkerFailed:
     """A ValueError of ours and any OSError are told in one line; everything else keeps its trace."""
-    known = next((one for one in KINDS if isinstance(error, one)), None)
+    known = next((one for one in USER_ERRORS if isinstance(error, one)), None)
     ours = known is not ValueError or _raised_in(error.__traceback__) in OURS
     kind = known.__name__ if known and ours else "fault"
-    return Failed(worker, kind, str(error) or type(error).__name__, "".join(traceback.format_exception(error)))
+    return WorkerFailed(worker, kind, str(error) or type(error).__name__, "".join(traceback.format_exception(error)))
 
 
 def _raised_in(trace: TracebackType | None) -> str:

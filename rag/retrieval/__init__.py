@@ -1,4 +1,4 @@
-"""The families of retrievers, one module each; `rag._retrievers` builds them by kind."""
+"""The families of retrievers, one module each; `rag.retrieval._kinds` builds them by kind."""
 
 from rag.retrieval._dense import passage_index
 from rag.retrieval._measures import CUTOFFS, SourceRank, find_sources

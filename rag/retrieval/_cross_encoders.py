@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag._embedded_weights import is_embedded, locate_weights
-from rag._loading import first_line, hub_offline, quiet_libraries
+from examcore import first_error_line
+from rag.weights._embedded import is_embedded, locate_weights
+from rag.weights._hub import hub_offline, quiet_libraries
 
-TOKENS = 512
+MAX_PAIR_TOKENS = 512
 """Tokens of question and passage together that an ONNX cross-encoder reads."""
 
 
@@ -39,7 +40,7 @@ class CrossEncoder:
         place = str(locate_weights(self._name)) if is_embedded(self._name) else self._name
         try:
             if (Path(place) / "model.onnx").is_file() and not (Path(place) / "config.json").is_file():
-                return OnnxPairs(Path(place))
+                return OnnxCrossEncoder(Path(place))
             import sentence_transformers
 
             with quiet_libraries():
@@ -47,10 +48,10 @@ class CrossEncoder:
         except ImportError as error:
             raise OSError(f"re-ranker {self._name}: needs {error.name}; wanted pip install 'ragexam[onnx]'") from None
         except (OSError, ValueError, RuntimeError) as error:
-            raise OSError(f"re-ranker {self._name}: cannot be loaded: {first_line(error)}") from error
+            raise OSError(f"re-ranker {self._name}: cannot be loaded: {first_error_line(error)}") from error
 
 
-class OnnxPairs:
+class OnnxCrossEncoder:
     """A folder with `model.onnx` and `tokenizer.json`, read by onnxruntime."""
 
     def __init__(self, folder: Path) -> None:
@@ -67,10 +68,10 @@ class OnnxPairs:
                 folder / "model.onnx", options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # onnxruntime's own errors have no common ancestor below this one
-            raise OSError(first_line(error)) from error
+            raise OSError(first_error_line(error)) from error
         self._inputs = {one.name for one in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(TOKENS)
+        self._tokenizer.enable_truncation(MAX_PAIR_TOKENS)
         self._tokenizer.no_padding()
 
     def predict(self, pairs: Sequence[tuple[str, str]], **_: Any) -> list[NDArray[np.float32]]:

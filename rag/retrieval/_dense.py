@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from examcore import Chunk, Question
-from rag._encoders import DEFAULT_ENCODER, embed, encode, encoder_place
-from rag._vectors import Vectors
-from rag.retrieval._seam import searched
+from rag.retrieval._encoders import DEFAULT_ENCODER, embed, encode, encoder_place
+from rag.retrieval._protocol import searched_text
+from rag.retrieval._vectors import Vectors
 
 
 class Dense:
@@ -80,7 +80,7 @@ def passage_index(
     """The embeddings of passages, ready to be searched; `progress` is told of those that are encoded now."""
     import faiss
 
-    vectors = embed([searched(chunk) for chunk in chunks], encoder=encoder, cache_dir=cache_dir, progress=progress)
+    vectors = embed([searched_text(chunk) for chunk in chunks], encoder=encoder, cache_dir=cache_dir, progress=progress)
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     return index

@@ -7,13 +7,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from examcore import Chunk, FailedError, NoReply, Question
-from rag.retrieval._foreign import Shelf
+from rag.retrieval._third_party import ChunkLookup
+from rag.servers._json_service import connect, refusal_error
 from rag.servers._options import ServerOptions
-from rag.servers._service import connect, refused
-from rag.servers._transport import Job, RefusedError, UnusableError
+from rag.servers._transport import RefusedError, ServerRequest, UnusableError
 
 
-class Endpoint:
+class EndpointRetriever:
     """POSTs `{"question": ..., "k": ...}` and reads `{"passages": [...]}`, each a chunk id, a text, or
     `{"id", "text", "title", "score"}`.
 
@@ -23,7 +23,7 @@ class Endpoint:
     def __init__(self, chunks: Sequence[Chunk], url: str, options: ServerOptions | None = None, name: str = "") -> None:
         self.name, self._url = name or urlsplit(url).netloc, url
         self._transport, self._path = connect(self.name, url, options)
-        self._shelf = Shelf(chunks)
+        self._shelf = ChunkLookup(chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """At most k passages; ValueError for a refusal or a reply without passages, `FailedError` when none comes."""
@@ -31,9 +31,9 @@ class Endpoint:
         where = f"{service}: question {question.id!r}"
         body = {"question": question.stem, "k": k}
         try:
-            ((_, found),) = self._transport.stream([Job(self._path, lambda: body, _passages)])
+            ((_, found),) = self._transport.stream([ServerRequest(self._path, lambda: body, _passages)])
         except RefusedError as error:
-            raise refused(service, question.id, error) from None
+            raise refusal_error(service, question.id, error) from None
         if isinstance(found, NoReply):
             raise FailedError(f"{where}: {found.reason}")
         return self._shelf.chunks(found, k, where)

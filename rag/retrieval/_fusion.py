@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import Chunk, Question
-from rag.retrieval._seam import Retriever, searched, top
+from rag.retrieval._protocol import Retriever, searched_text, top_indices
 
 RRF = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher 2009)."""
@@ -60,13 +60,15 @@ class Reranked:
         """What the re-ranker reads, in its order; asked once per question, because it is slow."""
         if question.stem not in self._ordered:
             read = self._first.retrieve(question, self._depth)
-            self._ordered[question.stem] = [read[index] for index in top(self._scores(question, read), len(read))]
+            self._ordered[question.stem] = [
+                read[index] for index in top_indices(self._scores(question, read), len(read))
+            ]
         return self._ordered[question.stem]
 
     def _scores(self, question: Question, read: Sequence[Chunk]) -> NDArray[np.float64]:
         if not read:
             return np.zeros(0)
-        scores = np.asarray(self._rerank(question.stem, [searched(chunk) for chunk in read]), dtype=np.float64)
+        scores = np.asarray(self._rerank(question.stem, [searched_text(chunk) for chunk in read]), dtype=np.float64)
         if scores.shape != (len(read),) or not np.isfinite(scores).all():
             raise ValueError(
                 f"retriever {self.name}: question {question.id!r}: the re-ranker gave {_described(scores)}; wanted "

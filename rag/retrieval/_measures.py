@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import Question
-from rag.retrieval._seam import Retriever
+from rag.retrieval._protocol import Retriever
 
 CUTOFFS = (1, 3, 10)
 """Ranks down to which lists are judged; the last is the depth of the lists."""

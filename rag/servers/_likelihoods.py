@@ -19,7 +19,7 @@ MISMATCHED = "log-probabilities of mismatched length"
 NONE_GIVEN = "no log-probabilities"
 
 
-class Encoded(NamedTuple):
+class ScoredTokens(NamedTuple):
     """A text's tokens as the server names them, and the log-probability of each (the first has none: 0)."""
 
     tokens: tuple[str, ...]
@@ -27,15 +27,15 @@ class Encoded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Form:
+class LogprobsFormat:
     """A way of asking for the log-probabilities of a text: fields of the request, how a reply about a text is read."""
 
     name: str
     fields: Mapping[str, Any]
-    read: Callable[[Mapping[str, Any], str], Encoded]
+    read: Callable[[Mapping[str, Any], str], ScoredTokens]
 
 
-def compare(alone: Encoded, together: Sequence[Encoded]) -> Likelihoods:
+def continuation_likelihoods(alone: ScoredTokens, together: Sequence[ScoredTokens]) -> Likelihoods:
     """Likelihoods of continuations from the prompt's encoding and the joint ones.
 
     Raises `UnusableError` when a joint encoding does not go on where the prompt ends.
@@ -56,7 +56,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
     return next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
-def _read_echo(reply: Mapping[str, Any], text: str) -> Encoded:
+def _read_echo(reply: Mapping[str, Any], text: str) -> ScoredTokens:
     """`choices[0].logprobs` of the echoed prompt and of at most one written token, which is left out."""
     found = _choice(reply).get("logprobs")
     if not isinstance(found, Mapping):
@@ -92,7 +92,7 @@ def _prompts(tokens: Sequence[str], text: str, offsets: object, usage: object) -
     return count
 
 
-def _read_prompt_logprobs(reply: Mapping[str, Any], _: str) -> Encoded:
+def _read_prompt_logprobs(reply: Mapping[str, Any], _: str) -> ScoredTokens:
     """`choices[0].prompt_logprobs`: for each token but the first a mapping of one id to its log-probability."""
     found = _choice(reply).get("prompt_logprobs") or reply.get("prompt_logprobs")
     if not isinstance(found, list) or not found:
@@ -110,21 +110,21 @@ def _read_prompt_logprobs(reply: Mapping[str, Any], _: str) -> Encoded:
     return _encoded(tokens, logs, "prompt_logprobs")
 
 
-FORMS = (
-    Form("echo", {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0}, _read_echo),
-    Form("prompt_logprobs", {"prompt_logprobs": 0, "max_tokens": 1, "temperature": 0}, _read_prompt_logprobs),
+LOGPROBS_FORMATS = (
+    LogprobsFormat("echo", {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0}, _read_echo),
+    LogprobsFormat("prompt_logprobs", {"prompt_logprobs": 0, "max_tokens": 1, "temperature": 0}, _read_prompt_logprobs),
 )
 """In the order in which they are tried: completions with `echo` (vLLM, llama-cpp-python), `prompt_logprobs` (vLLM)."""
 
 
-def _encoded(tokens: Sequence[str], logs: Sequence[Any], field: str) -> Encoded:
+def _encoded(tokens: Sequence[str], logs: Sequence[Any], field: str) -> ScoredTokens:
     """Raises `UnusableError` for what is no logarithm of a probability: missing, not finite, above 0."""
     values = [0.0]
     for place, log in enumerate(logs[1:], start=1):
         if isinstance(log, bool) or not isinstance(log, int | float) or not math.isfinite(log) or log > 1e-6:
             raise UnusableError("log-probabilities that are none", f"{field}[{place}] is {json.dumps(log)}")
         values.append(min(float(log), 0.0))
-    return Encoded(tuple(tokens), tuple(values))
+    return ScoredTokens(tuple(tokens), tuple(values))
 
 
 def _choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:

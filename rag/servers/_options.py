@@ -73,7 +73,7 @@ class ServerOptions:
             check_url(self.base_url)
 
 
-class Address(NamedTuple):
+class ServerAddress(NamedTuple):
     """A model and the server that has it."""
 
     model: str
@@ -95,7 +95,7 @@ def is_server(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-def address(name: str, options: ServerOptions) -> Address:
+def parse_address(name: str, options: ServerOptions) -> ServerAddress:
     """From `openai:MODEL` or `openai:MODEL@http://host:port/v1` to model and address.
 
     Without an address in the name or the options, OPENAI_BASE_URL or else OpenAI's own is meant. Raises ValueError for
@@ -108,10 +108,10 @@ def address(name: str, options: ServerOptions) -> Address:
         raise ValueError(f"model {name}: base_url is {options.base_url}; wanted one address")
     url = found["url"] or options.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
     check_url(url)
-    return Address(found["model"], url.rstrip("/"))
+    return ServerAddress(found["model"], url.rstrip("/"))
 
 
-def key_of(place: Address, options: ServerOptions) -> str | None:
+def api_key(place: ServerAddress, options: ServerOptions) -> str | None:
     """The key for a server, from the environment; None without one.
 
     OPENAI_API_KEY is not sent unencrypted to another machine unless it is named. Raises ValueError when the named

@@ -18,22 +18,21 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from examcore import FailedError, NoReply
-from rag._failed_prompts import number_of
-from rag.servers._options import Address, ServerOptions
+from examcore import FailedError, NoReply, counted
+from rag.servers._options import ServerAddress, ServerOptions
 from rag.servers._traffic import Traffic
 
-Answer = TypeVar("Answer")
+Reply = TypeVar("Reply")
 
-MOST_BYTES = 10 * 1024 * 1024
+MAX_REPLY_BYTES = 10 * 1024 * 1024
 """A longer reply is cut off and counts as failed."""
-LONGEST_WAIT = 120.0
+MAX_WAIT = 120.0
 """Seconds: no server makes us wait longer before the next attempt."""
-GRACE = 0.5
+GRACE_SECONDS = 0.5
 """Seconds for requests under way to end when given up: one cut off while it connects would leave its socket open."""
-CLOSING = 5.0
+CLOSING_SECONDS = 5.0
 """Seconds for connections to close when what is under way is given up."""
-GONE_AFTER = 20
+MAX_FAILURES_IN_A_ROW = 20
 """So many prompts lost in a row mean that the server is gone, not that the prompts are bad."""
 _TOO_LONG = re.compile(
     r"context.{0,9}(?:length|window|size)|maximum context|too (?:long|large|many tokens)|content.?(?:filter|management)"
@@ -76,7 +75,7 @@ class RefusedError(ValueError):
 
 
 @dataclass(frozen=True)
-class Job(Generic[Answer]):
+class ServerRequest(Generic[Reply]):
     """One request: where it goes, what is sent, and how its JSON is read.
 
     `body` is made anew for each attempt. `read` raises `UnusableError` for a reply it cannot use. `adapt` is told why
@@ -85,21 +84,21 @@ class Job(Generic[Answer]):
 
     path: str
     body: Callable[[], Mapping[str, Any]]
-    read: Callable[[Mapping[str, Any]], Answer]
+    read: Callable[[Mapping[str, Any]], Reply]
     adapt: Callable[[str, Mapping[str, Any]], None] = lambda _said, _sent: None
 
 
 class Transport:
     """A connection to one server, on a thread of its own, so that it works inside a notebook and ends with Ctrl-C."""
 
-    def __init__(self, place: Address, key: str | None, options: ServerOptions, traffic: Traffic) -> None:
+    def __init__(self, place: ServerAddress, key: str | None, options: ServerOptions, traffic: Traffic) -> None:
         self.place, self._key, self._options, self.traffic = place, key, options, traffic
         self._pace = 60 / options.requests_per_minute if options.requests_per_minute else 0.0
         self._next = 0.0
         self._lost_in_a_row = 0
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def stream(self, jobs: Sequence[Job[Answer]]) -> Iterator[tuple[int, Answer | NoReply]]:
+    def stream(self, jobs: Sequence[ServerRequest[Reply]]) -> Iterator[tuple[int, Reply | NoReply]]:
         """Answers with the places of their jobs, as they come; `NoReply` where every attempt failed.
 
         An answer counts as under way until the next is asked for: whoever stores each as it comes loses, when killed,
@@ -108,7 +107,7 @@ class Transport:
         Raises `RefusedError` when the server refuses for good, `FailedError` when it is gone or wants to be paid.
         Whatever is still under way when the iterator is left is given up.
         """
-        arrived: queue.SimpleQueue[tuple[int, Answer | NoReply] | None] = queue.SimpleQueue()
+        arrived: queue.SimpleQueue[tuple[int, Reply | NoReply] | None] = queue.SimpleQueue()
         stop, slots = asyncio.Event(), asyncio.Semaphore(self._options.concurrency)
         work = self._start(self._ask(jobs, arrived, stop, slots))
         work.add_done_callback(lambda _: arrived.put(None))
@@ -121,7 +120,7 @@ class Transport:
         finally:
             self._running().call_soon_threadsafe(stop.set)
             self._running().call_soon_threadsafe(slots.release)
-            wait([work], CLOSING)
+            wait([work], CLOSING_SECONDS)
 
     def models(self) -> list[Mapping[str, Any]]:
         """What the server says of its models, empty when it says nothing of use.
@@ -137,9 +136,10 @@ class Transport:
             return
         self.traffic.lost += 1
         self._lost_in_a_row += 1
-        if self._lost_in_a_row >= GONE_AFTER:
+        if self._lost_in_a_row >= MAX_FAILURES_IN_A_ROW:
             raise FailedError(
-                f"server {self.place.host}: no usable reply to {GONE_AFTER} prompts in a row ({answer.reason})"
+                f"server {self.place.host}: no usable reply to {MAX_FAILURES_IN_A_ROW} prompts in a row "
+                f"({answer.reason})"
             )
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
@@ -153,14 +153,14 @@ class Transport:
 
     async def _ask(
         self,
-        jobs: Sequence[Job[Answer]],
+        jobs: Sequence[ServerRequest[Reply]],
         arrived: queue.SimpleQueue[Any],
         stop: asyncio.Event,
         slots: asyncio.Semaphore,
     ) -> None:
         """Put each answer into `arrived`, whose reader releases its slot."""
 
-        async def one(place: int, job: Job[Answer], client: httpx.AsyncClient) -> None:
+        async def one(place: int, job: ServerRequest[Reply], client: httpx.AsyncClient) -> None:
             await slots.acquire()
             try:
                 if not stop.is_set():
@@ -192,7 +192,7 @@ class Transport:
         ) as client:
             yield client
 
-    async def _answer(self, job: Job[Answer], client: httpx.AsyncClient) -> Answer | NoReply:
+    async def _answer(self, job: ServerRequest[Reply], client: httpx.AsyncClient) -> Reply | NoReply:
         reason, attempt, backoff = "", 0, self._options.backoff
         while attempt <= self._options.retries:
             await self._turn()
@@ -205,16 +205,16 @@ class Transport:
                 self.traffic.failed[error.kind] += 1
                 attempt += 1
                 if error.wait:
-                    self._next = max(self._next, time.monotonic() + min(error.wait, LONGEST_WAIT))
+                    self._next = max(self._next, time.monotonic() + min(error.wait, MAX_WAIT))
                 elif attempt <= self._options.retries:
-                    await asyncio.sleep(min(backoff, LONGEST_WAIT) * _JITTER.uniform(0.5, 1))
+                    await asyncio.sleep(min(backoff, MAX_WAIT) * _JITTER.uniform(0.5, 1))
                 backoff *= 2
             except RefusedError as error:
                 if error.status in _ABOUT_THE_BODY:
                     job.adapt(error.said, body)
                 if dict(job.body()) == body:
                     return self._given_up(error)
-        return NoReply(f"{reason}, {number_of(attempt, 'attempt')}")
+        return NoReply(f"{reason}, {counted(attempt, 'attempt')}")
 
     @staticmethod
     def _given_up(error: RefusedError) -> NoReply:
@@ -249,7 +249,7 @@ class Transport:
         except (TimeoutError, httpx.TimeoutException):
             raise UnusableError(f"no answer within {self._options.timeout:g} s") from None
         except httpx.TransportError as error:
-            raise UnusableError(f"connection: {plain(str(error)) or type(error).__name__}") from None
+            raise UnusableError(f"connection: {one_line(str(error)) or type(error).__name__}") from None
 
     def _fault(self, response: httpx.Response, content: bytes) -> Exception:
         status, message, code = response.status_code, *_message(content)
@@ -284,9 +284,9 @@ class Transport:
 
 
 async def _give_up(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Return when all have ended: by themselves within `GRACE`, or cancelled."""
+    """Return when all have ended: by themselves within `GRACE_SECONDS`, or cancelled."""
     if tasks:
-        await asyncio.wait(tasks, timeout=GRACE)
+        await asyncio.wait(tasks, timeout=GRACE_SECONDS)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -296,12 +296,12 @@ async def _bounded(response: httpx.Response) -> bytes:
     content = bytearray()
     async for part in response.aiter_bytes():
         content += part
-        if len(content) > MOST_BYTES:
-            raise UnusableError(f"a reply above {MOST_BYTES // 1024**2} MB")
+        if len(content) > MAX_REPLY_BYTES:
+            raise UnusableError(f"a reply above {MAX_REPLY_BYTES // 1024**2} MB")
     return bytes(content)
 
 
-def _read(job: Job[Answer], reply: Mapping[str, Any]) -> Answer:
+def _read(job: ServerRequest[Reply], reply: Mapping[str, Any]) -> Reply:
     """A reply as its job reads it; one that it cannot use is shown where nothing else is said of it."""
     try:
         return job.read(reply)
@@ -327,23 +327,23 @@ def _message(content: bytes) -> tuple[str, str]:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        return plain(re.sub(r"<[^>]*>", " ", content[:2000].decode("utf-8", "replace"))), ""
+        return one_line(re.sub(r"<[^>]*>", " ", content[:2000].decode("utf-8", "replace"))), ""
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
-        return plain(str(error)), ""
+        return one_line(str(error)), ""
     said = error.get("message") or error.get("detail") or error or ""
-    return plain(str(said)), str(error.get("code") or "")
+    return one_line(str(said)), str(error.get("code") or "")
 
 
-def plain(text: str, longest: int = 300) -> str:
+def one_line(text: str, longest: int = 300) -> str:
     """Text of a server on one line, short and without control characters."""
     kept = "".join(mark if mark.isprintable() else " " for mark in text[: 10 * longest])
     return " ".join(kept.split())[:longest]
 
 
 def excerpt(text: str, longest: int = 80) -> str:
-    """The beginning of a text of a server, as `plain` shows it; its end is marked where it goes on."""
-    shown = plain(text, longest + 1)
+    """The beginning of a text of a server, as `one_line` shows it; its end is marked where it goes on."""
+    shown = one_line(text, longest + 1)
     return shown if len(shown) <= longest else f"{shown[:longest]}..."
 
 

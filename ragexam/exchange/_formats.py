@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import NamedTuple, Self
 
 from examcore import Exam, shown_json
-from rag import FACTORS, Pipeline, PromptedReading, short_name
+from rag import FACTORS, ExamPrompts, Pipeline, short_name
 
 
 class Origin(NamedTuple):
@@ -37,7 +37,7 @@ class Origin(NamedTuple):
         return cls(found, retriever, icl, **factors)  # type: ignore[arg-type]
 
     @classmethod
-    def out(cls, exam: Exam, asked: PromptedReading) -> Self:
+    def out(cls, exam: Exam, asked: ExamPrompts) -> Self:
         """The origin of an answer still to be given."""
         return cls(exam.hash, asked.retriever, len(asked.shots), **asked.factors)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from examcore import Exam, Question, shown_json
-from rag import PromptedReading, passages_and_stem
+from rag import ExamPrompts, passages_and_stem
 from ragexam.exchange._formats import Answered, Origin, json_text, slug, template
 from ragexam.exchange._inspect_logs import Log
 
@@ -20,7 +20,7 @@ RIGHT = {"C": 1, "I": 0, "N": 0, 1: 1, 0: 0}
 """What Inspect writes for right, wrong and no answer, as letters or numbers."""
 
 
-def task_files(exam: Exam, asked: Sequence[PromptedReading]) -> dict[str, str]:
+def task_files(exam: Exam, asked: Sequence[ExamPrompts]) -> dict[str, str]:
     """The files of a task folder, by name: `exam.py` and the questions with each retriever's passages."""
     files = {"exam.py": template("exam.py")}
     for one in _without_shots(asked):
@@ -28,18 +28,18 @@ def task_files(exam: Exam, asked: Sequence[PromptedReading]) -> dict[str, str]:
     return files
 
 
-def variants(asked: Sequence[PromptedReading]) -> list[str]:
+def variants(asked: Sequence[ExamPrompts]) -> list[str]:
     """The names that `-T passages=` takes."""
     return [slug(one.name) for one in _without_shots(asked)]
 
 
-def _without_shots(asked: Sequence[PromptedReading]) -> list[PromptedReading]:
+def _without_shots(asked: Sequence[ExamPrompts]) -> list[ExamPrompts]:
     """Shots complete `Answer:` with a choice's words; above a question that asks for a letter they would mislead."""
     bare = (replace(one, shots=()) for one in asked)
     return list({one.name: one for one in bare}.values())
 
 
-def _sample(exam: Exam, question: Question, asked: PromptedReading) -> dict[str, object]:
+def _sample(exam: Exam, question: Question, asked: ExamPrompts) -> dict[str, object]:
     return {
         "id": question.id,
         "input": passages_and_stem(question, asked.passages[question.id]),

@@ -16,14 +16,14 @@ from typing import Any
 import yaml
 
 from examcore import Exam, JsonRecord, Question, read_json_lines, shown_json
-from rag import ANSWER_PREFIX, ChoiceEvidence, PromptedReading, choose_answer
+from rag import ANSWER_PREFIX, ChoiceEvidence, ExamPrompts, choose_answer
 from ragexam.exchange._formats import Answered, Origin, json_text, slug, template
 
 NORMALIZATIONS = ("sum", "character", "byte")
 """The normalisations that a samples file has the numbers for."""
 
 
-def task_files(exam: Exam, asked: Sequence[PromptedReading], name: str) -> dict[str, str]:
+def task_files(exam: Exam, asked: Sequence[ExamPrompts], name: str) -> dict[str, str]:
     """The files of a task folder, by name: two tasks for each of `asked`, the questions and what reads them.
 
     `NAME_RETRIEVER` is for models that complete a text, `NAME_RETRIEVER_chat` for `--apply_chat_template`; the tags
@@ -52,7 +52,7 @@ def _promptings(name: str) -> dict[str, dict[str, str]]:
     }
 
 
-def _doc(exam: Exam, question: Question, asked: PromptedReading) -> dict[str, object]:
+def _doc(exam: Exam, question: Question, asked: ExamPrompts) -> dict[str, object]:
     return {
         "id": question.id,
         "prompt": asked.prompt(question).user,

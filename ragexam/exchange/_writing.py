@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import Exam, RunFolder, read_chunks, read_exam, read_pool, write_text
-from rag import AnswerStore, PromptedReading, asked_before, floor_and_ceiling
+from rag import AnswerStore, ExamPrompts, bound_prompts, stored_prompts
 from ragexam._sources import contexts, with_sources
 from ragexam.exchange import _hub as hub
 from ragexam.exchange import _inspect_tasks as inspect_tasks
@@ -50,7 +50,7 @@ def export_exam(path: Path, to: str, out: Path, name: str = "") -> dict[str, obj
     return {**found, "passages": [one.name for one in asked], "use": list(export.use), "notes": [*notes, *export.notes]}
 
 
-def _export(to: str, exam: Exam, asked: Sequence[PromptedReading], name: str, out: Path) -> Export:
+def _export(to: str, exam: Exam, asked: Sequence[ExamPrompts], name: str, out: Path) -> Export:
     if to == "lm-eval":
         words = f"--include_path {out} --output_path samples --log_samples"
         use = [
@@ -77,20 +77,20 @@ def _beside(path: Path) -> RunFolder:
     return RunFolder(path if path.is_dir() else path.parent)
 
 
-def asked_beside(path: Path, exam: Exam) -> tuple[list[PromptedReading], list[str]]:
+def asked_beside(path: Path, exam: Exam) -> tuple[list[ExamPrompts], list[str]]:
     """Closed book and oracle, then what the pipelines of the run beside an exam were asked; what was left out."""
     folder = _beside(path)
     sourced = all(question.context for question in exam.questions)
     chunks = read_chunks(folder.chunks) if folder.chunks.exists() else contexts(exam) if sourced else []
-    ends, notes = floor_and_ceiling(exam, chunks), []
+    ends, notes = bound_prompts(exam, chunks), []
     if len(ends) < 2:
         notes.append("oracle is left out: not every question's source is known")
-    before: list[PromptedReading] = []
+    before: list[ExamPrompts] = []
     if folder.answers.exists():
         pool = read_pool(folder.shots)
         with AnswerStore(folder.answers) as store:
             if store.exam == exam.hash:
-                before = asked_before(store, exam, chunks, pool)
+                before = stored_prompts(store, exam, chunks, pool)
             else:
                 notes.append(f"retrievers are left out: {store.path} holds answers to exam {store.exam or '(none)'}")
     asked = _together(ends, before)
@@ -98,7 +98,7 @@ def asked_beside(path: Path, exam: Exam) -> tuple[list[PromptedReading], list[st
     return asked, notes
 
 
-def _together(ends: Sequence[PromptedReading], before: Sequence[PromptedReading]) -> list[PromptedReading]:
+def _together(ends: Sequence[ExamPrompts], before: Sequence[ExamPrompts]) -> list[ExamPrompts]:
     """Closed book and oracle first, called as in the run and at a level of each factor that it crosses; once, where it
     has them itself."""
     known = {(one.kind, one.shots) for one in before}

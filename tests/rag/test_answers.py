@@ -15,7 +15,7 @@ import pytest
 
 from examcore import Exam, FailedError
 from rag import Answer, AnswerStore, Pipeline, PipelineOutcome
-from rag._answers import VERSION
+from rag.sitting._answer_store import VERSION
 
 GRID = (Pipeline("m", "bm25", 0), Pipeline("m", "oracle", 1))
 SETTINGS = {pipeline: {"k": 1, "prompt": "p1"} for pipeline in GRID}
@@ -173,7 +173,7 @@ HOLDER = """
     import sys, time
     from pathlib import Path
     from examcore._records import Exam, Question
-    from rag._answers import AnswerStore
+    from rag.sitting._answer_store import AnswerStore
     store = AnswerStore(Path(sys.argv[1]))
     store.begin(Exam((Question("q", "s?", ("a", "b"), 0),)), {})
     print("held", flush=True)

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from examcore import Likelihoods, Prompt, StreamsLikelihoods
-from rag import LocalModel, load_model
-from rag._passes import Piece
+from rag import load_model
+from rag.local import LocalModel
+from rag.local._passes import PromptPiece
 from tests.rag.conftest import FAMILIES, TEXT
 
 Asked = list[tuple[Prompt, tuple[str, ...]]]
@@ -189,9 +190,9 @@ def test_continuations_longer_than_a_pass_are_scored_by_themselves(loaded: Local
 
 
 def test_a_continuation_sees_its_prompt_and_itself_alone() -> None:
-    piece = Piece((9, 8, 7, 6), (), (0, 1, 1, 2))
+    piece = PromptPiece((9, 8, 7, 6), (), (0, 1, 1, 2))
     assert piece.positions == [0, 1, 2, 1]
     mask = piece.mask(torch.zeros(1), 1, None)
     assert (mask == 0).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]]
-    near = Piece((9, 8, 7, 6), (), (0, 1, 1, 2)).mask(torch.zeros(1), 1, 2)
+    near = PromptPiece((9, 8, 7, 6), (), (0, 1, 1, 2)).mask(torch.zeros(1), 1, 2)
     assert (near == 0).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 1]]

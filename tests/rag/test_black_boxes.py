@@ -13,8 +13,8 @@ import pytest
 
 from examcore import Chunk, Exam, FailedError, Question
 from rag import NO_CHOICE, OWN_FACETS, Answer, AnswerStore, BlackBoxSpec, ClosedBook, Pipeline, grid_of, sit
-from rag._black_box_spec import black_box_of
-from rag.answering._black_box import check_black_box, chosen
+from rag.answering._black_box import check_black_box, read_reply
+from rag.grid._black_box_spec import black_box_of
 from tests.rag.faulty_server import Body, Say, Server, serving
 
 QUICK = {"timeout": 0.5, "retries": 1, "backoff": 0.01}
@@ -96,7 +96,7 @@ def test_the_key_that_is_named_is_sent(sat: Any, exam: Exam, monkeypatch: pytest
     ],
 )
 def test_a_reply_is_an_index_a_letter_or_a_text(reply: object, place: int, written: str) -> None:
-    assert chosen(reply, CHOICES) == (place, written)
+    assert read_reply(reply, CHOICES) == (place, written)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_a_reply_is_an_index_a_letter_or_a_text(reply: object, place: int, writt
 )
 def test_a_reply_that_is_nothing_of_this_is_unusable(reply: object) -> None:
     with pytest.raises(ValueError, match="a reply"):
-        chosen(reply, CHOICES)
+        read_reply(reply, CHOICES)
 
 
 def test_letters_mean_nothing_to_a_system_that_was_shown_none() -> None:
-    assert chosen({"answer": "B"}, CHOICES, letters=False).place == NO_CHOICE
-    assert chosen({"answer": "at noon"}, CHOICES, letters=False).place == 1
+    assert read_reply({"answer": "B"}, CHOICES, letters=False).place == NO_CHOICE
+    assert read_reply({"answer": "at noon"}, CHOICES, letters=False).place == 1
 
 
 FAULTS = {

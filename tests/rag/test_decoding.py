@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 import torch
 
-from rag import Writer
-from rag._decoding import Only, Row, _drawn
-from rag._prefix_cache import PrefixCache
+from rag.local import BatchWriter
+from rag.local._decoding import PromptTokens, TokenFilter, _drawn
+from rag.local._prefix_cache import PrefixCache
 
-ROWS = [Row(tuple(range(4, 4 + length)), cut) for length, cut in ((30, 9), (3, 0), (61, 50), (17, 16), (45, 0))]
+ROWS = [
+    PromptTokens(tuple(range(4, 4 + length)), cut) for length, cut in ((30, 9), (3, 0), (61, 50), (17, 16), (45, 0))
+]
 
 
 @pytest.fixture
@@ -34,15 +36,17 @@ def test_every_row_is_the_models_own_greedy_continuation(network: Any, monkeypat
             ids.append(int(network(input_ids=torch.tensor([ids])).logits[0, -1].argmax()))
         expected.append(ids[len(row.ids) :])
     for at_once in (1024, 20):
-        monkeypatch.setattr("rag._decoding.AT_ONCE", at_once)
-        writer = Writer(network, PrefixCache(network, block=8), ())
+        monkeypatch.setattr("rag.local._decoding.MAX_GROUP_TOKENS", at_once)
+        writer = BatchWriter(network, PrefixCache(network, block=8), ())
         assert writer.write(writer.start(ROWS, 10), max_tokens=10, done=never) == expected
 
 
 @torch.inference_mode()
 def test_rows_that_ended_leave_the_batch_and_change_no_other(network: Any) -> None:
-    writer, sizes = Writer(network, PrefixCache(network, block=8), (2,)), []
-    whole = Writer(network, PrefixCache(network, block=8), ()).write(writer.start(ROWS, 12), max_tokens=12, done=never)
+    writer, sizes = BatchWriter(network, PrefixCache(network, block=8), (2,)), []
+    whole = BatchWriter(network, PrefixCache(network, block=8), ()).write(
+        writer.start(ROWS, 12), max_tokens=12, done=never
+    )
     network.register_forward_pre_hook(
         lambda _, args, kwargs: sizes.append(kwargs["input_ids"].shape[0]), with_kwargs=True
     )
@@ -56,7 +60,7 @@ def test_rows_that_ended_leave_the_batch_and_change_no_other(network: Any) -> No
     def done(ids: Sequence[int]) -> bool:
         return any(len(ids) == lasting[row] and list(ids) == whole[row][: len(ids)] for row in (3, 4))
 
-    written = writer.write(started, max_tokens=12, done=done, only=Only(ends))
+    written = writer.write(started, max_tokens=12, done=done, only=TokenFilter(ends))
     free = [[token for token in ids if token != 2] for ids in written]
     assert [len(ids) for ids in written] == list(lasting)
     assert free == [ids[: len(kept)] for ids, kept in zip(whole, free, strict=True)]

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from examcore import Chunk, Prompt, Question
-from rag import LocalModel, build_retriever, embed, load_model
-from rag._embedded_weights import find_weights
-from rag._prefix_cache import common_prefix
+from rag import build_retriever, embed, load_model
+from rag.local import LocalModel
+from rag.local._prefix_cache import common_prefix
+from rag.weights._embedded import find_weights
 
 pytestmark = pytest.mark.models
 

@@ -20,21 +20,35 @@ from rag import (
     Answer,
     AnswerStore,
     Examinee,
-    ExamineeAnswer,
-    ExamineeFailure,
     Pipeline,
     Task,
+    TaskAnswer,
+    TaskFailure,
     build_retriever,
     grid_of,
     sit,
 )
-from rag._examinees import here
-from rag.engines import EngineOptions, joined, opened
-from rag.engines._cluster import Need, share
-from rag.engines._crew import Came, Done, Event, Failed, Gone, Ready, Work
-from rag.engines._processes import environment, least_used
-from rag.engines._replica import Replica, pack, parcels
-from rag.engines._team import BATCH_FALLS, MOST, WORKER_FALLS, Team, batches
+from rag.answering._examinees import in_process
+from rag.engines import EngineOptions, join_cluster, open_engine
+from rag.engines._pooled_examinee import (
+    MAX_BATCH_FAILURES,
+    MAX_BATCH_TASKS,
+    MAX_WORKER_FAILURES,
+    PooledExaminee,
+    task_batches,
+)
+from rag.engines._process_workers import least_used_gpu, worker_environment
+from rag.engines._ray_workers import WorkerResources, divide_resources
+from rag.engines._replica import Replica, grouped_by_time, pack
+from rag.engines._worker_pool import (
+    AnswersArrived,
+    JobDone,
+    WorkerEvent,
+    WorkerExited,
+    WorkerFailed,
+    WorkerReady,
+    WorkKind,
+)
 
 ROOT = Path(__file__).parents[2]
 GRID = grid_of({"llms": ["one"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
@@ -55,53 +69,53 @@ class Rehearsal:
     def __init__(self, examinee: Examinee, seed: int, mortality: float = 0.0, deadly: str = "") -> None:
         self.examinee, self.mortality, self.deadly = examinee, mortality, deadly
         self.lottery = random.Random(seed)
-        self.coming: dict[int, list[Event]] = {}
+        self.coming: dict[int, list[WorkerEvent]] = {}
         self.most = 0
 
     def begin(self, worker: int) -> None:
         assert worker not in self.coming
-        self.coming[worker] = [Ready(worker, {}, "here")]
+        self.coming[worker] = [WorkerReady(worker, {}, "here")]
 
-    def give(self, worker: int, job: int, work: Work, tasks: Sequence[Task]) -> None:
+    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
         coming = self.coming[worker]
         for said in self.examinee.answer(tasks):
             if tasks[said.place].question.id == self.deadly:
-                coming.append(Gone(worker, "poison"))
-            coming.append(Came(worker, job, [said]))
-        coming.append(Done(worker, job))
-        self.most = max(self.most, sum(isinstance(one, Done) for one in coming))
+                coming.append(WorkerExited(worker, "poison"))
+            coming.append(AnswersArrived(worker, job, [said]))
+        coming.append(JobDone(worker, job))
+        self.most = max(self.most, sum(isinstance(one, JobDone) for one in coming))
 
-    def hear(self) -> Sequence[Event]:
+    def hear(self) -> Sequence[WorkerEvent]:
         ready = [worker for worker, coming in self.coming.items() if coming]
         if not ready:
             return []
         worker = self.lottery.choice(ready)
         event = self.coming[worker].pop(0)
-        if isinstance(event, Came) and self.lottery.random() < self.mortality:
-            event = Gone(worker, "signal 9")
+        if isinstance(event, AnswersArrived) and self.lottery.random() < self.mortality:
+            event = WorkerExited(worker, "signal 9")
         return [event]
 
     def close(self) -> None:
         self.coming.clear()
 
 
-def said_here(examinee: Examinee, tasks: Sequence[Task]) -> list[ExamineeAnswer]:
-    found = [one._replace(seconds=0.0) for one in examinee.answer(tasks) if isinstance(one, ExamineeAnswer)]
+def said_here(examinee: Examinee, tasks: Sequence[Task]) -> list[TaskAnswer]:
+    found = [one._replace(seconds=0.0) for one in examinee.answer(tasks) if isinstance(one, TaskAnswer)]
     return sorted(found, key=lambda one: one.place)
 
 
 def test_every_task_is_in_one_batch_and_a_question_is_not_torn() -> None:
     for count, workers in ((1, 1), (7, 2), (200, 3), (900, 16)):
         tasks = many(count)
-        made = [one.places for one in batches(tasks, workers)]
+        made = [one.places for one in task_batches(tasks, workers)]
         assert sorted(place for places in made for place in places) == list(range(len(tasks)))
         owner = {tasks[place].question.id: number for number, places in enumerate(made) for place in places}
         assert all(owner[tasks[place].question.id] == number for number, places in enumerate(made) for place in places)
-        assert all(list(places) == sorted(places) and len(places) <= MOST for places in made)
-    sizes = [len(one.places) for one in batches(many(900), 4)]
+        assert all(list(places) == sorted(places) and len(places) <= MAX_BATCH_TASKS for places in made)
+    sizes = [len(one.places) for one in task_batches(many(900), 4)]
     assert sizes[0] > 50
     assert sizes[-1] <= 6
-    assert [len(one.places) for one in batches(many(1, prompts=150), 2)] == [64, 64, 22]
+    assert [len(one.places) for one in task_batches(many(1, prompts=150), 2)] == [64, 64, 22]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -109,13 +123,13 @@ def test_whatever_workers_end_every_task_is_said_once_and_alike(
     hash_model: Any, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One batch of so many hundred would meet three unlucky workers in turn, and be given up as deadly.
-    monkeypatch.setattr("rag.engines._team.BATCH_FALLS", 99)
+    monkeypatch.setattr("rag.engines._pooled_examinee.MAX_BATCH_FAILURES", 99)
     tasks = many(30)
-    with here(lambda: hash_model, "sum") as examinee:
+    with in_process(lambda: hash_model, "sum") as examinee:
         news: list[str] = []
         crew = Rehearsal(examinee, seed, mortality=0.1)
-        team = Team(crew, 1 + seed % 4, news.append)
-        found = [one for one in team.answer(tasks) if isinstance(one, ExamineeAnswer)]
+        team = PooledExaminee(crew, 1 + seed % 4, news.append)
+        found = [one for one in team.answer(tasks) if isinstance(one, TaskAnswer)]
         assert sorted((one._replace(seconds=0.0) for one in found), key=lambda one: one.place) == said_here(
             examinee, tasks
         )
@@ -125,38 +139,38 @@ def test_whatever_workers_end_every_task_is_said_once_and_alike(
 
 def test_a_task_that_ends_its_worker_is_given_up_and_the_others_are_answered(hash_model: Any) -> None:
     tasks = many(30)
-    with here(lambda: hash_model, "sum") as examinee:
-        team = Team(Rehearsal(examinee, 1, deadly="q7"), 2, lambda _: None)
+    with in_process(lambda: hash_model, "sum") as examinee:
+        team = PooledExaminee(Rehearsal(examinee, 1, deadly="q7"), 2, lambda _: None)
         found = list(team.answer(tasks))
     assert sorted(one.place for one in found) == list(range(len(tasks)))
-    lost = {one.place: one.reason for one in found if isinstance(one, ExamineeFailure)}
+    lost = {one.place: one.reason for one in found if isinstance(one, TaskFailure)}
     assert {7, 37, 67} <= set(lost)
     assert len(lost) < len(tasks) // 3
-    assert set(lost.values()) == {f"ended its worker {BATCH_FALLS} times (poison)"}
+    assert set(lost.values()) == {f"ended its worker {MAX_BATCH_FAILURES} times (poison)"}
 
 
 def test_workers_that_always_end_are_not_begun_for_ever(hash_model: Any) -> None:
-    with here(lambda: hash_model, "sum") as examinee:
+    with in_process(lambda: hash_model, "sum") as examinee:
         crew = Rehearsal(examinee, 0)
-        crew.begin = lambda worker: crew.coming.update({worker: [Gone(worker, "no memory")]})  # type: ignore[method-assign]
+        crew.begin = lambda worker: crew.coming.update({worker: [WorkerExited(worker, "no memory")]})  # type: ignore[method-assign]
         with pytest.raises(FailedError, match=r"workers ended 5 times in turn \(no memory\)$"):
-            Team(crew, 3, lambda _: None)
-        assert len(crew.coming) == 3 * WORKER_FALLS
+            PooledExaminee(crew, 3, lambda _: None)
+        assert len(crew.coming) == 3 * MAX_WORKER_FAILURES
 
 
 def test_one_that_always_ends_is_left_out_and_the_others_go_on(hash_model: Any) -> None:
     tasks, news = many(40), list[str]()
-    with here(lambda: hash_model, "sum") as examinee:
+    with in_process(lambda: hash_model, "sum") as examinee:
         crew = Rehearsal(examinee, 0)
         begin = crew.begin
 
         def only_the_second(worker: int) -> None:
             begin(worker)
             if worker != 2:
-                crew.coming[worker] = [Gone(worker, "no memory")]
+                crew.coming[worker] = [WorkerExited(worker, "no memory")]
 
         crew.begin = only_the_second  # type: ignore[method-assign]
-        found = [one for one in Team(crew, 2, news.append).answer(tasks) if isinstance(one, ExamineeAnswer)]
+        found = [one for one in PooledExaminee(crew, 2, news.append).answer(tasks) if isinstance(one, TaskAnswer)]
         assert [one._replace(seconds=0.0) for one in sorted(found, key=lambda one: one.place)] == said_here(
             examinee, tasks
         )
@@ -164,24 +178,24 @@ def test_one_that_always_ends_is_left_out_and_the_others_go_on(hash_model: Any) 
 
 
 def test_workers_that_would_answer_otherwise_are_refused(hash_model: Any) -> None:
-    with here(lambda: hash_model, "sum") as examinee:
+    with in_process(lambda: hash_model, "sum") as examinee:
         crew = Rehearsal(examinee, 0)
         kinds = iter(("bfloat16", "float32"))
         crew.begin = lambda worker: crew.coming.update(  # type: ignore[method-assign]
-            {worker: [Ready(worker, {"dtype": next(kinds)}, f"node{worker}")]}
+            {worker: [WorkerReady(worker, {"dtype": next(kinds)}, f"node{worker}")]}
         )
         with pytest.raises(ValueError, match=r"worker on node\d would answer with dtype '\w+', another with '"):
-            list(Team(crew, 2, lambda _: None).answer(many(20)))
+            list(PooledExaminee(crew, 2, lambda _: None).answer(many(20)))
 
 
 def test_parcels_hold_all_in_order_and_leave_soon() -> None:
-    assert list(parcels([1, 2, 3], seconds=60)) == [[1, 2, 3]]
-    assert list(parcels([1, 2, 3], seconds=0)) == [[1], [2], [3]]
-    assert list(parcels([])) == []
+    assert list(grouped_by_time([1, 2, 3], seconds=60)) == [[1, 2, 3]]
+    assert list(grouped_by_time([1, 2, 3], seconds=0)) == [[1], [2], [3]]
+    assert list(grouped_by_time([])) == []
 
 
 def test_a_replica_tells_our_errors_from_faults(hash_model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(error: Exception) -> Event:
+    def failing(error: Exception) -> WorkerEvent:
         def build() -> Any:
             raise error
 
@@ -189,14 +203,14 @@ def test_a_replica_tells_our_errors_from_faults(hash_model: Any, monkeypatch: py
         return next(Replica(1, pack(build), "sum", 1).begin())
 
     found = failing(OSError("disk gone"))
-    assert isinstance(found, Failed)
+    assert isinstance(found, WorkerFailed)
     assert (found.kind, found.message) == ("OSError", "disk gone")
     assert failing(FailedError("no answer")).kind == "FailedError"  # type: ignore[union-attr]
     assert failing(ValueError("not of ours")).kind == "fault"  # type: ignore[union-attr]
     replica = Replica(1, pack(lambda: None), "nothing", 1)
     replica._packed = pack(lambda: EngineOptions("slurm"))  # type: ignore[arg-type, return-value]
     refused = next(replica.begin())
-    assert isinstance(refused, Failed)
+    assert isinstance(refused, WorkerFailed)
     assert (refused.kind, refused.message) == ("ValueError", "--engine slurm: unknown; wanted local or ray")
 
 
@@ -206,23 +220,23 @@ def test_what_cannot_leave_the_process_is_refused(tmp_path: Path) -> None:
 
 
 def test_machines_are_shared_so_that_every_worker_finds_a_place() -> None:
-    assert share([{"CPU": 2}], 2, None) == Need(2, 1, 0)
-    assert share([{"CPU": 16}], None, None) == Need(4, 4, 0)
-    assert share([{"CPU": 2}], None, None) == Need(1, 2, 0)
-    assert share([{"CPU": 16}] * 3, 4, None) == Need(4, 8, 0)
-    assert share([{"CPU": 16, "GPU": 2}, {"CPU": 8}], None, None) == Need(2, 8, 1)
-    assert share([{"CPU": 16, "GPU": 2}], 4, 0.5) == Need(4, 4, 0.5)
+    assert divide_resources([{"CPU": 2}], 2, None) == WorkerResources(2, 1, 0)
+    assert divide_resources([{"CPU": 16}], None, None) == WorkerResources(4, 4, 0)
+    assert divide_resources([{"CPU": 2}], None, None) == WorkerResources(1, 2, 0)
+    assert divide_resources([{"CPU": 16}] * 3, 4, None) == WorkerResources(4, 8, 0)
+    assert divide_resources([{"CPU": 16, "GPU": 2}, {"CPU": 8}], None, None) == WorkerResources(2, 8, 1)
+    assert divide_resources([{"CPU": 16, "GPU": 2}], 4, 0.5) == WorkerResources(4, 4, 0.5)
     with pytest.raises(ValueError, match=r"--workers 3: the cluster has 2 processors and 0 GPUs; wanted at most 2 w"):
-        share([{"CPU": 2}], 3, None)
+        divide_resources([{"CPU": 2}], 3, None)
     with pytest.raises(ValueError, match="wanted at most 1 workers of 1 GPUs and 1 processor each"):
-        share([{"CPU": 8, "GPU": 1}], 2, None)
+        divide_resources([{"CPU": 8, "GPU": 1}], 2, None)
 
 
 def test_a_process_takes_the_gpu_with_the_fewest() -> None:
-    assert least_used(["0", "3"], ["0"]) == "3"
-    assert least_used([], ["0"]) is None
-    assert environment({"A": "b"}, "3").items() >= {"A": "b", "CUDA_VISIBLE_DEVICES": "3"}.items()
-    assert "CUDA_VISIBLE_DEVICES" not in environment({}, None)
+    assert least_used_gpu(["0", "3"], ["0"]) == "3"
+    assert least_used_gpu([], ["0"]) is None
+    assert worker_environment({"A": "b"}, "3").items() >= {"A": "b", "CUDA_VISIBLE_DEVICES": "3"}.items()
+    assert "CUDA_VISIBLE_DEVICES" not in worker_environment({}, None)
 
 
 def test_options_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +251,7 @@ def test_options_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) ->
             EngineOptions(**options)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "ray", None)
     wanted = r"--engine ray: ray is not installed; wanted pip install 'ragexam\[ray\]'"
-    with pytest.raises(ValueError, match=wanted), joined(None, 1, None):
+    with pytest.raises(ValueError, match=wanted), join_cluster(None, 1, None):
         pass
 
 
@@ -248,7 +262,7 @@ def test_ray_is_loaded_by_those_who_ask_for_it_only() -> None:
 
 CLUSTER = """
 import sys, ray
-from rag.engines._cluster import joined
+from rag.engines._ray_workers import joined
 try:
     with joined(None, 2, None):
         print(ray.get_runtime_context().gcs_address, flush=True)
@@ -274,7 +288,7 @@ def cluster() -> Iterator[None]:
         address = begun.stdout.readline().strip()
         if not address:
             pytest.skip("Ray begins no cluster here: it gives its processes 30 seconds, and this machine is too busy")
-        with joined(address, 2, None):
+        with join_cluster(address, 2, None):
             yield
         begun.communicate()
 
@@ -297,7 +311,7 @@ def room(exam: Exam, chunks: list[Chunk], pool: list[Question], hash_model: Any,
     def go(path: str, options: EngineOptions, build: Any = None, **more: Any) -> list[Answer]:
         retrievers = {kind: build_retriever(kind, chunks) for kind in ("closed-book", "oracle", "bm25")}
         model = build or (lambda: hash_model)
-        with AnswerStore(tmp_path / path) as store, opened(options, more.pop("say", print)) as engine:
+        with AnswerStore(tmp_path / path) as store, open_engine(options, more.pop("say", print)) as engine:
             usual = {"pipelines": GRID, "models": {"one": model}, "pool": pool, "engine": engine}
             sit(exam, chunks=chunks, store=store, retrievers=retrievers, **{**usual, **more})
             return [replace(one, seconds=0.0) for one in store.answers()]
@@ -309,7 +323,9 @@ def descendants() -> set[int]:
     """The workers of this process."""
     found = psutil.Process().children(recursive=True)
     return {
-        one.pid for one in found if any("rag.engines._worker" in word or word == "ray::Replica" for word in _words(one))
+        one.pid
+        for one in found
+        if any("rag.engines._worker_process" in word or word == "ray::Replica" for word in _words(one))
     }
 
 
@@ -459,7 +475,7 @@ def test_the_command_is_quiet_and_ends_with_its_workers(
 
 def test_no_cluster_at_the_address_is_said_in_one_line() -> None:
     code = (
-        "import sys\nfrom rag.engines._cluster import joined\n"
+        "import sys\nfrom rag.engines._ray_workers import joined\n"
         "try:\n    with joined(sys.argv[1], 1, None): pass\nexcept OSError as error: print(error)"
     )
     with socket.socket() as taken:  # bound, but nobody listens

@@ -15,22 +15,22 @@ from rag import (
     OWN_FACETS,
     Answer,
     AnswerStore,
-    Build,
     ClosedBook,
     Examinee,
-    ExamineeAnswer,
-    Passages,
+    ExamineeFactory,
+    LikelihoodExaminee,
+    PassageLimits,
+    PassageLookup,
     Pipeline,
-    Reading,
-    Scorer,
+    TaskAnswer,
     draw_shots,
     load_model,
     sit,
     tasks_of,
 )
-from rag._black_box_spec import black_box_of
-from rag._retrievers import Oracle
-from rag.answering import Lettered
+from rag.answering import LetterExaminee
+from rag.grid._black_box_spec import black_box_of
+from rag.retrieval._bounds import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
 
@@ -65,18 +65,20 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def build(mode: str, server: Server, tiny_folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Build:
+def build(
+    mode: str, server: Server, tiny_folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> ExamineeFactory:
     """How to make the examinee anew, as the next process would."""
     far = f"openai:scripted@{server.url}"
     options = ServerOptions(concurrency=3)
     asked = black_box_of(f"{server.url}/ask", "box")
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
     called = black_box_of(f"python:{guess.__module__}:guess", "box")
-    builds: Mapping[str, Build] = {
+    builds: Mapping[str, ExamineeFactory] = {
         "local": lambda: load_model(str(tiny_folder("llama")), dtype="float32"),
         "echo": lambda: load_model(far, server=options),
-        "local letters": lambda: Lettered(load_model(str(tiny_folder("llama")), dtype="float32")),
-        "server letters": lambda: Lettered(load_model(far, server=options)),
+        "local letters": lambda: LetterExaminee(load_model(str(tiny_folder("llama")), dtype="float32")),
+        "server letters": lambda: LetterExaminee(load_model(far, server=options)),
         "endpoint": asked.build,
         "called": called.build,
     }
@@ -84,9 +86,9 @@ def build(mode: str, server: Server, tiny_folder: Callable[..., Path], monkeypat
 
 
 @pytest.fixture
-def examinee(build: Build) -> Examinee:
+def examinee(build: ExamineeFactory) -> Examinee:
     made = build()
-    return made if isinstance(made, Examinee) else Scorer(made, "character")
+    return made if isinstance(made, Examinee) else LikelihoodExaminee(made, "character")
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def pipelines(mode: str) -> list[Pipeline]:
     return [Pipeline("x", kind, shots) for kind in ("closed-book", "oracle") for shots in (0, 1)]
 
 
-def timeless(said: ExamineeAnswer, place: int) -> ExamineeAnswer:
+def timeless(said: TaskAnswer, place: int) -> TaskAnswer:
     return said._replace(seconds=0.0, place=place)
 
 
@@ -105,24 +107,24 @@ def test_each_task_is_answered_once_and_as_it_would_be_alone(
 ) -> None:
     kinds = {"closed-book": ClosedBook(), "oracle": Oracle(chunks), OWN_FACETS: ClosedBook(OWN_FACETS)}
     asked = [(one, name) for one in pipelines for name in exam.ids]
-    tasks = tasks_of(exam, asked, Passages(kinds, Reading()), draw_shots(pool, exam, 1))
+    tasks = tasks_of(exam, asked, PassageLookup(kinds, PassageLimits()), draw_shots(pool, exam, 1))
     examinee.check(tasks)
-    said = sorted((one for one in examinee.answer(tasks) if isinstance(one, ExamineeAnswer)), key=lambda one: one.place)
+    said = sorted((one for one in examinee.answer(tasks) if isinstance(one, TaskAnswer)), key=lambda one: one.place)
     assert [one.place for one in said] == list(range(len(tasks)))
     for one, task in zip(said, tasks, strict=True):
         assert one.chosen in (NO_CHOICE, *range(len(task.question.choices)))
         assert one.seconds >= 0
         assert bool(one.likelihoods.sums) != bool(one.reply), "likelihoods or a reply"
         (alone,) = examinee.answer([task])
-        assert isinstance(alone, ExamineeAnswer)
+        assert isinstance(alone, TaskAnswer)
         assert timeless(alone, 0) == timeless(one, 0)
-    backwards = [one for one in examinee.answer(tasks[::-1]) if isinstance(one, ExamineeAnswer)]
+    backwards = [one for one in examinee.answer(tasks[::-1]) if isinstance(one, TaskAnswer)]
     assert {(len(tasks) - 1 - one.place, one.chosen) for one in backwards} == {(one.place, one.chosen) for one in said}
     assert list(examinee.answer([])) == []
 
 
 def test_a_sitting_stopped_after_any_answer_goes_on_to_the_same_answers(
-    build: Build,
+    build: ExamineeFactory,
     mode: str,
     pipelines: list[Pipeline],
     exam: Exam,

@@ -11,8 +11,9 @@ from exam_gen._prompts import QUESTION_SCHEMA
 from exam_gen.drafting._json_replies import parse_json
 from exam_gen.drafting._parser import ParsedQuestion
 from examcore import CachedLanguageModel, Prompt, ReplyStore, WritesJson
-from rag import LocalModel, load_model
-from rag._json_shape import JsonShape, Vocabulary
+from rag import load_model
+from rag.local import LocalModel
+from rag.local._json_shape import JsonShape, Vocabulary
 
 PROMPTS = [Prompt("Ask about ships."), Prompt("Ask about bread and the four rivers.", system="Be brief.")]
 

@@ -14,18 +14,18 @@ from rag import (
     NO_CHOICE,
     AnswerStore,
     ClosedBook,
-    ExamineeFailure,
     Pipeline,
     Shot,
     Task,
+    TaskFailure,
     draw_shots,
     exam_prompt,
     load_model,
     sit,
 )
-from rag._retrievers import Oracle
-from rag.answering import Lettered
-from rag.answering._letters import MAX_TOKENS, VERSION, letters_prompt
+from rag.answering import LetterExaminee
+from rag.answering._letters import LETTERS_PROMPT_VERSION, MAX_TOKENS, letters_prompt
+from rag.retrieval._bounds import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
@@ -86,8 +86,8 @@ def test_shots_of_a_pool_show_their_own_letters(pool: list[Question], exam: Exam
 
 def test_replies_are_read_and_kept_and_what_names_nothing_is_no_choice(questions: list[Question]) -> None:
     model = Writer(" B", "(d) at noon", "I cannot say", "A, C")
-    said = list(Lettered(model).answer([task(one) for one in questions[:4]]))
-    assert not any(isinstance(one, ExamineeFailure) for one in said)
+    said = list(LetterExaminee(model).answer([task(one) for one in questions[:4]]))
+    assert not any(isinstance(one, TaskFailure) for one in said)
     assert [one.chosen for one in said] == [1, 3, NO_CHOICE, NO_CHOICE]  # type: ignore[union-attr]
     assert [one.reply for one in said] == [" B", "(d) at noon", "I cannot say", "A, C"]  # type: ignore[union-attr]
     assert model.asked == [letters_prompt(one, ()) for one in questions[:4]]
@@ -95,20 +95,20 @@ def test_replies_are_read_and_kept_and_what_names_nothing_is_no_choice(questions
 
 def test_settings_say_the_mode(hash_model: Any) -> None:
     hash_model.settings = {"model": "hash"}
-    said = Lettered(hash_model).settings
-    assert (said["answers"], said["prompt"], said["model"]) == ("letters", VERSION, "hash")
+    said = LetterExaminee(hash_model).settings
+    assert (said["answers"], said["prompt"], said["model"]) == ("letters", LETTERS_PROMPT_VERSION, "hash")
 
 
 def test_more_choices_than_letters_are_refused(questions: list[Question]) -> None:
     many = replace(questions[0], choices=tuple(f"choice {n}" for n in range(27)))
     with pytest.raises(ValueError, match="question 'q-oder': 27 choices; wanted at most 26 where letters name them"):
-        Lettered(Writer()).check([task(many)])
+        LetterExaminee(Writer()).check([task(many)])
 
 
 def test_a_local_model_answers_each_prompt_as_it_does_alone(
     tiny_folder: Callable[..., Path], questions: list[Question], chunks: list[Chunk]
 ) -> None:
-    model = Lettered(load_model(str(tiny_folder("qwen2")), dtype="float32"))
+    model = LetterExaminee(load_model(str(tiny_folder("qwen2")), dtype="float32"))
     tasks = [task(one, chunks[place : place + 1]) for place, one in enumerate(questions)]
     together = {one.place: one.reply for one in model.answer(tasks)}  # type: ignore[union-attr]
     assert together == {
@@ -141,7 +141,7 @@ def sat(exam: Exam, chunks: list[Chunk], pool: list[Question], tmp_path: Path) -
 def test_a_server_without_log_probabilities_sits_by_letters(sat: Callable[..., Any], exam: Exam) -> None:
     with serving(write_b) as server:
         far: Any = load_model(f"openai:scripted@{server.url}", server=ServerOptions(concurrency=4))
-        answers = sat(lambda: Lettered(far))
+        answers = sat(lambda: LetterExaminee(far))
         assert server.count("completions") == 0
         assert server.count("chat/completions") == len(answers) == 4 * len(exam)
         assert all(body["temperature"] == 0 for path, body in server.asked if path == "chat/completions")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rag import _loading as loading
 from rag import load_model
+from rag.models._loading import check_model
+from rag.weights import _hub as hub
 
 
 def test_missing_model_names_what_was_tried(tmp_path: Path) -> None:
@@ -36,14 +37,14 @@ def test_offline_hub_name_fails_at_once_with_one_line(monkeypatch: pytest.Monkey
 def test_unreachable_hub_is_noticed_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(loading, "_reachable", {})
+    monkeypatch.setattr(hub, "_reachable", {})
     for variable in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(variable)
-    assert loading.hub_offline("org/model")
+    assert hub.hub_offline("org/model")
 
 
 def test_folder_is_always_read_locally(tmp_path: Path) -> None:
-    assert loading.hub_offline(str(tmp_path))
+    assert hub.hub_offline(str(tmp_path))
 
 
 def test_folder_without_tokenizer_is_refused(tiny_folder: Callable[..., Path], tmp_path: Path) -> None:
@@ -94,8 +95,8 @@ def test_unknown_dtype_and_device_are_refused(tiny_folder: Callable[..., Path]) 
     with pytest.raises(ValueError, match="device 'toaster'"):
         load_model(folder, device="toaster")
     with pytest.raises(ValueError, match="dtype 'int3'"):
-        loading.check_model(folder, dtype="int3")
-    assert loading.check_model(folder, dtype="bfloat16", device="cpu") == []
+        check_model(folder, dtype="int3")
+    assert check_model(folder, dtype="bfloat16", device="cpu") == []
 
 
 def test_dtype_is_stored_with_the_settings(tiny_folder: Callable[..., Path]) -> None:

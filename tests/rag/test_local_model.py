@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from examcore import Likelihoods, Prompt
-from rag import LocalModel, load_model
-from rag._prefix_cache import common_prefix
+from rag import load_model
+from rag.local import LocalModel
+from rag.local._prefix_cache import common_prefix
 
 FAMILIES = ("llama", "qwen2", "gemma3")
 STORY = "A lighthouse keeper counts ships, lamps and storms. Bread needs flour, water, salt and yeast. " * 4
@@ -103,7 +104,7 @@ def test_long_continuations_are_scored_in_bounded_batches(
     model = load_model(str(tiny_folder("qwen2")), dtype="float32")
     assert isinstance(model, LocalModel)
     whole = model.log_likelihoods(PROMPTS[0], CHOICES)
-    monkeypatch.setattr("rag._local_model.MAX_LOGITS", 1)
+    monkeypatch.setattr("rag.local._local_model.MAX_LOGITS", 1)
     assert model.log_likelihoods(PROMPTS[0], CHOICES).sums == pytest.approx(whole.sums, abs=1e-4)
 
 
@@ -112,8 +113,8 @@ def test_model_without_pure_attention_cache_is_scored_the_plain_way(
 ) -> None:
     model = load_model(str(tiny_folder("llama")), dtype="float32")
     assert isinstance(model, LocalModel)
-    monkeypatch.setattr("rag._local_model.shareable", lambda _: False)
-    monkeypatch.setattr("rag._prefix_cache.shareable", lambda _: False)
+    monkeypatch.setattr("rag.local._local_model.shareable", lambda _: False)
+    monkeypatch.setattr("rag.local._prefix_cache.shareable", lambda _: False)
     assert model.log_likelihoods(PROMPTS[1], CHOICES).sums == pytest.approx(
         plain(model, PROMPTS[1], CHOICES)[0], abs=1e-3
     )

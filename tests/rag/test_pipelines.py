@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag import Grid, LlmSpec, Pipeline, grid_of, read_grid, short_name
-from rag._pipelines import RetrieverSpec
+from rag.grid._grid import RetrieverSpec
 from rag.servers import ServerOptions
 
 GRID = """

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from examcore import Prompt
-from rag import LocalModel, load_model
-from rag import _placement as placements
-from rag._passes import Piece
-from rag._placement import placement, quantization
+from rag import load_model
+from rag.local import LocalModel
+from rag.local._passes import PromptPiece
+from rag.weights import _placement as placements
+from rag.weights._placement import quantization_method, resolve_placement
 
 ASKED = [
     (Prompt(f"Bread needs flour.\n\nQuestion: what does the keeper of lamp {n} count?", reply="Answer:"), choices)
@@ -63,15 +64,15 @@ def wide_folder(tiny_folder: Callable[..., Path], tmp_path_factory: pytest.TempP
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="dtype 'int3': unknown; wanted auto, float32, bfloat16, float16, int8, nf4"):
-        placement("int3", "cpu")
+        resolve_placement("int3", "cpu")
     with pytest.raises(ValueError, match=r"device 'toaster': .*; wanted auto, cpu, cuda, mps or spread"):
-        placement("auto", "toaster")
+        resolve_placement("auto", "toaster")
 
 
 def test_fewer_bits_without_their_library_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placements, "find_spec", lambda _: None)
     with pytest.raises(ValueError, match=r"dtype 'nf4': needs bitsandbytes; wanted pip install 'ragexam\[quantized\]'"):
-        placement("nf4", "cpu")
+        resolve_placement("nf4", "cpu")
 
 
 def test_spread_over_what_there_is_a_model_has_the_numbers_of_one_device(tiny_folder: Callable[..., Path]) -> None:
@@ -103,7 +104,7 @@ def test_layers_that_accelerate_brings_when_they_are_needed_change_nothing(
 
 
 def test_a_mask_lies_where_the_layer_that_asks_for_it_lies() -> None:
-    piece = Piece((1, 2), (), (0, 0))
+    piece = PromptPiece((1, 2), (), (0, 0))
     for device in ("cpu", "meta", "cpu"):
         assert piece.mask(torch.empty(1, device=device), 1, None).device.type == device
 
@@ -137,7 +138,7 @@ def test_a_folder_of_quantised_weights_is_read_as_it_is(wide_folder: Path, bits:
     packed._model.save_pretrained(tmp_path)
     packed.tokenizer.save_pretrained(tmp_path)
     again = loaded(tmp_path, dtype=str(packed.settings["dtype"]), device="cpu")
-    assert quantization(again._model.config) == again.settings["quantized"] == "bitsandbytes"
+    assert quantization_method(again._model.config) == again.settings["quantized"] == "bitsandbytes"
     assert sums(again) == sums(packed)
     with pytest.raises(ValueError, match=r"is quantised already \(bitsandbytes\); wanted dtype auto"):
         load_model(str(tmp_path), dtype=bits)

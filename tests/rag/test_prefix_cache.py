@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from rag._prefix_cache import PrefixCache, unwindowed
+from rag.local._prefix_cache import PrefixCache, has_full_attention
 
 LONG = tuple(range(4, 104))
 OTHER = (*LONG[:70], *range(200, 240))
@@ -112,7 +112,7 @@ def test_what_begins_a_prompt_leaves_at_least_one_token(network: Any) -> None:
 @torch.inference_mode()
 def test_sliding_windows_are_told_from_full_attention(network: Any) -> None:
     sliding = "sliding_attention" in (getattr(network.config, "layer_types", None) or ())
-    assert unwindowed(PrefixCache(network).encode(LONG).cache) == (not sliding)
+    assert has_full_attention(PrefixCache(network).encode(LONG).cache) == (not sliding)
 
 
 def test_no_tokens_are_refused(network: Any) -> None:

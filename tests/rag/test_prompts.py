@@ -6,7 +6,7 @@ import pytest
 
 from examcore import Chunk, Exam, Question
 from rag import Shot, continuation, draw_shots, exam_prompt
-from rag._prompts import NEUTRAL
+from rag.answering._prompts import NEUTRAL
 
 SHOTS = (Shot("Who bakes?", "the baker"), Shot("Who counts?", "the keeper", "The keeper counts."))
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from examcore import Chunk, Question
 from rag import ClosedBook
-from rag._retrievers import Oracle
 from rag.retrieval import SourceRank, find_sources
+from rag.retrieval._bounds import Oracle
 
 
 class InOrder:

@@ -11,9 +11,10 @@ import pytest
 
 from examcore import Chunk, Question
 from rag import Retriever, build_retriever
-from rag import _encoders as encoders
-from rag._retrievers import KINDS, CrossEncoder
-from rag.retrieval._foreign import Foreign, as_search
+from rag.retrieval import _encoders as encoders
+from rag.retrieval._cross_encoders import CrossEncoder
+from rag.retrieval._kinds import KINDS
+from rag.retrieval._third_party import ThirdPartyRetriever, as_search
 from tests.rag.faulty_server import Body, Say, Server, serving
 from tests.rag.letter_pairs import FakeCrossEncoder, FakeEncoder, bag_of_letters
 
@@ -106,7 +107,7 @@ def making(tmp_path: Path, address: Callable[[Sequence[Chunk]], str]) -> Callabl
         if name == "endpoint":
             return lambda chunks: build_retriever(address(chunks), chunks)
         if name in adapters([]):
-            return lambda chunks: Foreign(chunks, as_search(adapters(chunks)[name], name), name)
+            return lambda chunks: ThirdPartyRetriever(chunks, as_search(adapters(chunks)[name], name), name)
         kind = name.removesuffix("-reranked")
         options = {"reranker": "fake"} if name in RERANKED else {}
         return lambda chunks: build_retriever(kind, chunks, encoder="fake", cache_dir=tmp_path, **options)  # type: ignore[arg-type]

@@ -8,22 +8,13 @@ import numpy as np
 import pytest
 
 from examcore import Chunk, Question
-from rag import _encoders as encoders
 from rag import build_retriever
-from rag._retrievers import (
-    KINDS,
-    PRESETS,
-    Bm25,
-    CrossEncoder,
-    Dense,
-    Hybrid,
-    Lsa,
-    Reranked,
-    TfIdf,
-    encoders_of,
-    parts_of,
-)
-from rag.retrieval._words import Stems, WordTable
+from rag.retrieval import _encoders as encoders
+from rag.retrieval._cross_encoders import CrossEncoder
+from rag.retrieval._dense import Dense
+from rag.retrieval._fusion import Hybrid, Reranked
+from rag.retrieval._kinds import KINDS, PRESETS, encoders_of, parts_of
+from rag.retrieval._lexical import Bm25, Lsa, StemmedWords, TfIdf, TfIdfTable
 from rag.servers import ServerOptions
 from tests.rag.letter_pairs import FakeEncoder, bag_of_letters
 
@@ -123,7 +114,7 @@ def copies(chunk: Chunk, count: int) -> list[Chunk]:
 
 
 def test_tfidf_equals_the_textbook_formula(chunks: list[Chunk], questions: list[Question]) -> None:
-    texts = [[*words] for words in Stems()([f"{chunk.title}\n{chunk.text}" for chunk in chunks])]
+    texts = [[*words] for words in StemmedWords()([f"{chunk.title}\n{chunk.text}" for chunk in chunks])]
     idf = {
         word: 1 + np.log((1 + len(texts)) / (1 + sum(word in one for one in texts))) for one in texts for word in one
     }
@@ -134,7 +125,7 @@ def test_tfidf_equals_the_textbook_formula(chunks: list[Chunk], questions: list[
         return {word: value / length for word, value in raw.items()}
 
     for question in questions:
-        asked = vector(Stems()([question.stem])[0])
+        asked = vector(StemmedWords()([question.stem])[0])
         scores = [sum(asked.get(word, 0) * value for word, value in vector(one).items()) for one in texts]
         wanted = sorted((place for place in range(6) if scores[place] > 1e-9), key=lambda place: -scores[place])
         assert TfIdf(chunks).retrieve(question, 6) == [chunks[place] for place in wanted]
@@ -158,7 +149,7 @@ def test_lsa_finds_passages_that_share_no_word_with_the_question(questions: list
 def test_lsa_in_all_directions_compares_what_of_a_question_the_passages_span(
     chunks: list[Chunk], questions: list[Question]
 ) -> None:
-    table = WordTable(chunks)
+    table = TfIdfTable(chunks)
     rows = table.passages.toarray()
     for question in questions:
         row = table.row(question.stem)

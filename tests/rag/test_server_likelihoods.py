@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rag.servers._likelihoods import FORMS, Encoded, compare
+from rag.servers._likelihoods import LOGPROBS_FORMATS, ScoredTokens, continuation_likelihoods
 from rag.servers._transport import UnusableError
 from tests.rag.faulty_server import echo, log_probabilities, prompt_logprobs, tokens
 
-ECHO, PROMPT = (form.read for form in FORMS)
+ECHO, PROMPT = (form.read for form in LOGPROBS_FORMATS)
 TEXT = "The keeper counts ships"
 Change = Callable[[dict[str, Any]], object]
 
@@ -154,9 +154,11 @@ def test_prompt_logprobs_that_cannot_be_read_say_why(change: Change, message: st
 
 
 def test_an_encoding_that_does_not_go_on_where_the_prompt_ends_says_how_far_it_goes() -> None:
-    alone = Encoded(("a", "b", "c"), (0.0, -1.0, -1.0))
+    alone = ScoredTokens(("a", "b", "c"), (0.0, -1.0, -1.0))
     message = "^log-probabilities of another text: 2 of the prompt's 3 tokens open all continuations, of 2, 4"
     with pytest.raises(UnusableError, match=message):
-        compare(alone, [Encoded(("a", "b"), (0.0, -1.0)), Encoded(("a", "b", "c", "d"), (0.0, -1.0, -1.0, -1.0))])
-    found = compare(alone, [Encoded((*alone.tokens, "d"), (0.0, -1.0, -1.0, -0.25))])
+        continuation_likelihoods(
+            alone, [ScoredTokens(("a", "b"), (0.0, -1.0)), ScoredTokens(("a", "b", "c", "d"), (0.0, -1.0, -1.0, -1.0))]
+        )
+    found = continuation_likelihoods(alone, [ScoredTokens((*alone.tokens, "d"), (0.0, -1.0, -1.0, -0.25))])
     assert math.isclose(found.sums[0], -0.25)

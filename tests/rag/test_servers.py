@@ -25,11 +25,11 @@ from examcore import (
     ReplyStore,
 )
 from rag import load_model
-from rag._loading import check_model
-from rag.servers import ServerOptions, address
-from rag.servers._model import NoLikelihoodsError, ServerModel, after_opening
+from rag.models._loading import check_model
+from rag.servers import ServerOptions, parse_address
 from rag.servers._options import options_of
-from rag.servers._transport import GONE_AFTER, MOST_BYTES, RefusedError
+from rag.servers._server_model import NoLikelihoodsError, ServerModel, without_repeated_opening
+from rag.servers._transport import MAX_FAILURES_IN_A_ROW, MAX_REPLY_BYTES, RefusedError
 from tests.rag.faulty_server import (
     Body,
     Say,
@@ -74,7 +74,7 @@ FAULTS = {
     "no answer within 0.3 s": Say({}, silence=0.6),
     "broken JSON": Say(b'{"choices": [{"message": {"content": "fi'),
     "HTML for JSON": Say(b"\n<!DOCTYPE html><html><body>Welcome to the hotel network</body></html>"),
-    "a reply above 10 MB": Say(b'{"choices": "' + b"x" * (MOST_BYTES + 1) + b'"}'),
+    "a reply above 10 MB": Say(b'{"choices": "' + b"x" * (MAX_REPLY_BYTES + 1) + b'"}'),
     "a reply without choices": Say({"choices": []}),
     "a reply without text": Say({"choices": [{"message": {}}]}),
     "connection: ": Say(b"cut", headers={"Content-Length": "500"}),
@@ -167,8 +167,8 @@ def test_a_prompt_that_is_too_long_is_one_lost_prompt() -> None:
 def test_a_server_that_is_gone_stops_the_run() -> None:
     with serving(lambda *_: Say(b"", 500)) as server:
         asked = model(server, retries=0)
-        with pytest.raises(FailedError, match=f"no usable reply to {GONE_AFTER} prompts in a row"):
-            replies(asked, *map(str, range(2 * GONE_AFTER)))
+        with pytest.raises(FailedError, match=f"no usable reply to {MAX_FAILURES_IN_A_ROW} prompts in a row"):
+            replies(asked, *map(str, range(2 * MAX_FAILURES_IN_A_ROW)))
     with pytest.raises(
         FailedError, match=r"cannot be reached \(connection: .*\); wanted an OpenAI-compatible server at"
     ):
@@ -216,15 +216,15 @@ def test_the_key_comes_from_the_environment_and_goes_to_the_server_only(monkeypa
 
 
 def test_openais_key_is_not_sent_in_the_open_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.servers._options import key_of
+    from rag.servers._options import api_key
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
     options = ServerOptions()
-    assert key_of(address("openai:m@http://gpu-box:8000/v1", options), options) is None
-    assert key_of(address("openai:m@https://gpu-box/v1", options), options) == "sk-mine"
-    assert key_of(address("openai:m@http://localhost:8000/v1", options), options) == "sk-mine"
+    assert api_key(parse_address("openai:m@http://gpu-box:8000/v1", options), options) is None
+    assert api_key(parse_address("openai:m@https://gpu-box/v1", options), options) == "sk-mine"
+    assert api_key(parse_address("openai:m@http://localhost:8000/v1", options), options) == "sk-mine"
     named = ServerOptions(api_key_env="OPENAI_API_KEY")
-    assert key_of(address("openai:m@http://gpu-box:8000/v1", named), named) == "sk-mine"
+    assert api_key(parse_address("openai:m@http://gpu-box:8000/v1", named), named) == "sk-mine"
 
 
 def test_a_named_key_that_is_not_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,18 +266,18 @@ def test_a_name_gives_model_and_address(
     name: str, base: str | None, expected: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert tuple(address(name, ServerOptions(base_url=base))) == expected
+    assert tuple(parse_address(name, ServerOptions(base_url=base))) == expected
 
 
 @pytest.mark.parametrize("name", ["openai:", "openai:a b", "openai:@http://h/v1"])
 def test_a_name_without_model_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="wanted openai:MODEL"):
-        address(name, ServerOptions())
+        parse_address(name, ServerOptions())
 
 
 def test_two_addresses_are_refused() -> None:
     with pytest.raises(ValueError, match="wanted one address"):
-        address("openai:m@http://a/v1", ServerOptions(base_url="http://b/v1"))
+        parse_address("openai:m@http://a/v1", ServerOptions(base_url="http://b/v1"))
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_two_addresses_are_refused() -> None:
     ],
 )
 def test_a_chat_reply_is_read_as_going_on_from_its_opening(text: str, opening: str, rest: str) -> None:
-    assert after_opening(text, opening) == rest
+    assert without_repeated_opening(text, opening) == rest
 
 
 def test_a_reply_ends_at_a_stop_string_and_at_the_wanted_length_whatever_the_server_does() -> None:

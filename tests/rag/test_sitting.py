@@ -18,9 +18,9 @@ import pytest
 
 from examcore import Arrival, Chunk, Exam, FailedError, Likelihoods, NoReply, Prompt, Question
 from rag import Answer, AnswerStore, Pipeline, Retriever, SittingSettings, build_retriever, grid_of, load_model, sit
-from rag._prompts import NEUTRAL
-from rag._retrievers import searched
-from rag._tasks import within
+from rag.answering._prompts import NEUTRAL
+from rag.answering._tasks import within_budget
+from rag.retrieval._protocol import searched_text
 
 GRID = grid_of({"llms": ["one", "two"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
 
@@ -243,10 +243,10 @@ import sys, time, json
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from examcore._records import Chunk, Exam, Question
-from rag._answers import AnswerStore
-from rag._pipelines import grid_of
-from rag._retrievers import build_retriever
-from rag._sitting import sit
+from rag.sitting._answer_store import AnswerStore
+from rag.grid._grid import grid_of
+from rag.retrieval._kinds import build_retriever
+from rag.sitting._sitting import sit
 from conftest import HashModel
 chunks = [Chunk(f"c{n}", "d", f"Number {n} is followed by {n + 1}.", 0, 9) for n in range(30)]
 def ask(n):
@@ -299,7 +299,7 @@ def test_killed_at_random_moments_the_run_ends_with_the_undisturbed_answers(tmp_
 def test_passages_and_budget_are_each_pipelines_own(
     hash_model: Any, exam: Exam, chunks: list[Chunk], tmp_path: Path
 ) -> None:
-    short, long = min(len(searched(one)) for one in chunks), sum(len(searched(one)) for one in chunks)
+    short, long = min(len(searched_text(one)) for one in chunks), sum(len(searched_text(one)) for one in chunks)
     grid = grid_of({"llms": ["one"], "retrievers": ["lsa"], "passages": [1, 3], "budget": [short, long]}).pipelines
     kinds = {"lsa": build_retriever("lsa", chunks)}
     with AnswerStore(tmp_path / "a.sqlite") as store:
@@ -319,12 +319,12 @@ def test_passages_and_budget_are_each_pipelines_own(
 
 
 def test_a_budget_takes_whole_passages_and_never_none(chunks: list[Chunk]) -> None:
-    lengths = [len(searched(one)) for one in chunks]
-    assert within(chunks, None) == within(chunks, sum(lengths)) == tuple(chunks)
-    assert within(chunks, lengths[0] + lengths[1]) == tuple(chunks[:2])
-    assert within(chunks, lengths[0] + lengths[1] - 1) == tuple(chunks[:1])
-    assert within(chunks, 1) == tuple(chunks[:1])
-    assert within([], 1) == ()
+    lengths = [len(searched_text(one)) for one in chunks]
+    assert within_budget(chunks, None) == within_budget(chunks, sum(lengths)) == tuple(chunks)
+    assert within_budget(chunks, lengths[0] + lengths[1]) == tuple(chunks[:2])
+    assert within_budget(chunks, lengths[0] + lengths[1] - 1) == tuple(chunks[:1])
+    assert within_budget(chunks, 1) == tuple(chunks[:1])
+    assert within_budget([], 1) == ()
 
 
 def test_answers_from_before_there_were_budgets_go_on(room: Callable[..., Any], tmp_path: Path) -> None:

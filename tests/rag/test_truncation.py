@@ -18,16 +18,16 @@ from rag import (
     Shot,
     SittingSettings,
     Task,
-    asked_before,
     build_retriever,
     exam_prompt,
     fit_passages,
     load_model,
     sit,
+    stored_prompts,
 )
-from rag._loading import load_tokenizer
-from rag._truncation import OPENING, Fitted, Fitter
 from rag.answering._letters import letters_prompt
+from rag.answering._truncation import SPECIAL_TOKENS, FittedPrompt, PromptFitter
+from rag.weights._tokenizers import load_tokenizer
 
 SHOTS = (Shot("What melts sand?", "a furnace", "A furnace melts it.", ("a river", "a furnace")),)
 
@@ -57,7 +57,7 @@ def task(question: Question, chunks: Sequence[Chunk], shots: Sequence[Shot] = ()
 
 
 def words(prompt: Prompt) -> int:
-    return len(f"{prompt.user}{prompt.reply}".split()) + OPENING
+    return len(f"{prompt.user}{prompt.reply}".split()) + SPECIAL_TOKENS
 
 
 @pytest.mark.parametrize("write", [exam_prompt, letters_prompt])
@@ -67,7 +67,7 @@ def test_the_longest_prompt_that_fits_is_read_at_every_length(
 ) -> None:
     asked = task(questions[1], chunks[:3], shots)
     whole, bare = write(asked.question, chunks[:3], shots), write(asked.question, (), shots)
-    seen: list[Fitted] = []
+    seen: list[FittedPrompt] = []
     for most in range(words(bare), words(whole) + 2):
         found = fit_passages(asked, Reader(most), write, ())
         assert words(found.prompt) <= most
@@ -83,13 +83,15 @@ def test_the_longest_prompt_that_fits_is_read_at_every_length(
     assert {one.read for one in seen} == {0, 1, 2, 3}
     assert len({one.cut for one in seen if one.read == 1}) > 5, "cut word by word"
     assert seen[0].prompt == bare
-    assert seen[-1] == Fitted(whole, 3, 0)
+    assert seen[-1] == FittedPrompt(whole, 3, 0)
 
 
 def test_what_fits_is_not_touched(questions: list[Question], chunks: list[Chunk]) -> None:
     asked = task(questions[0], chunks, SHOTS)
-    assert fit_passages(asked, Reader(100_000), exam_prompt, (" x",)) == Fitted(asked.prompt, len(chunks), 0)
-    assert fit_passages(asked, Reader(words(asked.prompt)), exam_prompt, ("",)) == Fitted(asked.prompt, len(chunks), 0)
+    assert fit_passages(asked, Reader(100_000), exam_prompt, (" x",)) == FittedPrompt(asked.prompt, len(chunks), 0)
+    assert fit_passages(asked, Reader(words(asked.prompt)), exam_prompt, ("",)) == FittedPrompt(
+        asked.prompt, len(chunks), 0
+    )
 
 
 def test_the_longest_continuation_and_what_is_written_have_room(questions: list[Question], chunks: list[Chunk]) -> None:
@@ -120,10 +122,10 @@ def test_a_text_without_spaces_is_cut_between_characters(questions: list[Questio
     most = len(exam_prompt(questions[0], [chunk]).user) - 100
     found = fit_passages(task(questions[0], [chunk]), Characters(most), exam_prompt, ())
     assert found.read == 1
-    assert len(f"{found.prompt.user}{found.prompt.reply}") == most - OPENING
+    assert len(f"{found.prompt.user}{found.prompt.reply}") == most - SPECIAL_TOKENS
 
 
-def plainly_fitted(task: Task, most: int, count: Callable[[str], int], continuations: Sequence[str]) -> Fitted:
+def plainly_fitted(task: Task, most: int, count: Callable[[str], int], continuations: Sequence[str]) -> FittedPrompt:
     """The rule written down once more: each prompt is counted wholly, with every continuation."""
 
     def made(passages: Sequence[Chunk]) -> Prompt:
@@ -131,20 +133,20 @@ def plainly_fitted(task: Task, most: int, count: Callable[[str], int], continuat
 
     def fits(passages: Sequence[Chunk]) -> bool:
         found = made(passages)
-        return max(count(f"{found.user}{found.reply}{one}") for one in continuations) + OPENING <= most
+        return max(count(f"{found.user}{found.reply}{one}") for one in continuations) + SPECIAL_TOKENS <= most
 
     whole = sum(len(one.text) for one in task.chunks)
     for number in range(len(task.chunks), 0, -1):
         if fits(task.chunks[:number]):
             left = sum(len(one.text) for one in task.chunks[number:])
-            return Fitted(made(task.chunks[:number]), number, left)
+            return FittedPrompt(made(task.chunks[:number]), number, left)
     text = task.chunks[0].text
     end = bisect_left(range(1, len(text) + 1), True, key=lambda n: not fits([replace(task.chunks[0], text=text[:n])]))
     for cut in (max((n for n in range(max(end - 40, 0), end + 1) if text[n].isspace()), default=0), end):
         kept = [replace(task.chunks[0], text=text[:cut].rstrip() if cut < end else text[:cut])]
         if kept[0].text and fits(kept):
-            return Fitted(made(kept), 1, whole - len(kept[0].text))
-    return Fitted(made(()), 0, whole)
+            return FittedPrompt(made(kept), 1, whole - len(kept[0].text))
+    return FittedPrompt(made(()), 0, whole)
 
 
 @pytest.mark.parametrize("family", ["llama", "gemma3"])
@@ -208,7 +210,7 @@ def test_a_question_too_long_by_itself_is_refused_without_trying_passages(questi
 
 def test_what_was_checked_is_not_fitted_again(questions: list[Question], chunks: list[Chunk]) -> None:
     model = Counting(40)
-    fitter = Fitter(model, exam_prompt, lambda question: question.choices)
+    fitter = PromptFitter(model, exam_prompt, lambda question: question.choices)
     tasks = [task(one, chunks[:3]) for one in questions]
     fitter.check(tasks)
     checked, before = [fitter(one) for one in tasks], model.characters
@@ -283,4 +285,4 @@ def test_an_export_is_refused_where_no_one_read_the_whole_passages(
             ValueError, match=r"retriever bm25 was asked \d questions; wanted all 4 .*with passages that fit"
         ),
     ):
-        asked_before(store, exam, chunks, pool)
+        stored_prompts(store, exam, chunks, pool)

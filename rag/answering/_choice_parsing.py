@@ -1,0 +1,113 @@
+"""From what was written to the choice it names; by rule, never by a model.
+
+By letter: alone ("B", "(b)", "B."), before the choice ("B) at noon"), or called the answer ("the answer is B"). By
+text: the choice itself, its beginning, or the one choice whose words stand in what was written; words that stand only
+inside a longer choice's do not count. Several letters, several choices, a letter beside another choice's text, or
+nothing of all this name no choice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from examcore import normalized, unwrapped
+from rag.answering._examinees import NO_CHOICE
+
+CHOICE_PARSING_VERSION = "choice-1"
+"""Stored with answers that were read this way; changes with every rule."""
+MIN_PREFIX_CHARACTERS = 8
+"""Characters from which on the beginning of a choice stands for it."""
+MAX_READ_CHARACTERS = 20_000
+"""Characters of a text that are looked at."""
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_CALLED = (
+    r"(?:(?:the\s+)?(?:(?:correct|right|best|final)\s+)?(?:answer|choice|option|letter)\b"
+    r"(?:\s+(?:is|would\s+be|should\s+be))?\s*[:=]?\s*)"
+)
+_WRAP = r"[*_`\"'“‘(\[\s]*"
+_BEHIND = r"(?:\s*[)\]*_`\"'”’.:,;!]|\s*$)"
+"""What marks a letter as a label: a bracket, a stop, or nothing else."""
+
+
+def read_choice(written: str, choices: Sequence[str], *, letters: bool = True) -> int:
+    """The index of the choice that a text names, `NO_CHOICE` when it names none or several.
+
+    `letters`: whether the choices were shown with letters, from A. The first line counts, where it says something.
+    """
+    text = re.sub(r"\*{1,3}|`{1,3}", "", _THOUGHT.sub("", written[:MAX_READ_CHARACTERS])).strip()
+    first = text.split("\n", 1)[0].strip()
+    for part in dict.fromkeys((first, text)):
+        found = _by_letter(part, choices) if letters else None
+        found = _by_text(part, choices) if found is None else found
+        if found is not None:
+            return found
+    return NO_CHOICE
+
+
+def _by_letter(text: str, choices: Sequence[str]) -> int | None:
+    opening = re.match(rf"{_WRAP}{_CALLED}?{_WRAP}([A-Za-z])(?![\w'’])(.*)", text, re.IGNORECASE | re.DOTALL)
+    if opening:
+        place, rest = _place(opening.group(1)), opening.group(2)
+        if place < len(choices) and _is_label(opening.group(1), rest, choices[place]):
+            return _checked(place, rest, choices)
+    named = re.findall(rf"(?<![\w'’])[(\[]?([A-{_last(choices)}])[)\]]", text)
+    places = {_place(letter) for letter in [*named, *_called(text, choices)]}
+    if len(places) > 1:
+        return NO_CHOICE
+    return places.pop() if places else None
+
+
+def _is_label(letter: str, rest: str, choice: str) -> bool:
+    """Whether a letter that opens a text is a label; "A bucket" and "I think" may only look like one."""
+    if re.match(_BEHIND, rest) or ((said := normalized(rest)) and said.startswith(normalized(choice))):
+        return True
+    return letter.isupper() and (letter not in "AI" or bool(re.match(r"\s*(?:and|or|because|since|is|[-–—&/,])", rest)))
+
+
+def _checked(place: int, rest: str, choices: Sequence[str]) -> int:
+    """The place of a label, unless another one or another choice's text follows it."""
+    said = normalized(unwrapped(rest.split("\n")[0].lstrip(" )].:,-–—")))
+    if said == normalized(choices[place]):
+        return place
+    last = _last(choices)
+    also = re.match(rf"[\s)\].,*]*(?:and|or|,|;|/|&|\+)\s*{_WRAP}([A-{last}])(?![\w'’])", rest)
+    also = also or re.match(rf"[)\].,\s]+([A-{last}]){_BEHIND}", rest)
+    named = {_place(letter) for letter in [*([also.group(1)] if also else []), *_called(rest, choices)]}
+    return NO_CHOICE if named - {place} or said in map(normalized, choices) else place
+
+
+def _called(text: str, choices: Sequence[str]) -> list[str]:
+    """The letters that a text calls the answer."""
+    return re.findall(rf"(?i:{_CALLED}){_WRAP}([A-{_last(choices)}])(?![\w'’]){_BEHIND}", text)
+
+
+def _last(choices: Sequence[str]) -> str:
+    return chr(ord("A") + len(choices) - 1)
+
+
+def _place(letter: str) -> int:
+    return ord(letter.upper()) - ord("A")
+
+
+def _by_text(text: str, choices: Sequence[str]) -> int | None:
+    said = normalized(unwrapped(re.sub(rf"\A{_WRAP}{_CALLED}", "", text, flags=re.IGNORECASE)))
+    wanted = [normalized(one) for one in choices]
+    if said in wanted:
+        return wanted.index(said)
+    spans = [(place, match.span()) for place, one in enumerate(wanted) for match in _standing(one, said)]
+    named = {place for place, span in spans if not any(_inside(span, other) for _, other in spans)}
+    if len(named) > 1:
+        return NO_CHOICE
+    if named:
+        return named.pop()
+    begun = [place for place, one in enumerate(wanted) if len(said) >= MIN_PREFIX_CHARACTERS and one.startswith(said)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def _standing(words: str, text: str) -> list[re.Match[str]]:
+    return list(re.finditer(rf"(?<!\w){re.escape(words)}(?!\w)", text))
+
+
+def _inside(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    return other[0] <= span[0] and span[1] <= other[1] and span != other

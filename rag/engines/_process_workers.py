@@ -1,0 +1,120 @@
+"""Workers as processes of this machine, with the processors and GPUs divided among them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from rag.answering._examinees import ExamineeFactory
+from rag.answering._tasks import Task
+from rag.engines._replica import module_paths, pack
+from rag.engines._worker_pool import WorkerEvent, WorkerExited, WorkKind
+
+POLL_SECONDS = 1.0
+"""How long `hear` waits."""
+
+
+class ProcessWorkers:
+    """A `Crew` of processes, each at the other end of a pipe. They end with this one, however it ends."""
+
+    def __init__(self, build: ExamineeFactory, normalization: str, workers: int) -> None:
+        self._packed, self._normalization, self._workers = pack(build), normalization, workers
+        self._pipes: dict[int, Connection] = {}
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._gpus, self._taken = visible_gpus(), dict[int, str]()
+
+    def begin(self, worker: int) -> None:
+        """See `Crew`."""
+        gpu = least_used_gpu(self._gpus, self._taken.values())
+        if gpu is not None:
+            self._taken[worker] = gpu
+        ours, theirs = Pipe()
+        with theirs:
+            self._processes[worker] = subprocess.Popen(
+                [sys.executable, "-c", "from rag.engines._worker_process import main; main()", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                # Ctrl-C is for the command, which then ends its workers.
+                start_new_session=True,
+                env=worker_environment(os.environ, gpu),
+            )
+        self._pipes[worker] = ours
+        threads = max(1, processors() // self._workers)
+        self._send(worker, (worker, self._packed, self._normalization, threads))
+
+    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
+        """See `Crew`."""
+        self._send(worker, (job, work, list(tasks)))
+
+    def hear(self) -> Sequence[WorkerEvent]:
+        """See `Crew`."""
+        heard: list[WorkerEvent] = []
+        numbers = {id(pipe): worker for worker, pipe in self._pipes.items()}
+        for pipe in wait(list(self._pipes.values()), POLL_SECONDS):
+            worker = numbers[id(pipe)]
+            try:
+                heard.append(self._pipes[worker].recv())
+            except (EOFError, OSError):
+                heard.append(self._gone(worker))
+        return heard
+
+    def close(self) -> None:
+        """See `Crew`."""
+        for process in self._processes.values():
+            process.kill()
+        for process in self._processes.values():
+            process.wait()
+        for pipe in self._pipes.values():
+            pipe.close()
+
+    def _send(self, worker: int, message: object) -> None:
+        pipe = self._pipes.get(worker)
+        if pipe is None:
+            return
+        # What a worker said before it ended is still in its pipe, and the end behind that.
+        with suppress(OSError):
+            pipe.send(message)
+
+    def _gone(self, worker: int) -> WorkerExited:
+        self._pipes.pop(worker).close()
+        self._taken.pop(worker, None)
+        process = self._processes.pop(worker)
+        process.kill()
+        status = process.wait()
+        return WorkerExited(
+            worker, f"process {process.pid} ended with signal {-status}" if status < 0 else f"status {status}"
+        )
+
+
+def worker_environment(now: Mapping[str, str], gpu: str | None) -> dict[str, str]:
+    """What a worker's process finds: the same modules, and one GPU if there is any."""
+    path = os.pathsep.join(module_paths())
+    return {**now, "PYTHONPATH": path, **({} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu})}
+
+
+def least_used_gpu(gpus: Sequence[str], taken: Iterable[str]) -> str | None:
+    """The GPU with the fewest workers; None without any."""
+    counts = Counter(taken)
+    return min(gpus, key=lambda gpu: counts[gpu], default=None)
+
+
+def processors() -> int:
+    """How many processors computations here may take."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    return int(said) if said.isdigit() and int(said) else len(os.sched_getaffinity(0))
+
+
+def visible_gpus() -> list[str]:
+    """The GPUs that this process may use, as `CUDA_VISIBLE_DEVICES` names them."""
+    said = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if said is not None:
+        return [one for one in said.split(",") if one.strip()]
+    return [one.name.removeprefix("nvidia") for one in sorted(Path("/dev").glob("nvidia[0-9]*"))]

@@ -1,0 +1,189 @@
+"""Workers as actors of a Ray cluster: one that runs already, or one begun on this machine for as long as it takes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from examcore import FailedError, first_error_line
+from rag.answering._examinees import ExamineeFactory
+from rag.answering._tasks import Task
+from rag.engines._process_workers import processors
+from rag.engines._replica import Replica, module_paths, pack
+from rag.engines._worker_pool import WorkerEvent, WorkerExited, WorkKind
+
+POLL_SECONDS = 1.0
+"""How long `hear` waits."""
+STORE_BYTES = 100_000_000
+"""Shared memory of a cluster begun here, which holds no more than batches on their way."""
+START_ATTEMPTS = 3
+QUIET_OPTIONS = {"log_to_driver": False, "logging_level": "ERROR"}
+QUIET_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # An actor without a GPU sees none; saying so spares a warning.
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
+}
+
+
+class WorkerResources(NamedTuple):
+    """How many workers, and what each takes."""
+
+    workers: int
+    processors: int
+    gpus: float
+
+
+class RayWorkers:
+    """A `Crew` of Ray actors. They end with this process, however it ends."""
+
+    def __init__(self, build: ExamineeFactory, normalization: str, need: WorkerResources) -> None:
+        import ray
+
+        self._ray, self._normalization, self._need = ray, normalization, need
+        self._packed = ray.put(pack(build))
+        kind = ray.remote(num_cpus=need.processors, num_gpus=need.gpus, max_restarts=0, max_task_retries=0)
+        self._kind: Any = kind(Replica)
+        self._actors: dict[int, Any] = {}
+        self._awaited: list[tuple[int, Any]] = []
+
+    def begin(self, worker: int) -> None:
+        """See `Crew`."""
+        actor = self._kind.remote(worker, self._packed, self._normalization, self._need.processors, module_paths())
+        self._actors[worker] = actor
+        self._await(worker, actor.begin)
+
+    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
+        """See `Crew`."""
+        if worker in self._actors:
+            self._await(worker, self._actors[worker].work, job, work, list(tasks))
+
+    def hear(self) -> Sequence[WorkerEvent]:
+        """See `Crew`."""
+        heard: list[WorkerEvent] = []
+        for worker, stream in self._stirring():
+            if worker not in self._actors:
+                continue
+            try:
+                heard.append(self._ray.get(next(stream)))
+            except StopIteration:
+                self._awaited = [one for one in self._awaited if one[1] is not stream]
+            except self._ray.exceptions.RayError as error:
+                heard.append(self._gone(worker, error))
+        return heard
+
+    def close(self) -> None:
+        """See `Crew`."""
+        for actor in self._actors.values():
+            self._ray.kill(actor)
+        self._actors, self._awaited = {}, []
+
+    def _await(self, worker: int, method: Any, *arguments: object) -> None:
+        self._awaited.append((worker, method.options(num_returns="streaming").remote(*arguments)))
+
+    def _stirring(self) -> list[tuple[int, Any]]:
+        """The streams that have something to say, after the first has."""
+        streams = [stream for _, stream in self._awaited]
+        if self._ray.wait(streams, timeout=POLL_SECONDS)[0]:
+            ready, _ = self._ray.wait(streams, num_returns=len(streams), timeout=0)
+            return [(worker, stream) for worker, stream in self._awaited if any(stream is one for one in ready)]
+        return []
+
+    def _gone(self, worker: int, error: Exception) -> WorkerExited:
+        self._ray.kill(self._actors.pop(worker))
+        self._awaited = [one for one in self._awaited if one[0] != worker]
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return WorkerExited(worker, next((line for line in reversed(lines) if "exit" in line.lower()), lines[0])[:200])
+
+
+@contextmanager
+def join_cluster(address: str | None, workers: int | None, worker_gpus: float | None) -> Iterator[WorkerResources]:
+    """A cluster to work on: that at `address` (`auto`: the one this machine belongs to), else one begun here.
+
+    Yields what the workers take of it. Raises `FailedError` for a cluster that is not there, ValueError without Ray and
+    for more workers than there is room for.
+    """
+    ray = _quiet_ray()
+    begun = not ray.is_initialized()
+    if begun:
+        _start(ray, workers) if address is None else _connect(ray, address)
+    try:
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        yield divide_resources(nodes, workers, worker_gpus)
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+def divide_resources(
+    nodes: Sequence[Mapping[str, float]], workers: int | None, worker_gpus: float | None
+) -> WorkerResources:
+    """How the processors and GPUs of machines are divided among workers.
+
+    Unsaid, a worker takes one GPU where there are any, and there are as many workers as GPUs, or one per four
+    processors. Each gets as many processors as let all find a place.
+    """
+    found = sum(node.get("GPU", 0) for node in nodes)
+    each = (1.0 if found else 0.0) if worker_gpus is None else worker_gpus
+    wanted = workers or sum(_places(node, 1 if each else min(4, int(node.get("CPU", 1)) or 1), each) for node in nodes)
+    for count in range(int(max((node.get("CPU", 0) for node in nodes), default=0)), 0, -1):
+        if 0 < wanted <= sum(_places(node, count, each) for node in nodes):
+            return WorkerResources(wanted, count, each)
+    room = sum(_places(node, 1, each) for node in nodes)
+    size = f"{sum(node.get('CPU', 0) for node in nodes):g} processors and {found:g} GPUs"
+    one = f"{each:g} GPUs and 1 processor" if each else "1 processor"
+    raise ValueError(f"--workers {wanted}: the cluster has {size}; wanted at most {room} workers of {one} each")
+
+
+def _places(node: Mapping[str, float], count: int, worker_gpus: float) -> int:
+    """How many workers a machine has room for."""
+    places = int(node.get("CPU", 0) // count)
+    return min(places, int(node.get("GPU", 0) // worker_gpus)) if worker_gpus else places
+
+
+def _quiet_ray() -> Any:
+    """Ray, told to keep to itself; ValueError without it."""
+    for name, value in QUIET_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+        from ray._private import worker
+    except ImportError as error:
+        raise ValueError(
+            f"--engine ray: {error.name or error} is not installed; wanted pip install 'ragexam[ray]'"
+        ) from None
+    # It prints every loss of a worker on standard output, where results go; losses are told by whoever replaces them.
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *_, **__: None
+    return ray
+
+
+def _start(ray: Any, workers: int | None) -> None:
+    """Begin a cluster here; Ray gives up after 30 seconds, which a busy machine may need more than once."""
+    count = max(processors(), workers or 1)
+    for left in reversed(range(START_ATTEMPTS)):
+        try:
+            ray.init(**QUIET_OPTIONS, num_cpus=count, include_dashboard=False, object_store_memory=STORE_BYTES)
+            return
+        except Exception as error:  # Ray raises no narrower one
+            ray.shutdown()
+            if not left:
+                raise FailedError(
+                    f"--engine ray: no cluster could be begun here ({first_error_line(error)})"
+                ) from error
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Join a cluster. Ray itself would wait minutes for one that is not there."""
+    try:
+        host, _, port = address.rpartition(":")
+        if port.isdigit():
+            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+        ray.init(**QUIET_OPTIONS, address=address)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise FailedError(
+            f"--address {address}: no Ray cluster there ({first_error_line(error)}); wanted one that runs "
+            "(ray start --head) and, if it asks for a token, RAY_AUTH_MODE=token; or no --address to begin one here"
+        ) from error

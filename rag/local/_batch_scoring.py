@@ -1,0 +1,247 @@
+"""Scoring many prompts' continuations together: every beginning is read once, passes are filled from all prompts."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+import torch
+
+from examcore import FailedError
+from rag.local._passes import PromptPiece, ScoredToken, log_probabilities, run_pass
+from rag.local._token_blocks import Block, BlockKey, BlockStore, key_after, split_into_blocks
+
+PASS_TOKENS = {"cpu": 512}
+"""Tokens of a pass by kind of device: enough to keep it busy."""
+DEFAULT_PASS_TOKENS = 4096
+MIN_PASS_TOKENS = 32
+"""Passes are not made smaller than this."""
+
+MAX_SHARED_BLOCK = 32
+"""Tokens of a block at most: passes are full however short blocks are, and the shorter, the more prompts share."""
+
+WINDOW = 64
+"""Prompts that are made ready and sorted at a time."""
+LOOKAHEAD = 8
+"""Prompts that are looked at, behind the first that does not fit, to fill a pass."""
+
+ROOT = -1
+"""Where the blocks read here begin: their numbers differ in the last bits from those of a prompt read alone."""
+
+
+class EncodedContinuations(NamedTuple):
+    """Continuations encoded together with their prompt: shared tokens, where the last paragraph begins in them, and
+    each continuation's own."""
+
+    prompt: tuple[int, ...]
+    cut: int
+    own: tuple[tuple[int, ...], ...]
+
+
+@dataclass(eq=False)
+class _PromptProgress:
+    """A prompt under way: the blocks read of it, what is still to be read, and the log-probabilities so far.
+
+    `own` are the distinct continuations: equal ones get equal numbers.
+    """
+
+    place: int
+    joint: EncodedContinuations
+    own: tuple[tuple[int, ...], ...]
+    parts: list[tuple[int, ...]]
+    ends: list[list[int]]
+    path: list[Block] = field(default_factory=list)
+    tokens: list[float] = field(default_factory=list)
+
+    @property
+    def finished(self) -> bool:
+        return not self.parts and not self.ends
+
+
+@dataclass(eq=False)
+class _PassShare:
+    """What one pass does for a job: blocks it needs, how many groups of continuations it scores, and their tokens."""
+
+    job: _PromptProgress
+    path: list[Block]
+    scored: int = 0
+    targets: list[ScoredToken] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _PackedPass:
+    """Pieces of one pass, whose blocks by their places, and what is done for each job."""
+
+    size: int
+    pieces: list[PromptPiece] = field(default_factory=list)
+    new: dict[BlockKey, Block] = field(default_factory=dict)
+    moves: list[_PassShare] = field(default_factory=list)
+    used: int = 0
+
+    def fits(self, count: int) -> bool:
+        return self.used + count <= self.size
+
+    def add(self, piece: PromptPiece) -> None:
+        self.pieces.append(piece)
+        self.used += len(piece.ids)
+
+
+class BatchScorer:
+    """Scores prompts with one model in passes of `size` tokens, keeping what they begin with in `blocks`."""
+
+    def __init__(
+        self, model: Any, blocks: BlockStore, *, block: int = MAX_SHARED_BLOCK, size: int | None = None
+    ) -> None:
+        self._model, self._blocks, self.block = model, blocks, block
+        self.size = size or PASS_TOKENS.get(model.device.type, DEFAULT_PASS_TOKENS)
+
+    def score(self, asked: Iterable[tuple[int, EncodedContinuations]]) -> Iterator[tuple[int, list[float]]]:
+        """The log-likelihood of each continuation, by the place that came with its prompt, in any order.
+
+        When memory runs out, passes are halved and the work goes on; nothing that was asked is lost.
+        """
+        coming, queue = iter(asked), deque[_PromptProgress]()
+        while True:
+            if len(queue) <= LOOKAHEAD:
+                queue.extend(self._ready(islice(coming, WINDOW)))
+            if not queue:
+                return
+            try:
+                self._run(self._packed(queue))
+            except Exception as error:
+                if not out_of_memory(error):
+                    raise
+                self._halve(error, max((len(own) for job in queue for own in job.joint.own), default=1))
+                queue = deque(self._job(job.place, job.joint) for job in queue)
+                continue
+            for job in [job for job in queue if job.finished]:
+                queue.remove(job)
+                yield job.place, _sums(job)
+
+    def fits(self, joint: EncodedContinuations) -> bool:
+        """Whether every continuation has room in a pass."""
+        return all(len(own) <= self.size for own in joint.own)
+
+    def _ready(self, asked: Iterable[tuple[int, EncodedContinuations]]) -> list[_PromptProgress]:
+        """Jobs sorted by their tokens, so that those that begin alike follow each other."""
+        jobs = [self._job(place, joint) for place, joint in asked]
+        return sorted(jobs, key=lambda job: job.joint.prompt)
+
+    def _job(self, place: int, joint: EncodedContinuations) -> _PromptProgress:
+        cut = min(joint.cut, len(joint.prompt) - 1)
+        parts = split_into_blocks(joint.prompt[:-1], cut, min(self.block, self.size))
+        own = tuple(dict.fromkeys(joint.own))
+        return _PromptProgress(place, joint, own, parts, _groups(own, self.size))
+
+    def _packed(self, queue: Iterable[_PromptProgress]) -> _PackedPass:
+        """As many pieces as fit, of jobs in their order; a piece that does not fit lets later ones go before it."""
+        packed, waiting = _PackedPass(self.size), 0
+        for job in queue:
+            if not self._pack(job, packed):
+                waiting += 1
+            if waiting > LOOKAHEAD:
+                break
+        return packed
+
+    def _pack(self, job: _PromptProgress, packed: _PackedPass) -> bool:
+        """Put what fits of a job into a pass; whether all of it did."""
+        move = _PassShare(job, list(job.path))
+        packed.moves.append(move)
+        for part in job.parts:
+            place = key_after(move.path, part, ROOT)
+            block = packed.new.get(place) or self._blocks.get(place)
+            if block is None:
+                if not packed.fits(len(part)):
+                    return False
+                block = packed.new[place] = Block(place, self._blocks.number(place), [], [])
+                packed.add(PromptPiece(part, tuple(move.path), (0,) * len(part), block))
+            move.path.append(block)
+        for group in job.ends:
+            ids, branches = _end(job, group)
+            if not packed.fits(len(ids)):
+                return False
+            move.targets += _targets(job, group, packed.used)
+            move.scored += 1
+            packed.add(PromptPiece(ids, tuple(move.path), branches))
+        return True
+
+    def _run(self, packed: _PackedPass) -> None:
+        """Read a pass and put down what came of it; a pass that fails has done nothing."""
+        targets = [target for move in packed.moves for target in move.targets]
+        found: list[float] = []
+        if packed.pieces:
+            with torch.inference_mode():
+                hidden = run_pass(self._model, packed.pieces, packed.size)
+                found = log_probabilities(self._model, hidden, targets)
+        values = iter(found)
+        for move in packed.moves:
+            move.job.tokens += islice(values, len(move.targets))
+            del move.job.parts[: len(move.path) - len(move.job.path)], move.job.ends[: move.scored]
+            move.job.path = move.path
+            self._blocks.remember(move.path)
+
+    def _halve(self, error: BaseException, longest: int) -> None:
+        """Make passes smaller, though not too small for the longest continuation, and free what is kept."""
+        if self.size // 2 < max(MIN_PASS_TOKENS, longest):
+            wanted = "wanted more memory, a smaller model or a shorter dtype"
+            raise FailedError(f"out of memory while {self.size} tokens were read at once; {wanted}") from error
+        before, self.size = self.size, self.size // 2
+        self._blocks.clear()
+        if self._model.device.type == "cuda":
+            torch.cuda.empty_cache()
+        warnings.warn(
+            f"out of memory with {before} tokens at once: going on with {self.size}; numbers move by up to 1e-3",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, in the words of any of torch's allocators."""
+    words = ("out of memory", "can't allocate memory", "not enough memory")
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+        isinstance(error, RuntimeError) and any(one in str(error).lower() for one in words)
+    )
+
+
+def _groups(own: Sequence[Sequence[int]], size: int) -> list[list[int]]:
+    """The continuations in groups that have room in one pass, behind the prompt's last token."""
+    groups: list[list[int]] = []
+    room = 0
+    for number, ids in enumerate(own):
+        if not groups or len(ids) - 1 > room:
+            groups.append([])
+            room = size - 1
+        groups[-1].append(number)
+        room -= len(ids) - 1
+    return groups
+
+
+def _end(job: _PromptProgress, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The prompt's last token and the continuations of a group without their last ones, and their branches."""
+    ids, branches = [job.joint.prompt[-1]], [0]
+    for branch, number in enumerate(group, start=1):
+        ids += job.own[number][:-1]
+        branches += [branch] * (len(job.own[number]) - 1)
+    return tuple(ids), tuple(branches)
+
+
+def _targets(job: _PromptProgress, group: Sequence[int], start: int) -> Iterator[ScoredToken]:
+    """Each token of the continuations of a group, whose end stands at `start` of its pass."""
+    at = start
+    for number in group:
+        first, *others = job.own[number]
+        yield ScoredToken(start, first)
+        for token in others:
+            at += 1
+            yield ScoredToken(at, token)
+
+
+def _sums(job: _PromptProgress) -> list[float]:
+    values = iter(job.tokens)
+    sums = {own: sum(islice(values, len(own))) for own in job.own}
+    return [sums[own] for own in job.joint.own]

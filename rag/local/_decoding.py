@@ -1,0 +1,249 @@
+"""Writing a batch of replies token by token, after prompts whose beginnings are read once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
+
+from rag.local._prefix_cache import PrefixCache, copy_cache
+
+AllowedTokens = Callable[[int, Sequence[int]], Sequence[int]]
+"""From a prompt's index and the tokens written so far to the tokens that may come next (empty: any)."""
+
+MAX_GROUP_TOKENS = 1024
+"""Tokens, padding included, of the ends of prompts that are read in one pass: more make no processor faster."""
+
+
+class PromptTokens(NamedTuple):
+    """A prompt's tokens, and where its own part begins (see `PrefixCache`)."""
+
+    ids: Sequence[int]
+    cut: int = 0
+
+
+class BatchState(NamedTuple):
+    """Prompts read to their end: one cache `[rows, heads, width + room, ...]`, right-aligned, and what follows.
+
+    `mask` `[rows, width + room]` is 0 over padding; `lengths` `[rows]` counts the real tokens of each prompt;
+    `logits` `[rows, vocabulary]` follow its last one.
+    """
+
+    cache: DynamicCache
+    mask: torch.Tensor
+    lengths: torch.Tensor
+    logits: torch.Tensor
+
+    def only(self, places: Sequence[int]) -> BatchState:
+        """Some of the rows; the others' keys and values are gone."""
+        for layer in self.cache.layers:
+            layer.keep(torch.tensor(places, device=self.mask.device))
+        return BatchState(self.cache, self.mask[places], self.lengths[places], self.logits[places])
+
+
+class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
+    """Keys and values in buffers with room for what is still to be written: appending copies only what is new."""
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int) -> None:
+        super().__init__()
+        self.dtype, self.device, self.is_initialized = keys.dtype, keys.device, True
+        self._buffers = (keys, values)
+        self._show(length)
+
+    @classmethod
+    def like(cls, layer: Any, rows: int, width: int, room: int) -> PreallocatedLayer:
+        """Zeros for `rows` rows of `width` positions and `room` more, each as wide as the layer's."""
+        heads = layer.keys.shape[1]
+        keys, values = (one.new_zeros(rows, heads, width + room, one.shape[-1]) for one in (layer.keys, layer.values))
+        return cls(keys, values, width)
+
+    def fill(self, row: int, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Put keys and values `[heads, positions, width]` at the right end of a row."""
+        self.keys[row, :, -keys.shape[1] :], self.values[row, :, -keys.shape[1] :] = keys, values
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Append keys and values `[rows, heads, new, width]`; all of them so far."""
+        start = self.keys.shape[-2]
+        end = start + key_states.shape[-2]
+        for buffer, new in zip(self._buffers, (key_states, value_states), strict=True):
+            buffer[..., start:end, :] = new
+        self._show(end)
+        return self.keys, self.values
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Leave all other rows."""
+        rows = rows.to(self.device)
+        self._buffers = (self._buffers[0][rows], self._buffers[1][rows])
+        self._show(self.keys.shape[-2])
+
+    def _show(self, length: int) -> None:
+        self.keys, self.values = (buffer[..., :length, :] for buffer in self._buffers)
+
+
+class BatchWriter:
+    """Writes replies with one model, reading prompts through its cache; `ends` are the tokens that end a reply."""
+
+    def __init__(self, model: Any, prefixes: PrefixCache, ends: Sequence[int]) -> None:
+        self._model, self._prefixes, self._ends = model, prefixes, frozenset(ends)
+
+    def write(
+        self,
+        started: BatchState,
+        *,
+        max_tokens: int,
+        done: Callable[[Sequence[int]], bool],
+        only: TokenFilter | None = None,
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> list[list[int]]:
+        """The tokens of each reply, an end token included; `done` says of a row's tokens that no more are wanted.
+
+        Greedy at temperature 0, else each token is drawn by a number that depends on the seed, the row's place and the
+        token's place alone. `started` is used up; it has room for `max_tokens`.
+        """
+        count = len(started.lengths)
+        draws = torch.rand(count, max_tokens, generator=torch.Generator().manual_seed(seed))
+        written: list[list[int]] = [[] for _ in range(count)]
+        held, unfinished = list(range(count)), set(range(count))
+        for step in range(max_tokens):
+            if only is not None:
+                only.restrict(started.logits, held, [written[row] for row in held])
+            greedy = temperature <= 0
+            tokens = started.logits.argmax(-1) if greedy else _drawn(started.logits, temperature, draws[held, step])
+            for row, token in zip(held, tokens.tolist(), strict=True):
+                if row in unfinished:
+                    written[row].append(token)
+                    if token in self._ends or done(written[row]):
+                        unfinished.remove(row)
+            if not unfinished or step == max_tokens - 1:
+                break
+            if 2 * len(unfinished) <= len(held):
+                # Leaving copies the cache, which costs more than a few idle rows: they leave once they are half of all.
+                places = [place for place, row in enumerate(held) if row in unfinished]
+                held, tokens, started = [held[place] for place in places], tokens[places], started.only(places)
+            started = started._replace(logits=self._next(started, tokens, step))
+        return written
+
+    def _next(self, started: BatchState, tokens: torch.Tensor, step: int) -> torch.Tensor:
+        """The logits `[rows, vocabulary]` after the tokens `[rows]` of a step."""
+        logits: torch.Tensor = self._model(
+            input_ids=tokens[:, None],
+            attention_mask=started.mask[:, : started.cache.get_seq_length() + 1],
+            position_ids=(started.lengths + step)[:, None],
+            past_key_values=started.cache,
+            use_cache=True,
+        ).logits
+        return logits[:, -1]
+
+    def start(self, rows: Sequence[PromptTokens], room: int) -> BatchState:
+        """Read the prompts: their beginnings one by one through the cache, their ends in groups of like lengths."""
+        device = self._model.device
+        width = max(len(row.ids) for row in rows)
+        lengths = torch.tensor([len(row.ids) for row in rows], device=device)
+        mask = (torch.arange(width + room, device=device) >= (width - lengths)[:, None]).long()
+        logits: list[Any] = [None] * len(rows)
+        layers: list[PreallocatedLayer] = []
+        for group in _groups([self._prefixes.left(*row) for row in rows]):
+            cache, real, after = self._finish([rows[index] for index in group])
+            layers = layers or [PreallocatedLayer.like(layer, len(rows), width, room) for layer in cache.layers]
+            for place, index in enumerate(group):
+                logits[index] = after[place]
+                for layer, whole in zip(cache.layers, layers, strict=True):
+                    whole.fill(index, layer.keys[place][:, real[place]], layer.values[place][:, real[place]])
+        whole_cache = copy_cache(cache)
+        whole_cache.layers = layers
+        return BatchState(whole_cache, mask, lengths, torch.stack(logits))
+
+    def _finish(self, rows: Sequence[PromptTokens]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
+        """Read some prompts to their end: the cache, where in it real tokens stand, and the logits that follow."""
+        begun = [self._prefixes.begin(*row) for row in rows]
+        behind = [len(one.left) for one in begun]
+        before = [len(row.ids) - left for row, left in zip(rows, behind, strict=True)]
+        device = self._model.device
+        real = torch.cat([_right_aligned(before, device), _right_aligned(behind, device)], dim=1)
+        output = self._model(
+            input_ids=torch.tensor([[*[0] * (max(behind) - len(one.left)), *one.left] for one in begun], device=device),
+            attention_mask=real.long(),
+            position_ids=(real.cumsum(-1) - 1).clamp(min=0)[:, max(before) :],
+            past_key_values=_stacked([one.cache for one in begun], max(before)),
+            use_cache=True,
+            **self._prefixes.last_only,
+        )
+        return output.past_key_values, real, output.logits[:, -1]
+
+
+class TokenFilter:
+    """Forbids every token but the allowed ones."""
+
+    def __init__(self, allowed: AllowedTokens) -> None:
+        self._allowed = allowed
+        self._seen: dict[int, tuple[Sequence[int], torch.Tensor]] = {}
+
+    def restrict(self, logits: torch.Tensor, rows: Iterable[int], written: Iterable[Sequence[int]]) -> None:
+        """Set the logits `[rows, vocabulary]` of what may not follow each row's tokens to minus infinity."""
+        for place, (row, ids) in enumerate(zip(rows, written, strict=True)):
+            allowed = self._allowed(row, ids)
+            if len(allowed):
+                tokens = self._indices(allowed, logits.device)
+                kept = logits[place, tokens]
+                logits[place] = float("-inf")
+                logits[place, tokens] = kept
+
+    def _indices(self, allowed: Sequence[int], device: torch.device) -> torch.Tensor:
+        """The tokens as an index; a tuple given again and again, such as most of a vocabulary, is converted once."""
+        if not isinstance(allowed, tuple):
+            return torch.tensor(list(allowed), device=device)
+        if id(allowed) not in self._seen:
+            self._seen[id(allowed)] = (allowed, torch.tensor(allowed, device=device))
+        return self._seen[id(allowed)][1]
+
+
+def _drawn(logits: torch.Tensor, temperature: float, numbers: torch.Tensor) -> torch.Tensor:
+    """The token of each row at which the cumulated probability passes the row's number in [0, 1)."""
+    chances = torch.softmax(logits.float().cpu() / temperature, dim=-1).double().cumsum(dim=-1)
+    drawn = torch.searchsorted(chances, numbers.double()[:, None] * chances[:, -1:], right=True)
+    return drawn[:, 0].to(logits.device)
+
+
+def _right_aligned(lengths: Sequence[int], device: torch.device) -> torch.Tensor:
+    """`[rows, longest]`: true over the last positions of each row, as many as its length."""
+    width = max(lengths)
+    return torch.arange(width, device=device) >= width - torch.tensor(lengths, device=device)[:, None]
+
+
+def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The places of the lengths, in groups of like lengths that hold at most AT_ONCE padded tokens."""
+    group: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if group and lengths[place] * (len(group) + 1) > MAX_GROUP_TOKENS:
+            yield group
+            group = []
+        group.append(place)
+    yield group
+
+
+def _stacked(caches: Sequence[DynamicCache | None], length: int) -> DynamicCache | None:
+    """One cache of `length` positions with a row for each cache, right-aligned; None when none holds anything."""
+    first = next((one for one in caches if one is not None), None)
+    if first is None:
+        return None
+    stacked = copy_cache(first)
+    for index, layer in enumerate(stacked.layers):
+        held = [None if one is None else one.layers[index] for one in caches]
+        layer.keys = _aligned([one and one.keys for one in held], layer.keys, length)
+        layer.values = _aligned([one and one.values for one in held], layer.values, length)
+    return stacked
+
+
+def _aligned(rows: Sequence[torch.Tensor | None], like: torch.Tensor, length: int) -> torch.Tensor:
+    """Tensors `[1, heads, positions, width]` as the rows of one, zeros before them."""
+    aligned = like.new_zeros(len(rows), like.shape[1], length, like.shape[3])
+    for place, row in enumerate(rows):
+        if row is not None:
+            aligned[place, :, length - row.shape[2] :] = row[0]
+    return aligned

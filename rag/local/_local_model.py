@@ -1,0 +1,426 @@
+"""A transformers model on this machine, as a language model that writes and scores."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+
+from examcore import Arrival, Likelihoods, Prompt, Schema
+from rag.local import BatchWriter
+from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
+from rag.local._decoding import AllowedTokens, PromptTokens, TokenFilter
+from rag.local._json_shape import Vocabulary
+from rag.local._prefix_cache import PrefixCache, common_prefix, expand_cache, has_full_attention, shareable
+from rag.local._token_blocks import BLOCK, BlockStore
+from rag.weights._placement import rows_are_independent
+
+MAX_LOGITS = 1 << 26
+"""Logits held at once while continuations are scored (256 MB in float32)."""
+
+NO_LIMIT = 1 << 24
+"""Context lengths from here on are a tokenizer's way of saying that it knows none."""
+
+
+class LocalModel:
+    """Writes batches and scores continuations, reading prompts through one cache of what they begin with.
+
+    `settings` says what decides the numbers (source, dtype, device type, where prompts are cut into blocks) and is
+    stored with answers. `keep` bounds the bytes of keys and values kept (see `PrefixCache`); `size` is the tokens of a
+    pass over several prompts (see `BatchScorer`).
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        name: str,
+        settings: Mapping[str, object] | None = None,
+        block: int = BLOCK,
+        keep: int | None = None,
+        size: int | None = None,
+    ) -> None:
+        self._model = model.eval()
+        self.tokenizer = tokenizer
+        self._name = name
+        self._eos = _end_tokens(model, tokenizer)
+        self._marks = _marks(tokenizer)
+        # Published generation defaults (sampling, penalties) must not leak into greedy writing.
+        model.generation_config = GenerationConfig()
+        self._vocabulary = Vocabulary(tokenizer, self._eos)
+        self._prefixes = PrefixCache(model, block=block, keep=keep)
+        self._batches = BatchScorer(model, self._prefixes.blocks, block=min(block, MAX_SHARED_BLOCK), size=size)
+        self.settings: Mapping[str, object] = {
+            "model": name,
+            **(settings or {}),
+            "block": block,
+            "cut": "last paragraph",
+        }
+
+    @cached_property
+    def streaming(self) -> Mapping[str, object]:
+        """What decides the numbers of `likelihoods` besides: the tokens of a pass (0: each prompt is read alone) and of
+        its blocks."""
+        return {"pass": self._batches.size, "block": self._batches.block} if self._packs else {"pass": 0}
+
+    @property
+    def name(self) -> str:
+        """The name that answers and questions are stored under."""
+        return self._name
+
+    @property
+    def context_tokens(self) -> int:
+        """The longest prompt and reply together, in tokens."""
+        config = self._model.config.get_text_config()
+        limits = [getattr(config, "max_position_embeddings", None), getattr(self.tokenizer, "model_max_length", None)]
+        return min(int(limit) for limit in (*limits, NO_LIMIT) if limit)
+
+    def count_tokens(self, text: str) -> int:
+        """The number of tokens of a text, without special ones."""
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def render(self, prompt: Prompt) -> str:
+        """The text the model reads: through its chat template when it has one, else system, user and reply in turn.
+
+        Special tokens that stand in a text lose their meaning: a document cannot end the turn it is quoted in.
+        """
+        prompt = Prompt(*(self._quoted(text) for text in (prompt.user, prompt.system, prompt.reply)))
+        if not self.tokenizer.chat_template:
+            above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
+            return f"{above}\n{prompt.reply}"
+        return str(self._chat(prompt)) + prompt.reply
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+        allowed: AllowedTokens | None = None,
+    ) -> list[str]:
+        """One reply per prompt, as one batch; `reply` is not repeated, a stop string ends and is cut.
+
+        Greedy at temperature 0, else sampled from `seed`; the same batch always gives the same replies. `allowed`
+        restricts the next token. Raises ValueError when a prompt and `max_tokens` exceed the context.
+        """
+        if not prompts:
+            return []
+        rows = [self._row(prompt) for prompt in prompts]
+        width = max(len(row.ids) for row in rows)
+        self._check_length(width + max_tokens, f"a prompt of {width} tokens and {max_tokens} to write")
+        only = TokenFilter(allowed) if allowed else None
+        with torch.inference_mode():
+            if not self._joinable:
+                written = self._write_plainly(rows, max_tokens, stop, temperature, seed, only)
+            else:
+                writer = BatchWriter(self._model, self._prefixes, self._eos)
+                written = writer.write(
+                    writer.start(rows, max_tokens),
+                    max_tokens=max_tokens,
+                    done=lambda ids: bool(stop) and any(one in self._text(ids) for one in stop),
+                    only=only,
+                    temperature=temperature,
+                    seed=seed,
+                )
+        return [_cut(self._text(row), stop) for row in written]
+
+    def generate_json(
+        self, prompts: Sequence[Prompt], schema: Schema, *, max_tokens: int, temperature: float = 0.0, seed: int = 0
+    ) -> list[str]:
+        """One JSON text of the schema's shape per prompt, as one batch (see `rag.local._json_shape`)."""
+        shape = self._vocabulary.shape(schema, max_tokens)
+        return self.generate(prompts, max_tokens=max_tokens, temperature=temperature, seed=seed, allowed=shape.allowed)
+
+    def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
+        """Log-likelihood of each continuation right after the prompt, the prompt encoded once.
+
+        Prompt and continuation are tokenised together; scoring starts where the first of the joint encodings leaves
+        the encoding of the prompt alone, for every continuation at the same place. Raises ValueError for an empty
+        continuation, a prompt longer than the context, or a model that returns NaN.
+        """
+        joint = self._scorable(prompt, continuations)
+        with torch.inference_mode():
+            sums = self._score(joint)
+        if any(value != value for value in sums):
+            raise ValueError(f"model {self._name}: log-likelihood is NaN; wanted a number (try dtype float32)")
+        return _measured(joint, sums)
+
+    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+        """The log-likelihoods of each prompt's continuations, each as soon as they are known, in any order.
+
+        Prompts share what they begin with and are read together; the numbers of each are the same to the last bit
+        whatever is asked beside it, and within 1e-3 in float32 those of `log_likelihoods`, which reads a prompt alone.
+        Raises as that does, but for NaN, which is returned: who asks knows the question. OSError when memory does not
+        even suffice for small passes.
+        """
+        joints: dict[int, EncodedContinuations] = {}
+        alone: list[int] = []
+
+        def ready() -> Iterator[tuple[int, EncodedContinuations]]:
+            for place, (prompt, continuations) in enumerate(asked):
+                joint = joints[place] = self._scorable(prompt, continuations)
+                if self._packs and self._batches.fits(joint):
+                    yield place, joint
+                else:
+                    alone.append(place)
+
+        for place, sums in self._batches.score(ready()):
+            yield self._arrival(place, joints.pop(place), sums)
+        for place in alone:
+            joint = joints.pop(place)
+            with torch.inference_mode():
+                sums = self._score(joint)
+            yield self._arrival(place, joint, sums)
+
+    def _scorable(self, prompt: Prompt, continuations: Sequence[str]) -> EncodedContinuations:
+        joint = self._joint(prompt, self.render(prompt), [self._quoted(one) for one in continuations])
+        longest = len(joint.prompt) + max(map(len, joint.own), default=0)
+        self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
+        return joint
+
+    def _arrival(self, place: int, joint: EncodedContinuations, sums: Sequence[float]) -> Arrival[Likelihoods]:
+        return Arrival(place, _measured(joint, sums), len(joint.prompt), 0)
+
+    @cached_property
+    def _packs(self) -> bool:
+        """Whether pieces of several prompts can be read in one pass: tried on a few tokens, against a plain reading."""
+        if not (getattr(self._model, "_supports_attention_backend", False) and self._takes_positions):
+            return False
+        if not rows_are_independent(self._model):
+            return False
+        some = [token % self._model.config.get_text_config().vocab_size for token in range(5, 37)]
+        joint = EncodedContinuations(tuple(some[:24]), 12, (tuple(some[24:28]), tuple(some[27:30])))
+        trial = BatchScorer(self._model, BlockStore(0), block=8, size=32)
+        try:
+            with torch.inference_mode():
+                plain = [self._score_alone(joint.prompt, own) for own in joint.own]
+            ((_, packed),) = trial.score([(0, joint)])
+        except Exception:  # whatever a foreign architecture does not take, it is read prompt by prompt instead
+            return False
+        exact = self._model.dtype == torch.float32
+        near, share = (1e-3, 0.0) if exact else (0.1, 0.05)
+        return all(abs(a - b) <= near + share * abs(b) for a, b in zip(packed, plain, strict=True))
+
+    @property
+    def _takes_positions(self) -> bool:
+        return "position_ids" in inspect.signature(self._model.forward).parameters
+
+    @cached_property
+    def _joinable(self) -> bool:
+        """Whether prompts read one by one can be written on as one batch: full attention, positions given by us."""
+        return self._takes_positions and has_full_attention(self._prefixes.encode(self._eos[:1] or (0,)).cache)
+
+    def _write_plainly(
+        self,
+        rows: Sequence[PromptTokens],
+        max_tokens: int,
+        stop: Sequence[str],
+        temperature: float,
+        seed: int,
+        only: TokenFilter | None,
+    ) -> list[list[int]]:
+        """The way of transformers, for models whose state is more than keys and values of all positions."""
+        width = max(len(row.ids) for row in rows)
+        pad = self._eos[0] if self._eos else 0
+        device = self._model.device
+        gaps = [width - len(row.ids) for row in rows]
+        padded = [[*[pad] * gap, *row.ids] for row, gap in zip(rows, gaps, strict=True)]
+        masked = [[*[0] * gap, *[1] * (width - gap)] for gap in gaps]
+        config = GenerationConfig(
+            max_new_tokens=max_tokens,
+            do_sample=temperature > 0,
+            temperature=temperature if temperature > 0 else None,
+            top_k=0 if temperature > 0 else None,
+            eos_token_id=list(self._eos) or None,
+            pad_token_id=pad,
+        )
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            written = self._model.generate(
+                input_ids=torch.tensor(padded, device=device),
+                attention_mask=torch.tensor(masked, device=device),
+                generation_config=config,
+                stopping_criteria=StoppingCriteriaList([_StopStrings(self._text, width, stop)] if stop else []),
+                logits_processor=LogitsProcessorList([_AllowedTokensOnly(only, width)] if only else []),
+            )
+        return [list(row) for row in written[:, width:].tolist()]
+
+    def _chat(self, prompt: Prompt) -> str:
+        user = {"role": "user", "content": prompt.user}
+        if prompt.system:
+            try:
+                return self._template([{"role": "system", "content": prompt.system}, user])
+            except Exception as error:  # templates refuse a role with an exception of jinja's own
+                if "TemplateError" not in {kind.__name__ for kind in type(error).__mro__}:
+                    raise
+                user = {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}
+        return self._template([user])
+
+    def _quoted(self, text: str) -> str:
+        """The text with a space inside each special token, which is then read as the characters it is written with."""
+        return self._marks.sub(lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
+
+    def _template(self, messages: list[dict[str, str]]) -> str:
+        return str(
+            self.tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+            )
+        )
+
+    def _encode(self, prompt: Prompt, text: str) -> list[int]:
+        """Tokens of rendered text; a chat template writes its own special tokens, plain text gets the opening one."""
+        ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        bos = self.tokenizer.bos_token_id
+        if not self.tokenizer.chat_template and bos is not None:
+            opened = self.tokenizer("a")["input_ids"][:1] == [bos]
+            ids = [bos, *ids] if opened else ids
+        if not ids:
+            raise ValueError(f"model {self._name}: the prompt {prompt.user[:40]!r} has no tokens; wanted some text")
+        return ids
+
+    def _row(self, prompt: Prompt) -> PromptTokens:
+        text = self.render(prompt)
+        ids = self._encode(prompt, text)
+        return PromptTokens(ids, self._own_part(prompt, text, ids))
+
+    def _own_part(self, prompt: Prompt, text: str, ids: Sequence[int]) -> int:
+        """Where among the tokens of the rendered text the last paragraph of `user` begins; 0 where it has but one.
+
+        What stands above it (examples, a passage) is what several prompts have in common.
+        """
+        _, _, last = self._quoted(prompt.user).rpartition("\n\n")
+        at = text.rfind(last.strip())
+        if last == self._quoted(prompt.user) or not last.strip() or at < 0 or not text[:at].strip():
+            return 0
+        return common_prefix(ids, self._encode(prompt, text[:at]))
+
+    def _joint(self, prompt: Prompt, text: str, continuations: Sequence[str]) -> EncodedContinuations:
+        alone = self._encode(prompt, text)
+        together = [self._encode(prompt, text + continuation) for continuation in continuations]
+        start = min((common_prefix(alone, ids) for ids in together), default=len(alone))
+        for continuation, ids in zip(continuations, together, strict=True):
+            if len(ids) <= start or not continuation:
+                raise ValueError(f"model {self._name}: continuation {continuation!r} has no tokens; wanted some text")
+        if start == 0:
+            raise ValueError(f"model {self._name}: nothing precedes the continuations; wanted a prompt")
+        cut = min(start, self._own_part(prompt, text, alone))
+        return EncodedContinuations(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
+
+    def _check_length(self, tokens: int, what: str) -> None:
+        if tokens > self.context_tokens:
+            raise ValueError(f"model {self._name}: {what} are {tokens} tokens; wanted at most {self.context_tokens}")
+
+    def _score(self, joint: EncodedContinuations) -> list[float]:
+        if not joint.own:
+            return []
+        encoded = self._prefixes.encode(joint.prompt, joint.cut)
+        first = torch.log_softmax(encoded.logits, dim=-1)
+        sums = [float(first[own[0]]) for own in joint.own]
+        if not shareable(encoded.cache):
+            return [self._score_alone(joint.prompt, own) for own in joint.own]
+        vocabulary = encoded.logits.shape[-1]
+        for batch in _batches(joint.own, MAX_LOGITS // vocabulary):
+            rows = [joint.own[index][:-1] for index in batch]
+            width = max(map(len, rows))
+            # Padding stands to the right of all real tokens, which therefore never attend to it: no mask is needed.
+            ids = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], device=self._model.device)
+            output = self._model(input_ids=ids, past_key_values=expand_cache(encoded.cache, len(rows)), use_cache=True)
+            for row, index in enumerate(batch):
+                sums[index] += _sum_targets(output.logits[row], joint.own[index][1:])
+        return sums
+
+    def _score_alone(self, prompt: tuple[int, ...], own: tuple[int, ...]) -> float:
+        """The plain way, for models whose state is more than keys and values."""
+        ids = torch.tensor([[*prompt, *own[:-1]]], device=self._model.device)
+        logits = self._model(input_ids=ids, use_cache=False).logits[0, len(prompt) - 1 :]
+        return _sum_targets(logits, own)
+
+    def _text(self, ids: Sequence[int]) -> str:
+        ends = [position for position, token in enumerate(ids) if token in self._eos]
+        kept = ids[: ends[0]] if ends else ids
+        return str(self.tokenizer.decode(kept, skip_special_tokens=True))
+
+
+def _measured(joint: EncodedContinuations, sums: Sequence[float]) -> Likelihoods:
+    return Likelihoods(tuple(sums), tuple(map(len, joint.own)), len(joint.prompt))
+
+
+class _StopStrings(StoppingCriteria):  # type: ignore[misc]
+    """Ends a row once its new text holds a stop string."""
+
+    def __init__(self, text: Callable[[Sequence[int]], str], start: int, stop: Sequence[str]) -> None:
+        self._text, self._start, self._stop = text, start, tuple(stop)
+
+    def __call__(self, input_ids: Any, *_: Any, **__: Any) -> Any:
+        rows = input_ids[:, self._start :].tolist()
+        done = [any(stop in text for stop in self._stop) for text in map(self._text, rows)]
+        return torch.tensor(done, dtype=torch.bool, device=input_ids.device)
+
+
+class _AllowedTokensOnly(LogitsProcessor):  # type: ignore[misc]
+    """Forbids every token but the allowed ones."""
+
+    def __init__(self, only: TokenFilter, start: int) -> None:
+        self._only, self._start = only, start
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        self._only.restrict(scores, range(len(scores)), input_ids[:, self._start :].tolist())
+        return scores
+
+
+def _sum_targets(logits: torch.Tensor, targets: Sequence[int]) -> float:
+    """Sum of the log-probabilities of `targets` `[n]` under the first n rows of `logits` `[>= n, vocabulary]`."""
+    count = len(targets)
+    if not count:
+        return 0.0
+    logs = torch.log_softmax(logits[:count].float(), dim=-1)
+    picked = logs.gather(-1, torch.tensor(targets, device=logs.device)[:, None])
+    return float(picked.double().sum())
+
+
+def _batches(own: Sequence[Sequence[int]], positions: int) -> Iterator[list[int]]:
+    """Indices of the continuations longer than one token, in groups of at most `positions` padded positions."""
+    batch: list[int] = []
+    width = 0
+    for index, tokens in enumerate(own):
+        if len(tokens) < 2:
+            continue
+        wider = max(width, len(tokens) - 1)
+        if batch and wider * (len(batch) + 1) > positions:
+            yield batch
+            batch, wider = [], len(tokens) - 1
+        batch.append(index)
+        width = wider
+    if batch:
+        yield batch
+
+
+def _cut(text: str, stop: Sequence[str]) -> str:
+    ends = [position for position in (text.find(one) for one in stop) if position >= 0]
+    return text[: min(ends)] if ends else text
+
+
+def _marks(tokenizer: Any) -> re.Pattern[str]:
+    """The special tokens as they are written, the longest first; a pattern that matches nothing without any."""
+    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+    names = {*tokenizer.all_special_tokens, *(str(one.content) for one in added if one.special)}
+    written = sorted((name for name in names if len(name) > 1), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, written)) or r"(?!)")
+
+
+def _end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    """Every token that ends a reply: the tokenizer's, the published generation settings', the chat markers'."""
+    published = getattr(model.generation_config, "eos_token_id", None)
+    ids = [tokenizer.eos_token_id, *(published if isinstance(published, list) else [published])]
+    markers = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|endoftext|>", "</s>")
+    vocabulary = tokenizer.get_vocab()
+    ids += [vocabulary[marker] for marker in markers if marker in vocabulary]
+    return tuple(dict.fromkeys(int(token) for token in ids if token is not None))

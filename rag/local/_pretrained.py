@@ -1,0 +1,131 @@
+"""From weights to a model in memory: the hub's layout by transformers, GGUF files unpacked once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from examcore import first_error_line
+from rag.local._local_model import LocalModel
+from rag.weights._embedded import cache_folder
+from rag.weights._hub import hub_offline, quiet_libraries
+from rag.weights._placement import Placement, quantization_method
+from rag.weights._scratch_folder import scratch_folder
+from rag.weights._sources import WeightSource
+from rag.weights._tokenizers import checked_tokenizer, with_working_template
+
+
+def load_local_model(
+    source: WeightSource, name: str, placement: Placement, threads: int | None = None, chat: bool = True
+) -> LocalModel:
+    """The model read from a source, called `name`, at its placement.
+
+    `threads`: how many torch computes with (None: as it is set); `chat`: use the chat template, if there is one. Raises
+    ValueError or OSError in one line.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    with quiet_libraries():
+        model, tokenizer = _unpacked(source, placement, chat) if source.gguf else _pretrained(source, placement, chat)
+    packed = placement.quantized or quantization_method(model.config)
+    settings = {
+        "dtype": str(placement.number).removeprefix("torch."),
+        "device": placement.device.type,
+        # Stored with answers: keys that a release added later are left out at their defaults.
+        **({"quantized": packed} if packed else {}),
+        **({} if chat else {"chat": False}),
+    }
+    return LocalModel(model, tokenizer, name=name, settings=settings)
+
+
+def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple[Any, Any]:
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    local = hub_offline(source.location)
+    # First what every model has, so that a model that does not exist is not reported as one without tokenizer.
+    config = _explained(lambda: AutoConfig.from_pretrained(source.location, local_files_only=local), source)
+    packed = quantization_method(config)
+    if packed and placement.quantized:
+        raise ValueError(f"model {source}: is quantised already ({packed}); wanted dtype auto")
+    tokenizer = checked_tokenizer(
+        lambda: AutoTokenizer.from_pretrained(source.location, local_files_only=local), source
+    )
+    tokenizer = with_working_template(tokenizer, source, chat)
+    options = placement.options(packed=bool(packed))
+    model = _explained(
+        lambda: AutoModelForCausalLM.from_pretrained(source.location, local_files_only=local, **options), source
+    )
+    return model if "device_map" in options else model.to(placement.device), tokenizer
+
+
+def _unpacked(source: WeightSource, placement: Placement, chat: bool) -> tuple[Any, Any]:
+    """A GGUF file unpacked to numbers; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
+    copy = cache_folder() / "dense" / _dense_key(source, placement.number)
+    if not copy.is_dir() and (unkept := _unpack_into(copy, source, placement.number)) is not None:
+        model, tokenizer = unkept
+        if placement.spread or placement.quantized:
+            raise OSError(f"model {source}: no room to unpack it in {copy.parent}; wanted twice its size")
+        return model.to(placement.device), with_working_template(tokenizer, source, chat)
+    # Even the first time the copy is read, so that the first and every later run compute with the same layout.
+    return _pretrained(WeightSource(str(copy)), placement, chat)
+
+
+def _unpack_into(copy: Path, source: WeightSource, dtype: Any) -> tuple[Any, Any] | None:
+    """Unpack and save; what could not be saved is returned instead. Nothing else holds on to the unpacked weights."""
+    model, tokenizer = _unpack(source, dtype)
+    return None if _keep(copy, model, tokenizer) else (model, tokenizer)
+
+
+def _dense_key(source: WeightSource, dtype: Any) -> str:
+    import transformers
+
+    path = (Path(source.location) / source.gguf).resolve()
+    stat = path.stat()
+    facts = f"{path}|{stat.st_size}|{stat.st_mtime_ns}|{dtype}|{transformers.__version__}"
+    return f"{path.stem}-{str(dtype).removeprefix('torch.')}-{hashlib.sha256(facts.encode()).hexdigest()[:12]}"
+
+
+def _unpack(source: WeightSource, dtype: Any) -> tuple[Any, Any]:
+    import transformers
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    # transformers before 5.20 always unpacks and knows no such option.
+    packing = getattr(transformers, "GgufConfig", None)
+    options = {"quantization_config": packing(dequantize=True)} if packing else {}
+    path = {"pretrained_model_name_or_path": source.location, "gguf_file": source.gguf}
+    tokenizer = checked_tokenizer(lambda: AutoTokenizer.from_pretrained(**path), source)
+    model = _explained(lambda: AutoModelForCausalLM.from_pretrained(**path, dtype=dtype, **options), source)
+    return model, tokenizer
+
+
+def _keep(copy: Path, model: Any, tokenizer: Any) -> bool:
+    """Save the unpacked model in one step; False when the disk has no room for it."""
+    size = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(copy.parent).free < 2 * size:
+            return False
+        with scratch_folder(copy.parent) as folder:
+            whole = folder / "whole"
+            model.save_pretrained(whole)
+            tokenizer.save_pretrained(whole)
+            if not copy.exists():
+                whole.replace(copy)
+    except OSError:
+        return False
+    return True
+
+
+def _explained(load: Callable[[], Any], source: WeightSource) -> Any:
+    """What `load` returns; OSError in one line when it fails."""
+    try:
+        return load()
+    except Exception as error:  # whatever the libraries below raise, the user reads one line
+        absent = "is not in the local hub cache, and the hub is out of reach"
+        where = absent if source.is_out_of_reach else "cannot be loaded"
+        raise OSError(f"model {source}: {where}: {first_error_line(error)}") from error

@@ -1,0 +1,1 @@
+"""Language models by name: settings, loading, usage. The names are exported by `rag`."""

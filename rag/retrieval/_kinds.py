@@ -1,0 +1,188 @@
+"""Retrievers by kind: from a question to the passages its pipeline may read.
+
+A retriever sees the question's stem, never its choices: a user asks without knowing the answers, and searching with
+the choices would hand the wrong ones' passages to the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from examcore import Chunk
+from rag.retrieval._bounds import ClosedBook, Oracle
+from rag.retrieval._cross_encoders import CrossEncoder
+from rag.retrieval._dense import Dense
+from rag.retrieval._encoders import DEFAULT_ENCODER
+from rag.retrieval._endpoint import EndpointRetriever
+from rag.retrieval._fusion import DEPTH, Hybrid, Reranked
+from rag.retrieval._lexical import Bm25, Lsa, TfIdf
+from rag.retrieval._protocol import Retriever
+from rag.retrieval._third_party import ThirdPartyRetriever, load_search
+from rag.servers._options import ServerOptions, check_url
+from rag.third_party._objects import HTTP_PREFIXES, PYTHON_PREFIX
+from rag.weights._embedded import is_embedded
+
+MULTI_QA = "sentence-transformers/multi-qa-MiniLM-L6-cos-v1"
+MS_MARCO = "cross-encoder/ms-marco-MiniLM-L-6-v2"
+LFQA_QUESTIONS = "vblagoje/dpr-question_encoder-single-lfqa-base"
+LFQA_PASSAGES = "vblagoje/dpr-ctx_encoder-single-lfqa-base"
+
+EMBEDDED_RERANKER = "embedded:reranker-tiny"
+"""A small BERT cross-encoder that comes in a package; onnxruntime reads it."""
+
+BOUNDS = ("closed-book", "oracle")
+
+
+@dataclass(frozen=True)
+class RetrieverParts:
+    """What a retriever is made of: the family, its encoders and re-ranker, and the depth of its first stage."""
+
+    family: str
+    encoder: str = ""
+    query_encoder: str = ""
+    reranker: str = ""
+    depth: int = 0
+
+
+KINDS: Mapping[str, RetrieverParts] = {
+    "closed-book": RetrieverParts("closed-book"),
+    "oracle": RetrieverParts("oracle"),
+    "bm25": RetrieverParts("bm25"),
+    "tfidf": RetrieverParts("tfidf"),
+    "lsa": RetrieverParts("lsa"),
+    "dense": RetrieverParts("dense", DEFAULT_ENCODER),
+    "hybrid": RetrieverParts("hybrid", DEFAULT_ENCODER),
+    # The models of the paper (Guinet et al. 2024, section 4.2), as its published code names them.
+    "siam": RetrieverParts("dense", LFQA_PASSAGES, LFQA_QUESTIONS),
+    "multiqa": RetrieverParts("dense", MULTI_QA),
+    "dpr": RetrieverParts("hybrid", LFQA_PASSAGES, LFQA_QUESTIONS, MS_MARCO),
+    "dprv2": RetrieverParts("hybrid", MULTI_QA, "", MS_MARCO),
+}
+"""Kinds by name. Besides these, `python:package.module:name` and `http(s)://...` are kinds."""
+
+PRESETS = tuple(kind for kind, parts in KINDS.items() if parts.family != kind)
+"""Kinds that stand for others with certain models."""
+
+
+def build_retriever(
+    kind: str,
+    chunks: Sequence[Chunk],
+    *,
+    name: str = "",
+    encoder: str = "",
+    query_encoder: str = "",
+    reranker: str = "",
+    depth: int = 0,
+    server: ServerOptions | None = None,
+    cache_dir: Path | None = None,
+    index: Any = None,
+) -> Retriever:
+    """A retriever over chunks; indexes are built and encoders loaded at the first question.
+
+    `kind` is one of `KINDS`, `python:package.module:name` or the address of an endpoint, asked as `server` says.
+    `encoder` and `query_encoder` (families dense and hybrid) replace those of the kind; `reranker` re-orders the first
+    `depth` passages of any kind that searches, and `depth` is also what each part of a hybrid contributes (0: `DEPTH`).
+    `index` is the `passage_index` of the chunks by the kind's encoder, for retrievers to share.
+    Raises ValueError for an unknown kind and for a part the kind has no use for.
+    """
+    parts = parts_of(kind, encoder, query_encoder, reranker, depth)
+    check_kind(kind, parts, server)
+    named = name or kind
+    first = _first_stage(kind, parts, chunks, named, server, cache_dir, index)
+    if not parts.reranker:
+        return first
+    return Reranked(first, CrossEncoder(parts.reranker), depth=parts.depth or DEPTH, name=named)
+
+
+def parts_of(
+    kind: str, encoder: str = "", query_encoder: str = "", reranker: str = "", depth: int = 0
+) -> RetrieverParts:
+    """The parts of a kind, those given in place of its own; ValueError for an unknown kind.
+
+    Another encoder brings its own way with questions: the kind's query encoder goes with the kind's encoder.
+    """
+    if is_third_party(kind):
+        return RetrieverParts(kind, encoder, query_encoder, reranker, depth)
+    if kind not in KINDS:
+        raise ValueError(
+            f"retriever {kind!r}: unknown; wanted one of {', '.join(KINDS)}, python:package.module:name or an "
+            "http address"
+        )
+    own = KINDS[kind]
+    return replace(
+        own,
+        encoder=encoder or own.encoder,
+        query_encoder=query_encoder or ("" if encoder else own.query_encoder),
+        reranker=reranker or own.reranker,
+        depth=depth or own.depth,
+    )
+
+
+def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = None) -> None:
+    """Refuse parts that a kind has no use for; ValueError in one line."""
+    start = f"retriever {kind!r}"
+    if is_embedded(parts.reranker) and parts.reranker != EMBEDDED_RERANKER:
+        raise ValueError(
+            f"{start}: re-ranker {parts.reranker!r}: wanted {EMBEDDED_RERANKER} or a cross-encoder's folder or hub name"
+        )
+    if parts.reranker and parts.family in BOUNDS:
+        raise ValueError(f"{start}: has nothing to re-rank; wanted a kind that searches for {parts.reranker!r}")
+    if parts.query_encoder and parts.family not in ("dense", "hybrid"):
+        raise ValueError(f"{start}: has no encoder; wanted a dense kind for {parts.query_encoder!r}")
+    if parts.depth < 0 or (parts.depth and not parts.reranker and parts.family != "hybrid"):
+        raise ValueError(f"{start}: depth {parts.depth}; wanted one of at least 1, on a hybrid or with a re-ranker")
+    if server is not None and not kind.startswith(HTTP_PREFIXES):
+        raise ValueError(f"{start}: is on no server; wanted an http address for these options")
+    if kind.startswith(HTTP_PREFIXES):
+        # The address is not repeated: what should not stand in it may be a password.
+        try:
+            check_url(kind)
+        except ValueError:
+            raise ValueError(
+                "retriever at an http address: holds more than http://host:port/path; wanted the key in the "
+                "environment (server: {api_key_env: NAME})"
+            ) from None
+
+
+def is_third_party(kind: str) -> bool:
+    """Whether a kind stands for a retriever of somebody else's: importable, or behind an address."""
+    return kind.startswith((PYTHON_PREFIX, *HTTP_PREFIXES))
+
+
+def encoders_of(parts: RetrieverParts) -> list[str]:
+    """The encoders a retriever of these parts loads."""
+    named = [parts.encoder, parts.query_encoder] if parts.family in ("dense", "hybrid") else []
+    return [one for one in named if one]
+
+
+def _first_stage(
+    kind: str,
+    parts: RetrieverParts,
+    chunks: Sequence[Chunk],
+    name: str,
+    server: ServerOptions | None,
+    cache_dir: Path | None,
+    index: Any,
+) -> Retriever:
+    if kind.startswith(PYTHON_PREFIX):
+        return ThirdPartyRetriever(chunks, load_search(kind, chunks), name)
+    if kind.startswith(HTTP_PREFIXES):
+        return EndpointRetriever(chunks, kind, server, name)
+    families: Mapping[str, Callable[[], Retriever]] = {
+        "closed-book": lambda: ClosedBook(name),
+        "oracle": lambda: Oracle(chunks, name),
+        "bm25": lambda: Bm25(chunks, name),
+        "tfidf": lambda: TfIdf(chunks, name),
+        "lsa": lambda: Lsa(chunks, name),
+        "dense": lambda: Dense(chunks, parts.encoder, cache_dir, name, parts.query_encoder, index),
+        "hybrid": lambda: _hybrid(parts, chunks, name, cache_dir, index),
+    }
+    return families[parts.family]()
+
+
+def _hybrid(parts: RetrieverParts, chunks: Sequence[Chunk], name: str, cache_dir: Path | None, index: Any) -> Retriever:
+    dense = Dense(chunks, parts.encoder, cache_dir, query_encoder=parts.query_encoder, index=index)
+    return Hybrid((Bm25(chunks), dense), depth=parts.depth or DEPTH, name=name)

@@ -1,0 +1,161 @@
+"""Retrieval by words: BM25, TF-IDF, and latent semantic analysis, over the same stemmed words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import Chunk, Question, english_stemmer
+from rag.retrieval._protocol import searched_text, top_indices
+
+LSA_DIMENSIONS = 256
+"""Dimensions of latent semantic analysis, fewer where the corpus has fewer passages or words."""
+SCORE_DIGITS = 9
+"""Copies of a passage must tie, whatever the last bits of a matrix product say."""
+
+Scores = NDArray[np.float64]
+
+
+class StemmedWords:
+    """English words without stop words, stemmed."""
+
+    def __call__(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of each text, in order."""
+        import bm25s
+
+        words: list[list[str]] = bm25s.tokenize(
+            list(texts), stopwords="en", stemmer=english_stemmer(), return_ids=False, show_progress=False
+        )
+        return words
+
+
+class Bm25:
+    """BM25 (Lucene's form, k1 = 1.5, b = 0.75) over stemmed words of title and text; ties by chunk order."""
+
+    def __init__(self, chunks: Sequence[Chunk], name: str = "bm25") -> None:
+        self.name = name
+        self._chunks = tuple(chunks)
+
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:
+        """The k best passages that share a word with the stem."""
+        if self._index is None:
+            return []
+        words = [word for word in _STEMS([question.stem])[0] if word in self._index.vocab_dict]
+        if not words:
+            return []
+        scores = np.asarray(self._index.get_scores(words))
+        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
+
+    @cached_property
+    def _index(self) -> Any | None:
+        import bm25s
+
+        words = _STEMS([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
+        if not any(words):
+            return None
+        index = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
+        index.index(words, show_progress=False)
+        return index
+
+
+class TfIdf:
+    """Cosine similarity of TF-IDF vectors (sublinear term frequency, smoothed idf); ties by chunk order."""
+
+    def __init__(self, chunks: Sequence[Chunk], name: str = "tfidf") -> None:
+        self.name = name
+        self._chunks = tuple(chunks)
+        self._table = TfIdfTable(self._chunks)
+
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:
+        """The k best passages that share a word with the stem."""
+        asked = self._table.row(question.stem)
+        if asked is None:
+            return []
+        scores = np.round((self._table.passages @ asked.T).toarray().ravel(), SCORE_DIGITS)
+        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
+
+
+class Lsa:
+    """Cosine similarity in the leading singular directions of the TF-IDF table (Deerwester et al. 1990).
+
+    Passages may match without a common word. Ties by chunk order; the decomposition is randomised with a fixed seed.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], name: str = "lsa", topics: int = LSA_DIMENSIONS) -> None:
+        self.name = name
+        self._chunks = tuple(chunks)
+        self._topics = topics
+        self._table = TfIdfTable(self._chunks)
+
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:
+        """The k nearest passages on the stem's side; none for a stem without a known word."""
+        asked = self._table.row(question.stem)
+        if asked is None:
+            return []
+        scores = np.round(self._space.passages @ _unit(asked @ self._space.directions)[0], SCORE_DIGITS)
+        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
+
+    @cached_property
+    def _space(self) -> _LatentSpace:
+        from sklearn.utils.extmath import randomized_svd
+
+        table = self._table.passages
+        _, strengths, rows = randomized_svd(table, min(self._topics, *table.shape), random_state=0)
+        directions = rows[strengths > 1e-6 * strengths[0]].T
+        # Not from the left singular vectors: so passages of equal words get equal coordinates, bit for bit.
+        return _LatentSpace(directions, _unit(table @ directions))
+
+
+class _LatentSpace(NamedTuple):
+    """Directions `[words, d]` and unit-length passages `[n, d]`."""
+
+    directions: Scores
+    passages: Scores
+
+
+class TfIdfTable:
+    """Passages as unit-length TF-IDF rows `[n, words]`, sparse."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = tuple(chunks)
+
+    def row(self, text: str) -> Any | None:
+        """A text as a row `[1, words]`; None when it shares no word with the passages, or there are none."""
+        if self._fitted is None:
+            return None
+        row = self._fitted[0].transform(_STEMS([text]))
+        return row if row.nnz else None
+
+    @property
+    def passages(self) -> Any:
+        """The rows of the passages; there are some."""
+        assert self._fitted is not None
+        return self._fitted[1]
+
+    @cached_property
+    def _fitted(self) -> tuple[Any, Any] | None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        words = _STEMS([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
+        if not any(words):
+            return None
+        vectorizer = TfidfVectorizer(analyzer=_as_they_are, sublinear_tf=True)
+        return vectorizer, vectorizer.fit_transform(words)
+
+
+_STEMS = StemmedWords()
+
+
+def _as_they_are(words: list[str]) -> list[str]:
+    return words
+
+
+def _unit(rows: Any) -> Scores:
+    """Rows of length one; a row of zeros stays."""
+    rows = np.asarray(rows, dtype=np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)

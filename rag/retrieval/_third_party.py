@@ -1,0 +1,184 @@
+"""Retrievers that others wrote: any callable, LangChain's and LlamaIndex's, told apart by what they can do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from examcore import Chunk, FailedError, Question, first_error_line
+from rag.third_party._objects import has_module_and_name, import_object, positional_parameters, stdout_to_stderr
+
+Search = Callable[[str, int], Sequence[Any]]
+"""From a question's text and k to passages: see `ChunkLookup.chunks`."""
+
+
+class ThirdPartyRetriever:
+    """Another's search as a retriever; what it returns becomes chunks of the corpus where it can."""
+
+    def __init__(self, chunks: Sequence[Chunk], search: Search, name: str) -> None:
+        self.name = name
+        self._shelf, self._search = ChunkLookup(chunks), search
+
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:
+        """At most k passages; `FailedError` when the search fails, ValueError for what is no passage, in one line."""
+        try:
+            with stdout_to_stderr():
+                found = self._search(question.stem, k)
+        except Exception as error:  # whatever another's code raises, the user reads one line
+            reason = f"{type(error).__name__}: {first_error_line(error)}"
+            raise FailedError(f"retriever {self.name}: question {question.id!r}: {reason}") from error
+        return self._shelf.chunks(found, k, f"retriever {self.name}: question {question.id!r}")
+
+
+class ChunkLookup:
+    """The chunks of a corpus, by id and by text."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._places = {chunk.id: place for place, chunk in enumerate(chunks)}
+        self._chunks = tuple(chunks)
+        self._by_text: dict[str, Chunk] = {}
+        for chunk in chunks:
+            self._by_text.setdefault(_plain(chunk.text), chunk)
+
+    def chunks(self, found: object, k: int, where: str) -> list[Chunk]:
+        """At most k different passages, best first.
+
+        `found` is a list of chunk ids, texts, `(id or text, score)` pairs, mappings with `id` or `text` (and `score`,
+        `title`), or LangChain's and LlamaIndex's results. With a score on each, the largest come first and equal ones
+        follow the corpus; without, their order is kept. A text that is no chunk's becomes a passage of its own, but for
+        one word by itself, which is an id. Raises ValueError that begins with `where`.
+        """
+        if isinstance(found, str | Mapping) or not isinstance(found, Sequence):
+            raise ValueError(f"{where}: got {type(found).__name__}; wanted a list of passages")
+        hits = [_hit(one, where) for one in found]
+        ones = [(self._chunk(hit, where), hit.score) for hit in hits]
+        if ones and all(score is not None for _, score in ones):
+            ones.sort(key=lambda one: (-float(one[1] or 0), self._places.get(one[0].id, len(self._chunks))))
+        return list({chunk.id: chunk for chunk, _ in ones}.values())[:k]
+
+    def _chunk(self, hit: SearchHit, where: str) -> Chunk:
+        for name in hit.ids:
+            if name in self._places:
+                return self._chunks[self._places[name]]
+        known = None if hit.text is None else self._by_text.get(_plain(hit.text))
+        if known is None and (hit.text is None or _is_name(hit)):
+            raise ValueError(f"{where}: {hit.ids[0]!r} is no chunk of the corpus; wanted a chunk's id, or a text")
+        return known or _passage_of_its_own(hit.text or "", hit.title)
+
+
+class SearchHit(NamedTuple):
+    """One result: names that may be a chunk's id, its text, its title, how good it is."""
+
+    ids: tuple[str, ...]
+    text: str | None = None
+    title: str = ""
+    score: float | None = None
+
+
+def load_search(place: str, chunks: Sequence[Chunk]) -> Search:
+    """The search behind `python:package.module:name`.
+
+    The name stands for a function of question and k; an object of LangChain's (`invoke`) or LlamaIndex's (`retrieve`)
+    kind; or a function of nothing, or of the chunks, that returns either. Raises ValueError in one line.
+    """
+    if not has_module_and_name(place):
+        raise ValueError(f"retriever {place}: wanted python:package.module:name")
+    try:
+        thing = import_object(place)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"retriever {place}: {first_error_line(error)}; wanted something to import") from error
+    if _method(thing) is None and callable(thing) and positional_parameters(thing) < 2:
+        try:
+            with stdout_to_stderr():
+                thing = thing(chunks) if positional_parameters(thing) else thing()
+        except Exception as error:  # as above
+            reason = f"{type(error).__name__}: {first_error_line(error)}"
+            raise ValueError(f"retriever {place}: making it failed: {reason}") from error
+    return as_search(thing, place)
+
+
+def as_search(thing: Any, place: str) -> Search:
+    """A function, or an object of LangChain's or LlamaIndex's kind, as a search; ValueError for anything else.
+
+    Those objects are not told k: how many they find is a setting of their own, and the first k are taken.
+    """
+    method = _method(thing)
+    if method is not None:
+        return lambda text, _: method(text)
+    if callable(thing) and positional_parameters(thing) >= 2:
+        return lambda text, k: thing(text, k)
+    raise ValueError(
+        f"retriever {place}: {type(thing).__name__}; wanted a function of question and k, or an object with 'invoke' "
+        "or 'retrieve'"
+    )
+
+
+def _method(thing: Any) -> Any:
+    """How LangChain's (`invoke`) and LlamaIndex's (`retrieve`) retrievers are asked; a class is to be made first."""
+    if isinstance(thing, type):
+        return None
+    found = getattr(thing, "invoke", None) or getattr(thing, "retrieve", None)
+    return found if callable(found) else None
+
+
+def _hit(item: Any, where: str) -> SearchHit:
+    if isinstance(item, str):
+        return SearchHit((item,), item)
+    if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str):
+        return SearchHit((item[0],), item[0], score=_score(item[1], where))
+    if isinstance(item, Mapping):
+        return _of_mapping(item, where)
+    if isinstance(getattr(item, "page_content", None), str):
+        return _of_document(item.page_content, item, where)
+    if callable(getattr(item, "get_content", None)):
+        return _of_document(str(item.get_content()), item, where)
+    raise ValueError(f"{where}: got {type(item).__name__}; wanted an id, a text, or a pair of either with a score")
+
+
+def _of_mapping(item: Mapping[str, Any], where: str) -> SearchHit:
+    name, text, title = item.get("id"), item.get("text"), item.get("title")
+    if not isinstance(name, str | int) and not isinstance(text, str):
+        raise ValueError(f"{where}: a passage with neither 'id' nor 'text'; wanted one of them")
+    return SearchHit(
+        (str(name),) if name is not None else (),
+        text if isinstance(text, str) else None,
+        title if isinstance(title, str) else "",
+        _score(item.get("score"), where),
+    )
+
+
+def _of_document(text: str, item: Any, where: str) -> SearchHit:
+    metadata = getattr(item, "metadata", None)
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    named = (metadata.get("chunk_id"), metadata.get("id"), getattr(item, "node_id", None), getattr(item, "id", None))
+    title = metadata.get("title")
+    ids = tuple(str(one) for one in named if isinstance(one, str | int))
+    return SearchHit(ids, text, title if isinstance(title, str) else "", _score(getattr(item, "score", None), where))
+
+
+def _is_name(hit: SearchHit) -> bool:
+    """Whether a bare string is an id: one word of plain characters, as no passage is."""
+    text = hit.text or ""
+    return hit.ids == (text,) and text.isascii() and len(text.split()) == 1
+
+
+def _score(value: Any, where: str) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{where}: score {value!r}; wanted a number") from None
+    if number != number:
+        raise ValueError(f"{where}: a score is not a number (NaN); wanted a number")
+    return number
+
+
+def _passage_of_its_own(text: str, title: str) -> Chunk:
+    name = f"text:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return Chunk(name, "", text, 0, len(text), title)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,361 @@
+"""A language model behind an OpenAI-compatible server, as a language model that writes and scores."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema
+from rag.servers._likelihoods import LOGPROBS_FORMATS, LogprobsFormat, ScoredTokens, continuation_likelihoods
+from rag.servers._options import Price, ServerAddress, ServerOptions, api_key, parse_address
+from rag.servers._traffic import Traffic
+from rag.servers._transport import RefusedError, ServerRequest, Transport, UnusableError, one_line
+from rag.weights._tokenizers import load_tokenizer
+
+NO_LIMIT = 1 << 24
+"""The context of a server that names none."""
+CHARACTERS_PER_TOKEN = 4.0
+MAX_TOKEN_CHARACTERS = 64
+"""A server that writes more characters than this for each token it was allowed is not heeding the limit."""
+_OPTIONAL = ("seed", "temperature", "stop")
+"""Fields some servers refuse; they are left out then, and that is noted."""
+_SAME_MODEL = re.compile(r"@\S+|[-:](?:latest|\d[\d-]*)")
+
+
+class ServerReply(NamedTuple):
+    """A reply's text and its billed tokens, read and written."""
+
+    text: str
+    prompt_tokens: int
+    written_tokens: int
+
+
+class ScoredText(NamedTuple):
+    """An encoded text and its billed tokens."""
+
+    encoded: ScoredTokens
+    prompt_tokens: int
+    written_tokens: int
+
+
+class ServerModel:
+    """Asks one server for one model; `traffic` counts what was sent, failed and paid for.
+
+    Replies depend on model, prompt and options, not on the address: `settings`, stored with answers, leaves it out.
+    """
+
+    def __init__(self, name: str, options: ServerOptions | None = None) -> None:
+        self._options = options or ServerOptions()
+        self._place: ServerAddress = parse_address(name, self._options)
+        self.traffic = Traffic()
+        self._transport = Transport(self._place, api_key(self._place, self._options), self._options, self.traffic)
+        self._left_out: set[str] = set()
+        self._limit_name = "max_tokens"
+        self._shape = ["json_schema", "json_object"]
+        self.settings: Mapping[str, object] = {
+            "model": self._place.model,
+            "server": "chat" if self._options.chat else "plain",
+            **({"tokenizer": self._options.tokenizer} if self._options.tokenizer else {}),
+        }
+
+    @property
+    def name(self) -> str:
+        """The model's name on the server, without organisation."""
+        return self._place.model.rpartition("/")[2]
+
+    @property
+    def price(self) -> Price:
+        """The price of a million tokens, read and written."""
+        return self._options.price_per_million
+
+    @cached_property
+    def context_tokens(self) -> int:
+        """The longest prompt and reply together: as configured, else as the server tells."""
+        if self._options.context_tokens:
+            return self._options.context_tokens
+        listed = self._transport.models()
+        mine = next((one for one in listed if one.get("id") == self._place.model), {})
+        meta = mine.get("meta")
+        found = mine.get("max_model_len") or (meta.get("n_ctx_train") if isinstance(meta, dict) else None)
+        return found if isinstance(found, int) and found > 0 else NO_LIMIT
+
+    def check(self) -> list[str]:
+        """Remarks on a server that is there; raises in one line when it cannot be reached or refuses the key."""
+        listed = [str(one.get("id")) for one in self._transport.models()]
+        if not listed or any(_same_model(self._place.model, one) for one in listed):
+            return []
+        return [f"server {self._place.host} does not list {self._place.model}; it lists {one_line(', '.join(listed))}"]
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens of a text by the configured tokenizer, else an estimate of four bytes each."""
+        if self._tokenizer is not None:
+            return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        return math.ceil(len(text.encode("utf-8", "replace")) / CHARACTERS_PER_TOKEN)
+
+    def render(self, prompt: Prompt) -> str:
+        """The text of a prompt that is sent as plain text: through the tokenizer's chat template when there is one."""
+        above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
+        if self._tokenizer is None or not self._tokenizer.chat_template:
+            return f"{above}\n{prompt.reply}"
+        messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        messages.append({"role": "user", "content": prompt.user})
+        text = self._tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+        # The server opens every text with this token by itself.
+        return str(text).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> list[str]:
+        """One reply per prompt; raises `FailedError` when one of them got none."""
+        texts = [""] * len(prompts)
+        for one in self.replies(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed):
+            texts[one.place] = self._given(one.value)
+        return texts
+
+    def replies(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+        schema: Schema | None = None,
+    ) -> Iterator[Arrival[str]]:
+        """A reply to each prompt as it comes, `NoReply` where every attempt failed."""
+        options = {"max_tokens": max_tokens, "stop": list(stop), "temperature": temperature, "seed": seed}
+        for place, found in self._transport.stream([self._writing(one, options, schema) for one in prompts]):
+            if isinstance(found, NoReply):
+                yield Arrival(place, found, 0, 0)
+            else:
+                yield Arrival(place, found.text, found.prompt_tokens, found.written_tokens)
+
+    def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
+        """Log-likelihood of each continuation right after the prompt; raises `FailedError` if the server gave none."""
+        (arrival,) = self.likelihoods([(prompt, tuple(continuations))])
+        value: Likelihoods = self._given(arrival.value)
+        return value
+
+    def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
+        """The log-likelihoods of each prompt's continuations, as soon as all of a prompt are there.
+
+        Raises ValueError when the server gives none of a given text.
+        """
+        for place, (prompt, continuations) in enumerate(asked):
+            if not all(continuations):
+                raise ValueError(f"model {self.name}: a continuation has no tokens; wanted some text")
+            if not continuations:
+                yield Arrival(place, Likelihoods((), (), self.count_tokens(self.render(prompt))), 0, 0)
+        texts_of = [self._texts(one) for one in asked]
+        wanted = [(place, text) for place, texts in enumerate(texts_of) for text in dict.fromkeys(texts)]
+        if not wanted:
+            return
+        form = self._form
+        parts: list[dict[str, ScoredText | NoReply]] = [{} for _ in asked]
+        for number, found in self._transport.stream([self._scoring(text, form) for _, text in wanted]):
+            place, text = wanted[number]
+            parts[place][text] = found
+            if len(parts[place]) == len(set(texts_of[place])):
+                yield self._compared(place, [parts[place][one] for one in texts_of[place]])
+
+    def need_likelihoods(self) -> None:
+        """Find out whether the server gives log-probabilities of a given text; raises `NoLikelihoodsError` if not."""
+        _ = self._form
+
+    @cached_property
+    def _form(self) -> LogprobsFormat:
+        """The first form the server answers rightly, found out with a prompt of our own."""
+        texts = ("The capital of France is", "The capital of France is Paris")
+        reasons = []
+        for form in LOGPROBS_FORMATS:
+            jobs = [self._asking(text, form, lambda reply: reply) for text in texts]
+            try:
+                found = dict(self._transport.stream(jobs))
+                replies = [self._given(found[place]) for place in range(2)]
+                continuation_likelihoods(form.read(replies[0], texts[0]), [form.read(replies[1], texts[1])])
+            except (RefusedError, UnusableError) as error:
+                if isinstance(error, RefusedError) and error.of_the_key:
+                    raise
+                reasons.append(f"{form.name}: {error}")
+            else:
+                return form
+        raise NoLikelihoodsError(
+            f"server {self._place.host}: model {self._place.model} gives no log-probabilities of a given text "
+            f"({'; '.join(reasons)}); wanted a server that does (vLLM); without, an llm of a grid answers by letters "
+            "(answers: letters), and questions are verified by letters (exam.verification=letters) or by another model "
+            "(verifier.model)"
+        )
+
+    def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> ServerRequest[ServerReply]:
+        def body() -> dict[str, Any]:
+            return self._body(prompt, options, schema)
+
+        def read(reply: Mapping[str, Any]) -> ServerReply:
+            return self._read(reply, prompt, options)
+
+        return ServerRequest("chat/completions" if self._options.chat else "completions", body, read, self._adapt)
+
+    def _body(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._place.model, self._limit_name: options["max_tokens"]}
+        body |= {name: options[name] for name in _OPTIONAL if name not in self._left_out and options[name] != []}
+        if self._options.chat:
+            body["messages"] = _messages(prompt)
+        else:
+            body["prompt"] = self.render(prompt)
+        if schema is not None and self._shape:
+            body["response_format"] = _response_format(self._shape[0], schema)
+        return body
+
+    def _read(self, reply: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any]) -> ServerReply:
+        self._check_name(reply)
+        choices = reply.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            raise UnusableError("a reply without choices")
+        message = choice.get("message") if self._options.chat else choice
+        if not isinstance(message, dict) or not isinstance(text := message.get("content", message.get("text")), str):
+            if not (isinstance(message, dict) and (message.get("refusal") or choice.get("finish_reason"))):
+                raise UnusableError("a reply without text")
+            text = ""
+        if self._options.chat:
+            text = without_repeated_opening(text, prompt.reply)
+        text = _cut(text[: MAX_TOKEN_CHARACTERS * int(options["max_tokens"])], options["stop"])
+        read, written = self._billed(reply, self.render(prompt), text)
+        return ServerReply(text, read, written)
+
+    def _adapt(self, refusal: str, sent: Mapping[str, Any]) -> None:
+        """Leave out what the server says it does not know, so that the next body is another one."""
+        said = refusal.lower()
+        if "response_format" in sent and re.search("response_format|json_schema|json_object", said):
+            # Another request under way may have been refused for the same reason before.
+            if self._shape and sent["response_format"]["type"] == self._shape[0]:
+                gone = self._shape.pop(0)
+                self.traffic.note(f"server {self._place.host}: does not take response_format {gone}")
+        elif "max_completion_tokens" in said:
+            self._limit_name = "max_completion_tokens"
+        else:
+            for name in _OPTIONAL:
+                if re.search(rf"\b{name}\b", said) and name not in self._left_out:
+                    self._left_out.add(name)
+                    self.traffic.note(f"server {self._place.host}: does not take {name}, which is left out")
+
+    def _scoring(self, text: str, form: LogprobsFormat) -> ServerRequest[ScoredText]:
+        def read(reply: Mapping[str, Any]) -> ScoredText:
+            return ScoredText(form.read(reply, text), *self._billed(reply, text, ""))
+
+        return self._asking(text, form, read)
+
+    def _asking(self, text: str, form: LogprobsFormat, read: Any) -> ServerRequest[Any]:
+        def checked(reply: Mapping[str, Any]) -> Any:
+            self._check_name(reply)
+            return read(reply)
+
+        return ServerRequest(
+            "completions", lambda: {"model": self._place.model, "prompt": text, **form.fields}, checked
+        )
+
+    def _texts(self, asked: tuple[Prompt, tuple[str, ...]]) -> list[str]:
+        """What the server must encode: the prompt alone, then with each continuation."""
+        prompt, continuations = asked
+        rendered = self.render(prompt)
+        return [rendered, *(rendered + one for one in continuations)] if continuations else []
+
+    def _compared(self, place: int, parts: Sequence[ScoredText | NoReply]) -> Arrival[Likelihoods]:
+        """Likelihoods from the prompt alone (first part) and with each continuation; equal parts are billed once."""
+        lost = next((one for one in parts if isinstance(one, NoReply)), None)
+        scored = [one for one in parts if isinstance(one, ScoredText)]
+        billed = {id(one): one for one in scored}.values()
+        read, written = sum(one.prompt_tokens for one in billed), sum(one.written_tokens for one in billed)
+        if lost is not None:
+            return Arrival(place, lost, read, written)
+        try:
+            value: Likelihoods | NoReply = continuation_likelihoods(
+                scored[0].encoded, [one.encoded for one in scored[1:]]
+            )
+        except UnusableError as error:
+            value = NoReply(str(error))
+        return Arrival(place, value, read, written)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        if self._options.tokenizer is None:
+            return None
+        return load_tokenizer(self._options.tokenizer)
+
+    def _check_name(self, reply: Mapping[str, Any]) -> None:
+        named = reply.get("model")
+        if isinstance(named, str) and named and not _same_model(self._place.model, named):
+            self.traffic.note(
+                f"server {self._place.host}: asked for {self._place.model}, its replies name {one_line(named, 80)}; "
+                "check that it is the model you mean"
+            )
+
+    def _billed(self, reply: Mapping[str, Any], prompt: str, text: str) -> tuple[int, int]:
+        """Tokens read and written as the server counts them, else by our count."""
+        usage = reply.get("usage")
+        told = usage if isinstance(usage, dict) else {}
+        read, written = (told.get(name) for name in ("prompt_tokens", "completion_tokens"))
+        read = read if isinstance(read, int) else self.count_tokens(prompt)
+        written = written if isinstance(written, int) else self.count_tokens(text)
+        self.traffic.prompt_tokens += read
+        self.traffic.written_tokens += written
+        return read, written
+
+    def _given(self, value: Any) -> Any:
+        if isinstance(value, NoReply):
+            raise FailedError(f"server {self._place.host}: no usable reply from {self._place.model}: {value.reason}")
+        return value
+
+
+class NoLikelihoodsError(ValueError):
+    """The server gives no log-probabilities of a given text."""
+
+
+def without_repeated_opening(text: str, opening: str) -> str:
+    """What a chat reply adds to the words it was told to begin with, whether it repeats all, some or none of them."""
+    said, wanted = text.lstrip(), opening.strip()
+    starts = [0, *(match.end() for match in re.finditer(r"\s+", wanted))] if wanted else []
+    for start in starts:
+        repeated = wanted[start:]
+        if said.lower().startswith(repeated.lower()) and not said[len(repeated) : len(repeated) + 1].isalnum():
+            return said[len(repeated) :]
+    # A label that is repeated although the words after it are not.
+    label = re.match(r"\S+:", wanted)
+    if label and said.lower().startswith(label.group().lower()):
+        said = said[label.end() :].lstrip()
+    return f" {said}" if wanted and said else said
+
+
+def _messages(prompt: Prompt) -> list[dict[str, str]]:
+    """Chat servers do not go on with a begun reply in any way they agree on: its beginning is asked for."""
+    user = f"{prompt.user}\n\nBegin your reply with: {prompt.reply.strip()}" if prompt.reply.strip() else prompt.user
+    system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    return [*system, {"role": "user", "content": user}]
+
+
+def _response_format(kind: str, schema: Schema) -> dict[str, Any]:
+    if kind == "json_object":
+        return {"type": "json_object"}
+    return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
+
+
+def _same_model(asked: str, named: str) -> bool:
+    """Whether a reply's model is the one asked for: the same name, perhaps with a date, a tag or an organisation."""
+    one, other = (name.rpartition("/")[2].lower() for name in (asked, named))
+    return one == other or (other.startswith(one) and bool(_SAME_MODEL.fullmatch(other[len(one) :])))
+
+
+def _cut(text: str, stop: Sequence[str]) -> str:
+    ends = [position for position in (text.find(one) for one in stop) if position >= 0]
+    return text[: min(ends)] if ends else text

@@ -1,0 +1,1 @@
+"""Sitting an exam: preparation, the run, the answer store. The names are exported by `rag`."""

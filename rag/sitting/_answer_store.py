@@ -1,0 +1,366 @@
+"""The answer store: one row per exam, pipeline and question, written exactly once.
+
+A run may be stopped at any moment. What is committed stays, and what is missing is what `pending` lists. One process
+writes at a time; a store bound to other questions or other settings refuses rather than mixes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from examcore import Exam, FailedError, write_text
+from rag.grid._pipeline import FACETS, FACTORS, Pipeline
+from rag.sitting._settings_differences import differences
+
+VERSION = 3
+
+SCHEMA = """
+CREATE TABLE exams (exam TEXT PRIMARY KEY, questions INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE pipelines (
+    pipeline TEXT PRIMARY KEY, llm TEXT NOT NULL, retriever TEXT NOT NULL, icl INTEGER NOT NULL, settings TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE answers (
+    exam TEXT NOT NULL, pipeline TEXT NOT NULL, question TEXT NOT NULL,
+    chosen INTEGER NOT NULL, correct INTEGER NOT NULL, normalization TEXT NOT NULL,
+    log_likelihoods TEXT NOT NULL, choice_tokens TEXT NOT NULL, unconditional TEXT NOT NULL,
+    passages TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, seconds REAL NOT NULL,
+    reply TEXT NOT NULL DEFAULT '', cut INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (exam, pipeline, question)
+) WITHOUT ROWID;
+"""
+
+UPGRADES = (
+    "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '';",
+    "ALTER TABLE answers ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
+)
+"""What makes a store of version 1 one of version 2, of version 2 one of version 3."""
+
+COLUMNS = (
+    *("exam", "pipeline", "question", "chosen", "correct", "normalization", "log_likelihoods", "choice_tokens"),
+    *("unconditional", "passages", "prompt_tokens", "seconds", "reply", "cut"),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one pipeline answered to one question.
+
+    `log_likelihoods` are sums over each choice's tokens, `unconditional` the sums after a prompt that asks nothing;
+    both are empty for one who gives none, and so is `normalization`. `chosen` is -1 where no choice was chosen.
+    `passages` are the ids of the chunks that were read, best first; `cut` counts the characters of passages that were
+    left out because the prompt would have been too long. `seconds` is this answer's share of the time its prompt took;
+    `reply` is what was written, if anything was.
+    """
+
+    pipeline: str
+    question: str
+    chosen: int
+    correct: bool
+    normalization: str
+    log_likelihoods: tuple[float, ...]
+    choice_tokens: tuple[int, ...]
+    unconditional: tuple[float, ...]
+    passages: tuple[str, ...]
+    prompt_tokens: int
+    seconds: float
+    reply: str = ""
+    cut: int = 0
+
+
+class PipelineOutcome(NamedTuple):
+    """Of one pipeline's answers: how many, how many right, chose no choice, were given to a shortened prompt."""
+
+    answered: int
+    right: int
+    unparsed: int
+    truncated: int
+
+
+class AnswerStore:
+    """Answers in one SQLite file. Reading is always possible; writing lies between `begin` and `close`.
+
+    Raises ValueError for a file that is no store or of a newer version, OSError when the disk refuses.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._exam = ""
+        self._lock: sqlite3.Connection | None = None
+        with self._explained():
+            self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+            self._prepare()
+            # With a write-ahead log, what a killed process committed stays; only a power cut may cost the last answers.
+            self._db.execute("PRAGMA synchronous = NORMAL")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def begin(self, exam: Exam, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
+        """Become the one writer of this exam's answers by these pipelines, each sat under these settings.
+
+        Raises `FailedError` when another process writes, ValueError when the store holds another exam's answers or
+        when a pipeline has answered under settings that differ.
+        """
+        self._acquire()
+        try:
+            with self._explained(), self._transaction():
+                self._bind(exam)
+                for pipeline, chosen in settings.items():
+                    self._register(pipeline, chosen)
+        except BaseException:
+            self._release()
+            raise
+        self._exam = exam.hash
+
+    def settle(self, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
+        """Add settings known only later, such as the loaded model's, under the same rule as `begin`."""
+        self._writing()
+        with self._explained(), self._transaction():
+            for pipeline, chosen in settings.items():
+                self._register(pipeline, chosen)
+
+    def pending(self, exam: Exam, pipelines: Sequence[Pipeline]) -> list[tuple[Pipeline, str]]:
+        """The (pipeline, question id) pairs without an answer, in grid and exam order."""
+        with self._explained():
+            rows = self._db.execute("SELECT pipeline, question FROM answers WHERE exam = ?", (exam.hash,)).fetchall()
+        done = set(rows)
+        return [(one, question) for one in pipelines for question in exam.ids if (one.id, question) not in done]
+
+    def add(self, *answers: Answer) -> None:
+        """Write answers, all or none. Raises ValueError when one is already there or no `begin` came before."""
+        self._writing()
+        marks = ", ".join("?" * len(COLUMNS))
+        rows = [(self._exam, *_row(answer)) for answer in answers]
+        try:
+            with self._explained(), self._transaction():
+                self._db.executemany(f"INSERT INTO answers ({', '.join(COLUMNS)}) VALUES ({marks})", rows)
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"{self.path}: an answer is already there ({error}); wanted each answer once") from None
+
+    def answers(self) -> list[Answer]:
+        """All answers, by pipeline and question id."""
+        with self._explained():
+            rows = self._db.execute(
+                f"SELECT {', '.join(COLUMNS[1:])} FROM answers ORDER BY pipeline, question"
+            ).fetchall()
+        return [_answer(row) for row in rows]
+
+    def outcomes(self) -> dict[str, PipelineOutcome]:
+        """What became of the questions of each pipeline that has answered any, by its id."""
+        with self._explained():
+            rows = self._db.execute(
+                "SELECT pipeline, count(*), sum(correct), sum(chosen < 0), sum(cut > 0) FROM answers GROUP BY pipeline"
+            ).fetchall()
+        return {str(name): PipelineOutcome(*counts) for name, *counts in rows}
+
+    @property
+    def exam(self) -> str:
+        """The hash of the exam that the answers belong to; empty before the first `begin`."""
+        with self._explained():
+            row = self._db.execute("SELECT exam FROM exams").fetchone()
+        return str(row[0]) if row else ""
+
+    def pipelines(self) -> list[Pipeline]:
+        """The pipelines that have begun to answer, by id."""
+        with self._explained():
+            rows = self._db.execute("SELECT llm, retriever, icl, settings FROM pipelines ORDER BY pipeline").fetchall()
+        return [Pipeline(*names, **json.loads(settings).get("factors", {})) for *names, settings in rows]
+
+    def settings(self, pipeline: str) -> dict[str, object]:
+        """The settings a pipeline has answered under; empty for one that has not."""
+        with self._explained():
+            row = self._db.execute("SELECT settings FROM pipelines WHERE pipeline = ?", (pipeline,)).fetchone()
+        return dict(json.loads(row[0])) if row else {}
+
+    def to_responses_csv(self, path: Path, exam: Exam, pipelines: Sequence[Pipeline]) -> None:
+        """Write long responses `student,item,score,llm,retriever,icl[,passages][,budget]` in grid and exam order.
+
+        A question that a pipeline has not answered has an empty score.
+        """
+        write_responses(path, exam.ids, pipelines, self.scores(exam))
+
+    def scores(self, exam: Exam) -> dict[tuple[str, str], int]:
+        """1 for right and 0 for wrong, by pipeline id and question id, of what was answered."""
+        with self._explained():
+            rows = self._db.execute("SELECT pipeline, question, correct FROM answers WHERE exam = ?", (exam.hash,))
+            return {(pipeline, question): correct for pipeline, question, correct in rows}
+
+    def close(self) -> None:
+        """End writing and close the file; closing twice does nothing."""
+        self._release()
+        self._db.close()
+
+    def _prepare(self) -> None:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise ValueError(
+                f"{self.path}: answer store of version {version}; wanted at most {VERSION} (newer ragexam)"
+            )
+        if version == VERSION:
+            return
+        if version:
+            steps = " ".join(UPGRADES[version - 1 :])
+            self._db.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {VERSION}; COMMIT;")
+            return
+        if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise ValueError(f"{self.path}: another program's database; wanted an answer store")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+
+    def _acquire(self) -> None:
+        # The lock is another SQLite file held exclusively: the system drops it with the process that held it, so that
+        # a killed run never blocks the next, and readers of the answers are not disturbed.
+        if self._lock is not None:
+            return
+        with self._explained():
+            lock = sqlite3.connect(self.path.with_name(self.path.name + ".lock"), isolation_level=None, timeout=0)
+        try:
+            with self._explained():
+                lock.execute("BEGIN EXCLUSIVE")
+        except BaseException:
+            lock.close()
+            raise
+        self._lock = lock
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _writing(self) -> None:
+        if self._lock is None:
+            raise ValueError(f"{self.path}: not begun; wanted begin(exam, settings) before writing")
+
+    def _bind(self, exam: Exam) -> None:
+        row = self._db.execute("SELECT exam FROM exams").fetchone()
+        if row is None:
+            self._db.execute("INSERT INTO exams VALUES (?, ?)", (exam.hash, len(exam)))
+        elif row[0] != exam.hash:
+            raise ValueError(
+                f"{self.path}: holds answers to exam {row[0]}; wanted exam {exam.hash} (use another folder)"
+            )
+
+    def _register(self, pipeline: Pipeline, settings: Mapping[str, object]) -> None:
+        before = self.settings(pipeline.id)
+        factors = {"factors": pipeline.factors} if pipeline.factors else {}
+        now: dict[str, object] = json.loads(json.dumps({**settings, **factors}))
+        # What is stored later, such as the loaded model's, is no difference as long as only one of the two has it.
+        common = before.keys() & now.keys()
+        stored, wanted = ({key: side[key] for key in side if key in common} for side in (before, now))
+        found = differences(stored, wanted)
+        if found:
+            raise ValueError(
+                f"{self.path}: pipeline {pipeline.id} answered under other settings ({'; '.join(found)}); "
+                "wanted those stored (undo the change), or another run folder"
+            )
+        text = json.dumps({**before, **now}, sort_keys=True, ensure_ascii=False)
+        row = (pipeline.id, pipeline.llm, pipeline.retriever, pipeline.shots, text)
+        self._db.execute("INSERT OR REPLACE INTO pipelines VALUES (?, ?, ?, ?, ?)", row)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._db.in_transaction:  # a full disk rolls back by itself
+                self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """SQLite's errors as one line about this file."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise FailedError(
+                    f"{self.path}: another process is writing answers; wanted one writer at a time"
+                ) from None
+            kind = FailedError if "full" in str(error) else OSError
+            raise kind(f"{self.path}: {error}; earlier answers are intact") from None
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{self.path}: {error}; wanted an answer store") from None
+
+
+def write_responses(
+    path: Path,
+    items: Sequence[str],
+    pipelines: Sequence[Pipeline],
+    scores: Mapping[tuple[str, str], int],
+    trials: Mapping[tuple[str, str], int] | None = None,
+) -> None:
+    """Write `responses_text` in one step."""
+    write_text(path, [responses_text(items, pipelines, scores, trials)])
+
+
+def responses_text(
+    items: Sequence[str],
+    pipelines: Sequence[Pipeline],
+    scores: Mapping[tuple[str, str], int],
+    trials: Mapping[tuple[str, str], int] | None = None,
+) -> str:
+    """Long responses `student,item,score,llm,retriever,icl[,trials]`; no score: not asked.
+
+    Factors that the pipelines have besides are columns after `icl`. `scores` and `trials` go by pipeline id and item;
+    with `trials` a score counts the right answers among so many.
+    """
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    facets = [*FACETS, *(one for one in FACTORS if any(one in pipeline.factors for pipeline in pipelines))]
+    writer.writerow(["student", "item", "score", *facets, *(["trials"] if trials is not None else [])])
+    for one in pipelines:
+        levels = [one.facets.get(facet, "") for facet in facets]
+        for item in items:
+            asked = [trials.get((one.id, item), 1)] if trials is not None else []
+            writer.writerow([one.id, item, scores.get((one.id, item), ""), *levels, *asked])
+    return table.getvalue()
+
+
+def _row(answer: Answer) -> tuple[object, ...]:
+    lists = (answer.log_likelihoods, answer.choice_tokens, answer.unconditional, answer.passages)
+    head = (answer.pipeline, answer.question, answer.chosen, int(answer.correct), answer.normalization)
+    return (
+        *head,
+        *(json.dumps(one, ensure_ascii=False) for one in lists),
+        answer.prompt_tokens,
+        answer.seconds,
+        answer.reply,
+        answer.cut,
+    )
+
+
+def _answer(row: tuple[str, str, int, int, str, str, str, str, str, int, float, str, int]) -> Answer:
+    pipeline, question, chosen, correct, normalization, sums, counts, alone, passages, tokens, seconds, reply, cut = row
+    return Answer(
+        pipeline,
+        question,
+        chosen,
+        bool(correct),
+        normalization,
+        tuple(json.loads(sums)),
+        tuple(json.loads(counts)),
+        tuple(json.loads(alone)),
+        tuple(json.loads(passages)),
+        tokens,
+        seconds,
+        reply,
+        cut,
+    )

@@ -1,0 +1,45 @@
+"""Getting models ready before work begins: weights are downloaded, who cannot be asked is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from examcore import LanguageModel, Progress, ReportProgress
+from rag.answering._black_box import check_black_box
+from rag.grid._black_box_spec import BlackBoxSpec
+from rag.grid._grid import LlmSpec
+from rag.models._loading import check_model, load_model
+from rag.models._settings import ModelSettings
+from rag.models._usage import need_likelihoods
+from rag.servers._options import is_server
+from rag.weights._embedded import download_bytes, find_weights, is_embedded, locate_weights
+
+
+def load_language_model(one: ModelSettings | LlmSpec) -> LanguageModel:
+    """The language model of a setting."""
+    if isinstance(one, LlmSpec):
+        return one.load()
+    return load_model(one.model, one.dtype, one.device, server=one.server)
+
+
+def prepare_models(
+    names: Iterable[str], asked: Iterable[ModelSettings | LlmSpec | BlackBoxSpec], progress: Progress
+) -> None:
+    """Download the embedded weights that are not here, and refuse who cannot be asked, before work begins."""
+    for name in dict.fromkeys(names):
+        if is_embedded(name) and find_weights(name) is None:
+            with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
+                locate_weights(name, in_megabytes(report))
+    for one in asked:
+        if isinstance(one, BlackBoxSpec):
+            check_black_box(one)
+            continue
+        for remark in check_model(one.model, one.server, one.dtype, one.device):
+            progress.say(f"note: {remark}")
+        if isinstance(one, LlmSpec) and is_server(one.model) and one.answers == "likelihood":
+            need_likelihoods(load_language_model(one))
+
+
+def in_megabytes(report: ReportProgress) -> ReportProgress:
+    """Tell megabytes where bytes are counted."""
+    return lambda done, total: report(done // 10**6, total // 10**6)
