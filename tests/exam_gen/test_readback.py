@@ -2,7 +2,8 @@ import pytest
 
 from exam_gen.drafting._model_distractors import read_wrong_answers, wants_writing, written_answers
 from exam_gen.drafting._round_trip import RoundTripQuestion, agreement, round_trip
-from examcore import CachedLanguageModel, NoReply, Prompt, ReplyStore
+from examcore import CachedLanguageModel, NoReply, ReplyStore
+from tests.scripted_model import ScriptedModel
 
 
 @pytest.mark.parametrize(
@@ -26,23 +27,8 @@ def test_an_answer_that_was_cut_short_is_not_held_against_a_long_key():
     assert agreement("one two", key) == pytest.approx(2 * 2 / 12)
 
 
-class Parrot:
-    name = "parrot"
-    context_tokens = 4096
-
-    def __init__(self, reply: str) -> None:
-        self.reply, self.asked = reply, []
-
-    def count_tokens(self, text):
-        return len(text.split())
-
-    def generate(self, prompts: list[Prompt], **options) -> list[str]:
-        self.asked.append((list(prompts), options))
-        return [self.reply] * len(prompts)
-
-
 def test_the_passage_is_read_back_without_the_key():
-    parrot = Parrot(" the Harbour Board")
+    parrot = ScriptedModel(" the Harbour Board")
     asked = [RoundTripQuestion("Oslo", "The Harbour Board ran it in 1911.", "Who ran the port?", "Harbour Board")] * 2
     with ReplyStore(":memory:") as store:
         found = round_trip(asked, CachedLanguageModel(parrot, store), seed=0)
@@ -50,7 +36,7 @@ def test_the_passage_is_read_back_without_the_key():
     assert [(one.answer, one.agreement) for one in found if not isinstance(one, NoReply)] == [
         ("the Harbour Board", 1.0)
     ] * 2
-    ((prompts, _),) = parrot.asked
+    (prompts,) = parrot.batches
     assert "The Harbour Board ran it in 1911." in prompts[0].user
     assert "Question: Who ran the port?" in prompts[0].user
 
@@ -79,10 +65,10 @@ def test_wrong_answers_are_written_for_phrases_and_clauses_alone():
 
 
 def test_all_wrong_answers_are_written_as_one_batch():
-    parrot = Parrot(" the city council; the port police; the army of Norway")
+    parrot = ScriptedModel(" the city council; the port police; the army of Norway")
     with ReplyStore(":memory:") as store:
         found = written_answers(
             [(KEY["stem"], KEY["key"], KEY["sentence"])] * 3, CachedLanguageModel(parrot, store), seed=0
         )
     assert [len(one) for one in found] == [3, 3, 3]
-    assert len(parrot.asked) == 1
+    assert len(parrot.batches) == 1

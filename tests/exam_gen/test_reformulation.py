@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,31 +21,16 @@ from exam_gen.drafting._reformulation import (
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.rules import RuleTools, apply_rules, rules_of
 from exam_gen.rules._standalone import standing_alone
-from examcore import CachedLanguageModel, Prompt, ReplyStore
+from examcore import CachedLanguageModel, ReplyStore
 from grading._similarity import similarity
+from tests.scripted_model import ScriptedModel
 
 NAMES = [one.name for one in GUIDELINES]
 
 
-class Fixed:
-    """A model with one reply; keeps what it was asked."""
-
-    name, context_tokens = "fixed", 4000
-
-    def __init__(self, reply: str) -> None:
-        self.reply, self.asked = reply, list[Prompt]()
-
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
-
-    def generate(self, prompts: Sequence[Prompt], **_: Any) -> list[str]:
-        self.asked.extend(prompts)
-        return [self.reply] * len(prompts)
-
-
-def asked(reply: str, question: Leaning) -> tuple[Any, Fixed]:
-    model = Fixed(reply)
-    (found,) = reformulate([question], CachedLanguageModel(model, ReplyStore(":memory:")))  # type: ignore[arg-type]
+def asked(reply: str, question: Leaning) -> tuple[Any, ScriptedModel]:
+    model = ScriptedModel(reply)
+    (found,) = reformulate([question], CachedLanguageModel(model, ReplyStore(":memory:")))
     return found, model
 
 
@@ -112,7 +96,7 @@ def test_the_rule_rewrites_what_leans_and_leaves_the_rest_alone() -> None:
         Question(f"q{n}", stem, ("a", "b"), 0, metadata={"title": title})
         for n, (stem, title) in enumerate(zip(stems, titles, strict=True))
     ]
-    model = Fixed("How high is Big Ben?")
+    model = ScriptedModel("How high is Big Ben?")
     told: list[tuple[int, int]] = []
     tools = RuleTools(model=model, progress=lambda *done: told.append(done))  # type: ignore[arg-type]
     found = apply_rules(questions, rules_of({}, only=["reformulated"]), tools)
@@ -128,8 +112,8 @@ def test_the_rule_rewrites_what_leans_and_leaves_the_rest_alone() -> None:
 def test_what_a_model_cannot_mend_the_next_rule_drops() -> None:
     question = Question("q", "How high is it?", ("a", "b"), 0, metadata={"title": "Big Ben"})
     rules = rules_of({}, only=["reformulated", "self-contained"])
-    assert apply_rules([question], rules, RuleTools(model=Fixed("It is high."))).dropped  # type: ignore[arg-type]
-    assert apply_rules([question], rules, RuleTools(model=Fixed("How high is Big Ben?"))).kept  # type: ignore[arg-type]
+    assert apply_rules([question], rules, RuleTools(model=ScriptedModel("It is high."))).dropped
+    assert apply_rules([question], rules, RuleTools(model=ScriptedModel("How high is Big Ben?"))).kept
 
 
 @pytest.mark.parametrize("rule", GUIDELINES, ids=NAMES)

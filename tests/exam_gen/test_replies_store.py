@@ -1,26 +1,21 @@
 import pytest
 
-from examcore import CachedLanguageModel, Likelihoods, ModelUsage, Prompt, ReplyStore, StoredReply
+from examcore import CachedLanguageModel, ModelUsage, Prompt, ReplyStore, StoredReply
+from tests.scripted_model import ScriptedModel
 
 
-class Echo:
+class Echo(ScriptedModel):
+    """Says the prompt, how many were asked with it, and the seed."""
+
     name = "echo"
-    context_tokens = 100
 
     def __init__(self, settings=None) -> None:
-        self.batches: list[list[str]] = []
+        super().__init__(score=lambda _, text: -0.1 * len(text))
         self.settings = settings or {}
-
-    def count_tokens(self, text):
-        return len(text.split())
 
     def generate(self, prompts, *, max_tokens, stop=(), temperature=0.0, seed=0):
         self.batches.append([prompt.user for prompt in prompts])
         return [f"{prompt.user} {len(prompts)} {seed}" for prompt in prompts]
-
-    def log_likelihoods(self, prompt, continuations):
-        self.batches.append([prompt.user])
-        return Likelihoods(tuple(-0.1 * len(text) for text in continuations), (1,) * len(continuations), 7)
 
 
 def test_a_reply_is_asked_for_once_per_setting():

@@ -18,27 +18,21 @@ from exam_gen.rules._catalogue import NAMES, arriving
 from exam_gen.rules._passage_evidence import EvidenceLikelihoods, blind_lead, lift, margin, support
 from exam_gen.rules._rule import Limit, RuleMeasure, measured, value_of
 from examcore import CachedLanguageModel
+from tests.scripted_model import ScriptedModel
 
 GOOD = Question("q", "Which zone of the store holds a copy of it?", ("North", "South", "East", "West"), 0, context="x")
 
 
-class Reader:
+class Reader(ScriptedModel):
     """Gives a continuation -1 per word when it stands in the prompt, else -3."""
 
+    name = "reader"
+
     def __init__(self) -> None:
-        self.name, self.context_tokens, self.asked = "reader", 1000, 0
+        super().__init__("Which copy does Gardens hold when a zone fails?")
 
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
-
-    def generate(self, prompts: Sequence[Prompt], **_: object) -> list[str]:
-        return ["Which copy does Gardens hold when a zone fails?"] * len(prompts)
-
-    def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
-        self.asked += 1
-        tokens = tuple(self.count_tokens(one) for one in continuations)
-        sums = tuple((-1.0 if one.strip() in prompt.user else -3.0) * n for one, n in zip(continuations, tokens))  # noqa: B905
-        return Likelihoods(sums, tokens, 10)
+    def score_of(self, prompt: Prompt, continuation: str) -> float:
+        return (-1.0 if continuation.strip() in prompt.user else -3.0) * self.count_tokens(continuation)
 
 
 def letters(texts: Sequence[str]) -> np.ndarray:
@@ -256,7 +250,7 @@ def test_likelihood_rules_ask_the_model_once_and_keep_what_it_supports() -> None
             model=CachedLanguageModel(model, store), progress=lambda done, total: told.append((done, total))
         )
         found = {name: apply_rules(questions, rules_of({}, only=[name]), tools) for name in names}
-    assert model.asked == 6  # four with a passage; without one two different stems
+    assert len(model.asked) == 6  # four with a passage; without one two different stems
     assert told[:5] == [(n, 5) for n in range(1, 6)]
     dropped = {name: [one.question.id for one in found[name].dropped if one.question] for name in names}
     assert dropped == {

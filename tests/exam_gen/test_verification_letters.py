@@ -21,6 +21,7 @@ from exam_gen.drafting._verification import (
     read_letters,
 )
 from examcore import Arrival, CachedLanguageModel, Chunk, Likelihoods, NoReply, Prompt, ReplyStore
+from tests.scripted_model import ScriptedModel
 
 
 @pytest.mark.parametrize(
@@ -56,18 +57,14 @@ CASE = VerificationCase(
 )
 
 
-class Marker:
+class Marker(ScriptedModel):
     """Picks the given candidates, by their texts, with the passage and without."""
 
     name = "marker"
-    context_tokens = 4096
 
     def __init__(self, opened: Sequence[str] | NoReply, closed: Sequence[str] | NoReply) -> None:
+        super().__init__()
         self.said = {True: opened, False: closed}
-        self.asked: list[Prompt] = []
-
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
 
     def replies(self, prompts: Sequence[Prompt], **_: Any) -> Iterator[Arrival[str]]:
         self.asked += prompts

@@ -17,6 +17,7 @@ from exam_gen.drafting._verification import LikelihoodVerifier, Thresholds, Veri
 from exam_gen.rules import rule_of
 from exam_gen.rules._filters import BEYOND
 from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
+from tests.scripted_model import ScriptedModel
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
 PLACES = ["Lisbon", "Trieste", "Bergen", "Odessa", "Cardiff", "Rotterdam", "Marseille", "Gdansk"]
@@ -49,29 +50,26 @@ def near(prompt: Prompt) -> str:
     return max(sentences, key=lambda one: len(words & set(re.findall(r"\w+", one))), default="")
 
 
-class Scribe:
+class Scribe(ScriptedModel):
     """Asks for the place or the degrees of a sentence, reads them back, and finds what stands there likely."""
 
     name = "scribe"
-    context_tokens = 4096
     trusting = True
 
     def __init__(self, bad: str = "", die_after: int | None = None) -> None:
-        self.bad, self.calls, self.die_after = bad, 0, die_after
+        super().__init__()
+        self.bad, self.die_after = bad, die_after
 
-    def _count(self) -> None:
-        self.calls += 1
+    @property
+    def calls(self) -> int:
+        return len(self.batches)
+
+    def keep(self, prompts):
+        super().keep(prompts)
         if self.die_after is not None and self.calls > self.die_after:
             raise KeyboardInterrupt
 
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
-
-    def generate(self, prompts, *, max_tokens, stop=(), temperature=0.0, seed=0):
-        self._count()
-        return [self._reply(prompt) for prompt in prompts]
-
-    def _reply(self, prompt: Prompt) -> str:
+    def reply_to(self, prompt: Prompt) -> str:
         if "Right answer: " in prompt.user:
             return self._wrong(prompt.user.rsplit("Right answer: ", 1)[1])
         if '"""' in prompt.user:
@@ -89,7 +87,7 @@ class Scribe:
         return "; ".join(key[::-1].replace(" ", letter) for letter in "xyz")
 
     def log_likelihoods(self, prompt, continuations):
-        self._count()
+        self.keep([prompt])
         if prompt.user.startswith("Write one sentence about"):
             counts = tuple(len(text.split()) for text in continuations)
             return Likelihoods(tuple(-2.0 * count for count in counts), counts, 6)
@@ -326,8 +324,8 @@ def test_a_wrong_answer_that_makes_a_completed_statement_unlikely_is_left_out(st
 
 def test_a_question_that_is_read_to_another_answer_is_dropped_before_wrong_answers_are_sought():
     class Stray(Scribe):
-        def _reply(self, prompt):
-            return "nothing of the kind" if '"""' in prompt.user else super()._reply(prompt)
+        def reply_to(self, prompt):
+            return "nothing of the kind" if '"""' in prompt.user else super().reply_to(prompt)
 
     written = write(Stray())
     assert written.questions == []
@@ -352,7 +350,7 @@ def test_settings_out_of_range_are_refused(field, value):
 
 
 class Free(Scribe):
-    def _reply(self, prompt: Prompt) -> str:
+    def reply_to(self, prompt: Prompt) -> str:
         number = int(re.search(r"Engine (\d+)", prompt.user).group(1))
         if number % 3 == 0:
             return "I cannot write a question about this."
@@ -427,13 +425,9 @@ def test_a_model_can_be_asked_by_the_rules_of_the_finished_exam():
 class Clerk(Scribe):
     """A scribe that counts the questions it was asked for."""
 
-    def __init__(self, bad: str = "") -> None:
-        super().__init__(bad)
-        self.asked = 0
-
-    def generate(self, prompts, **options):
-        self.asked += sum("Sentence: " in prompt.user for prompt in prompts)
-        return super().generate(prompts, **options)
+    @property
+    def questions(self) -> int:
+        return sum("Sentence: " in prompt.user for prompts in self.batches for prompt in prompts)
 
 
 @pytest.mark.parametrize(("bad", "wanted"), [("", 5), ("", 1000), ("pressure", 8), ("company", 1000)])
@@ -444,7 +438,7 @@ def test_every_stem_that_was_asked_for_or_completed_is_accounted_for(bad: str, w
         written = write_questions(corpus(), clerk, settings, seed=1, replies=replies)
     whole = [*written.questions, *(one.question for one in written.dropped if one.question)]
     completed = sum(one.metadata["prompt"] == COMPLETION_VERSION for one in whole)
-    found = exam_statistics(written.questions, written.dropped, generated=clerk.asked + completed)
-    assert found.generated == clerk.asked + completed
+    found = exam_statistics(written.questions, written.dropped, generated=clerk.questions + completed)
+    assert found.generated == clerk.questions + completed
     assert found.surviving == len(written.questions)
     assert found.beyond == sum(one.reason == BEYOND for one in written.dropped)
