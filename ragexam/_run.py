@@ -208,13 +208,13 @@ def measure_steps(steps: Steps, config: Config) -> None:
 
 def report_step(steps: Steps) -> dict[str, Any]:
     """Write the summary into the record, then the page that shows it."""
-    from ragexam.report import write_report
-    from ragexam.report._run_findings import summarize
+    from ragexam.report import analyse_run, summarize, write_report
 
     record = steps.record
-    record.content["summary"] = summarize(steps.folder.path)
+    findings = analyse_run(steps.folder.path)
+    record.content["summary"] = summarize(findings).record()
     record.save()
-    steps.do("report", {"at": time.time()}, [steps.folder.report], lambda _: _ignore(write_report(steps.folder.path)))
+    steps.do("report", {"at": time.time()}, [steps.folder.report], lambda _: _ignore(write_report(findings)))
     record.content["summary"]["seconds"] = record.seconds
     record.save()
     return dict(record.content["summary"])

@@ -255,8 +255,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write report.html and figures/ of a run; of two runs comparison.html into the second: what changed."""
-    from ragexam.report import write_report
-    from ragexam.report._run_findings import summarize
+    from ragexam.report import analyse_run, summarize, write_report
     from ragexam.report.comparison import write_comparison
 
     if other is not None:
@@ -265,8 +264,9 @@ def report(
         return
     if out is not None:
         raise ValueError("--out: found with one run, whose page is RUN/report.html; wanted two runs with it")
-    page = write_report(run)
-    show(summarize(run) if as_json else {}, as_json=as_json, lines=str(page))
+    findings = analyse_run(run)
+    page = write_report(findings)
+    show(summarize(findings).record() if as_json else {}, as_json=as_json, lines=str(page))
 
 
 @app.command(epilog="Example: ragexam view runs/quickstart")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from pathlib import Path
-
-from ragexam.report import write_report
 
 
 class Seen(HTMLParser):
@@ -30,8 +27,3 @@ class Seen(HTMLParser):
     def text(self) -> str:
         """All text, any white space as one blank."""
         return " ".join(" ".join(self.words).split())
-
-
-def seen(run: Path) -> Seen:
-    """Write the report of a run and read it back."""
-    return Seen(write_report(run).read_text(encoding="utf-8"))

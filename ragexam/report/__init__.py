@@ -1,6 +1,7 @@
 """The report: one self-contained page about a run, and the numbers it is judged by."""
 
 from ragexam.report._page import write_report
-from ragexam.report._run_findings import summarize
+from ragexam.report._run_findings import RunFindings, analyse_run
+from ragexam.report._run_summary import RunSummary, summarize
 
-__all__ = ["summarize", "write_report"]
+__all__ = ["RunFindings", "RunSummary", "analyse_run", "summarize", "write_report"]

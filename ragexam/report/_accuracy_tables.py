@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import HeatCell, HeatRow, HeatTable
 from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._page_sections import HeatSection
 from ragexam.report._response_scores import CEILING, FLOOR, accuracy, bound_of, facets_of, levels_of
 
 
@@ -36,10 +36,10 @@ def axes_of(scores: pd.DataFrame) -> tuple[str, str, str | None] | None:
     return facets[0], facets[1], facets[2] if len(facets) > 2 else None
 
 
-def accuracy_view(scores: pd.DataFrame) -> Mapping[str, object]:
-    """What the template shows: heat maps averaged and split, bounds in words."""
+def accuracy_section(scores: pd.DataFrame) -> HeatSection:
+    """Heat maps averaged and split, bounds in words."""
     tables, details = _heat_tables(scores)
-    return {"tables": tables, "details": details, "bounds": _bounds(scores)}
+    return HeatSection((_bounds(scores),), tables, details)
 
 
 def _heat_tables(scores: pd.DataFrame) -> tuple[list[HeatTable], list[HeatTable]]:

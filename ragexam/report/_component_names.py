@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragexam.report._response_scores import bound_of
+import pandas as pd
+
+from ragexam.report._response_scores import bound_of, facets_of
 
 FACET_NAMES: Mapping[str, str] = {
     "llm": "language model",
@@ -39,3 +41,13 @@ def level_name(facet: str, level: str) -> str:
     if facet in ("passages", "budget"):
         return f"{level} {'characters' if facet == 'budget' else 'passage' if level == '1' else 'passages'}"
     return bound_of(level) or level
+
+
+def pipeline_names(scores: pd.DataFrame) -> dict[str, str]:
+    """Each pipeline by its levels."""
+    facets = facets_of(scores)
+    first = scores.drop_duplicates("student").set_index("student")
+    return {
+        str(name): " + ".join(level_name(facet, str(row[facet])) for facet in facets) or str(name)
+        for name, row in first.iterrows()
+    }

@@ -8,27 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report._component_names import facet_name, facet_plural, level_name
+from ragexam.report._level_draws import INTERVAL, LevelDraws, probabilities_best
 from ragexam.report._response_scores import NOTHING, choices_of, facets_of, paired_difference
 
 CONFIDENT = 0.8
 """The probability of being best below which no level is recommended."""
-INTERVAL = 0.90
 _ORDER = {"retriever": 0, "prompting mode": 1, "language model": 2}
-
-
-@dataclass(frozen=True)
-class LevelDraws:
-    """Draws `[draws, levels]` of what each level of a facet is worth, on the scale that `unit` names."""
-
-    facet: str
-    levels: tuple[str, ...]
-    draws: NDArray[np.float64]
-    unit: str = "ability"
 
 
 @dataclass(frozen=True)
@@ -80,21 +69,19 @@ def _judge(scores: pd.DataFrame, facet: str, found: LevelDraws | None) -> FacetV
         only = levels[0] if len(levels) == 1 else ""
         unit = "ability" if found is None else found.unit
         return FacetVerdict(facet, only, None, math.nan, NOTHING, NOTHING, (), tuple(levels), unit)
-    draws = found.draws[:, [found.levels.index(level) for level in levels]]
-    order = np.argsort(-draws.mean(axis=0), kind="stable")
-    ranked, draws = [levels[place] for place in order], draws[:, order]
-    winners = draws == draws.max(axis=1, keepdims=True)
-    wins = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
-    leads = [interval_of(draws[:, 0] - draws[:, place]) for place in range(1, len(ranked))]
+    estimates = [found.estimates[found.levels.index(level)] for level in levels]
+    ranked = [levels[place] for place in np.argsort(np.negative(estimates), kind="stable")]
+    chances = probabilities_best(found.of(ranked))
+    leads = [found.contrast(ranked[0], level) for level in ranked[1:]]
     ties = [level for level, lead in zip(ranked[1:], leads, strict=True) if not lead.excludes_zero]
     return FacetVerdict(
         facet=facet,
         best=ranked[0],
         runner_up=ranked[1],
-        probability=float(wins[0]),
+        probability=float(chances[0]),
         gap=leads[0],
         accuracy_gap=paired_difference(choosable(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
-        chances=tuple(zip(ranked, wins.tolist(), strict=True)),
+        chances=tuple(zip(ranked, chances.tolist(), strict=True)),
         ties=(ranked[0], *ties),
         unit=found.unit,
     )
@@ -107,22 +94,6 @@ def choosable(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
         if other != facet and choices:
             scores = scores[scores[other].isin(choices)]
     return scores
-
-
-def accuracy_draws(scores: pd.DataFrame, *, draws: int = 4000, seed: int = 0) -> tuple[LevelDraws, ...]:
-    """Bootstrap draws over questions of the accuracy of each level: what stands in when no model was fitted."""
-    found = (accuracy_draws_of(scores, facet, draws=draws, seed=seed) for facet in facets_of(scores))
-    return tuple(one for one in found if one is not None)
-
-
-def accuracy_draws_of(scores: pd.DataFrame, facet: str, *, draws: int = 4000, seed: int = 0) -> LevelDraws | None:
-    """The same of one facet; None where no question was answered at all its levels."""
-    table = scores.pivot_table(index="item", columns=facet, values="score", aggfunc="mean").dropna()
-    n = len(table)
-    if n == 0:
-        return None
-    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
-    return LevelDraws(facet, tuple(map(str, table.columns)), counts @ table.to_numpy(float) / n, "accuracy")
 
 
 def sentences(verdicts: Sequence[FacetVerdict]) -> list[str]:
@@ -172,9 +143,3 @@ def _as_part(verdict: FacetVerdict) -> str:
     if kind == "prompting mode":
         return f"{name} in the prompt"
     return f"{name} as {kind}"
-
-
-def interval_of(values: NDArray[np.float64]) -> IntervalEstimate:
-    """Mean and 90 % interval of draws."""
-    low, high = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return IntervalEstimate(float(values.mean()), float(low), float(high))

@@ -6,21 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
-from ragexam.report._component_verdicts import INTERVAL, LevelDraws
-
-if TYPE_CHECKING:
-    from irt import Fit
+from irt import Fit, load_fit
+from ragexam.report._level_draws import INTERVAL, LevelDraws
 
 THETA = np.linspace(-3.0, 3.0, 61)
 """Abilities at which curves are drawn."""
 _NODES = 25
+"""Abilities over which information is averaged where there are more pipelines: their quantiles serve as well."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class FittedModel:
     """A fit in tables, all intervals 90 %; tables that only the page needs are made when first asked for.
 
     `components` has `facet, level, effect, low, high`; `residual` is the scale of what they do not explain, None
-    where it was not estimated.
+    where it was not estimated. Levels have the names that the page shows.
     """
 
     fit: Fit
@@ -47,7 +44,7 @@ class FittedModel:
         return f"{self.fit.model.upper()} model, fitted by {self.fit.method.upper()} on {self.fit.backend}"
 
     @property
-    def diagnostics(self) -> Mapping[str, Any]:
+    def diagnostics(self) -> Mapping[str, float | int | str | None]:
         """What the fit says about itself."""
         more = {"reliability of abilities": self.fit.reliability, "elpd_loo": self.fit.elpd_loo}
         return {**self.fit.diagnostics, **more}
@@ -64,8 +61,7 @@ class FittedModel:
     @cached_property
     def abilities(self) -> pd.DataFrame:
         """`student, theta, theta_low, theta_high`."""
-        low, high = _limits(self.fit.draws["theta"])
-        return self.fit.abilities[["student", "theta"]].assign(theta_low=low, theta_high=high)
+        return self.fit.abilities[["student", "theta", "theta_low", "theta_high"]]
 
     @cached_property
     def curve(self) -> pd.DataFrame:
@@ -77,34 +73,19 @@ class FittedModel:
 
 def read_fitted_model(folder: Path, renamed: Mapping[str, str]) -> FittedModel:
     """Read a saved fit; `renamed` gives retrievers that are bounds their kind's name."""
-    from irt import load_fit
-
-    # The page says 90 % everywhere, whatever share the files' intervals were asked for.
+    # The page says 90 % everywhere, whatever interval the files were written with.
     fit = replace(load_fit(folder), interval=INTERVAL)
     draws = tuple(
         LevelDraws(
-            term.name, tuple(renamed.get(level, level) for level in term.levels), fit.draws[f"effect.{term.name}"]
+            term.name,
+            tuple(renamed.get(level, level) for level in term.levels),
+            fit.draws[f"effect.{term.name}"],
+            fit=fit,
         )
         for term in fit.design.terms
     )
-    estimated = bool(fit.design.terms) and fit.design.residual
-    residual = _interval(fit.draws["residual_scale"]) if estimated else None
-    return FittedModel(fit, draws, _components(fit, draws), residual)
-
-
-def _components(fit: Fit, draws: tuple[LevelDraws, ...]) -> pd.DataFrame:
-    rows: list[tuple[object, ...]] = []
-    for one in draws:
-        effects = fit.components.loc[fit.components["facet"] == one.facet, "effect"]
-        rows += zip([one.facet] * len(one.levels), one.levels, effects, *_limits(one.draws), strict=True)
-    return pd.DataFrame(rows, columns=["facet", "level", "effect", "low", "high"])
-
-
-def _limits(draws: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lower and upper limits over the first axis."""
-    return np.asarray(np.quantile(draws, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], axis=0))
-
-
-def _interval(draws: NDArray[np.float64]) -> IntervalEstimate:
-    low, high = _limits(draws)
-    return IntervalEstimate(float(draws.mean()), float(low), float(high))
+    levels = [renamed.get(str(level), str(level)) for level in fit.components["level"]]
+    components = fit.components.assign(level=levels)[["facet", "level", "effect", "low", "high"]]
+    scale = fit.residual_scale
+    residual = None if scale is None else IntervalEstimate(scale.estimate, scale.low, scale.high)
+    return FittedModel(fit, draws, components, residual)

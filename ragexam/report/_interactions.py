@@ -1,4 +1,4 @@
-"""Where the additive story fails: combinations that do better or worse than their parts add up to.
+"""Combinations of two components that do better or worse than their parts add up to.
 
 For every pair of facets, the answers of a combination are compared with what the fit's components alone expect of it,
 question by question; what a whole row or column misses is taken out. Intervals and p-values are simultaneous over all
@@ -20,50 +20,54 @@ from examcore.page import joined, p_value, percent, points
 from irt.fitting import fused
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._fitted_model import FittedModel
+from ragexam.report._page_sections import PageSection
 from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
 from ragexam.report._response_scores import bound_of
 from ragexam.report._simultaneous_intervals import LEVEL, MEASURES, simultaneous_means
 
 SHOWN = 12
+"""Combinations in the table where fewer than that are clear."""
 _EXPECTED_DRAWS = 100
+"""Draws of the expected shares: their mean then misses that of all draws by a tenth of a standard deviation."""
 _MOST_CELLS = 2000
+"""Combinations that are tested; more would take minutes, and no reader looks at them."""
 COLUMNS = ("facet", "level", "other_facet", "other_level", *MEASURES)
 
 
-def combination_departures(measured: FittedModel, *, seed: int = 0) -> pd.DataFrame:
+def combination_departures(model: FittedModel, *, seed: int = 0) -> pd.DataFrame:
     """`facet,level,other_facet,other_level,estimate,low,high,z,p_adjusted`, the clearest first.
 
     `estimate` is observed minus expected share right of the combination; empty where fewer than two components of the
     fit have two levels, and where there are more than 2,000 combinations.
     """
-    found = _cells(measured)
+    found = _cells(model)
     return pd.DataFrame(columns=list(COLUMNS)) if found is None else simultaneous_means(*found, COLUMNS[:4], seed)
 
 
-def level_departures(measured: FittedModel, *, seed: int = 0) -> pd.DataFrame:
+def level_departures(model: FittedModel, *, seed: int = 0) -> pd.DataFrame:
     """`facet,level,estimate,low,high,z,p_adjusted`: by how much each level's accuracy misses what the fit expects.
 
     Observed minus expected share right over all questions; empty for a fit without components and for ratings.
     """
-    fit, shown = measured.fit, {one.facet: one.levels for one in measured.draws}
+    fit, shown = model.fit, {one.facet: one.levels for one in model.draws}
     terms = [term for term in fit.design.terms if len(term.facets) == 1 and not term.smooth]
     names = [(term.name, level) for term in terms for level in shown[term.name]]
     if not names or fit.graded is not None:
         return pd.DataFrame(columns=[*COLUMNS[:2], *COLUMNS[4:]])
-    misses = _misses(measured)
+    misses = _misses(model)
     columns = [_mean(misses[term.level_of == place]) for term in terms for place in range(len(term.levels))]
     return simultaneous_means(names, np.nan_to_num(np.stack(columns, axis=1)), COLUMNS[:2], seed)
 
 
-def _cells(measured: FittedModel) -> tuple[list[tuple[str, str, str, str]], NDArray[np.float64]] | None:
+def _cells(model: FittedModel) -> tuple[list[tuple[str, str, str, str]], NDArray[np.float64]] | None:
     """The combinations, and by question `[I, C]` by how much each misses what its parts expect."""
-    fit = measured.fit
+    fit = model.fit
     terms = [term for term in fit.design.terms if len(term.facets) == 1 and not term.smooth and len(term.levels) > 1]
     pairs = list(itertools.combinations(terms, 2))
     if not pairs or fit.graded is not None or sum(len(a.levels) * len(b.levels) for a, b in pairs) > _MOST_CELLS:
         return None
-    shown = {one.facet: one.levels for one in measured.draws}
-    misses = _misses(measured)
+    shown = {one.facet: one.levels for one in model.draws}
+    misses = _misses(model)
     names: list[tuple[str, str, str, str]] = []
     columns: list[NDArray[np.float64]] = []
     for a, b in pairs:
@@ -78,10 +82,10 @@ def _cells(measured: FittedModel) -> tuple[list[tuple[str, str, str, str]], NDAr
     return names, np.stack(columns, axis=1)
 
 
-def _misses(measured: FittedModel) -> NDArray[np.float64]:
+def _misses(model: FittedModel) -> NDArray[np.float64]:
     """Observed minus expected share right `[S, I]`, NaN where a question was not asked."""
-    data = measured.fit.data
-    return np.where(data.asked, data.proportions - _expected(measured), np.nan)
+    data = model.fit.data
+    return np.where(data.asked, data.proportions - _expected(model), np.nan)
 
 
 def _mean(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -90,9 +94,9 @@ def _mean(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(answered > 0, np.nansum(rows, axis=0) / np.maximum(answered, 1), np.nan)
 
 
-def _expected(measured: FittedModel) -> NDArray[np.float64]:
+def _expected(model: FittedModel) -> NDArray[np.float64]:
     """Probability of a right answer `[S, I]` by the components alone, without what is a pipeline's own."""
-    fit = measured.fit
+    fit = model.fit
     thin = fit.thinned(_EXPECTED_DRAWS)
     parts = np.sum(
         [thin[f"effect.{term.name}"][:, term.level_of] for term in fit.design.terms if len(term.facets) == 1], axis=0
@@ -107,31 +111,27 @@ def _centred(cells: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(cells - rows - columns + cells.mean(axis=(1, 2), keepdims=True))
 
 
-def interactions_view(measured: FittedModel | None) -> Mapping[str, object]:
-    """What the template shows: how many combinations stand out and how far, the clearest as a table."""
-    if measured is None:
-        return {"sentences": ["Needs a fitted measurement model."], "table": None}
-    found = combination_departures(measured)
+def interactions_section(model: FittedModel | None) -> PageSection:
+    """How many combinations stand out and how far, the clearest as a table."""
+    if model is None:
+        return PageSection(("Needs a fitted measurement model.",))
+    found = combination_departures(model)
     if found.empty:
-        return {
-            "sentences": ["Fewer than two components have levels to combine: there is nothing to add up."],
-            "table": None,
-        }
+        return PageSection(("Fewer than two components have levels to combine: there is nothing to add up.",))
     clear = found[found["p_adjusted"] <= 1 - LEVEL]
     lines = [_count(len(found), clear)]
     choices = [row for row in clear.to_dict("records") if not _is_bound(row)]
     if len(clear):
         lines.append(_consequence(choices))
-    table = _table(found.head(max(SHOWN, len(clear))))
-    return {"sentences": lines, "table": table}
+    return PageSection(lines, tables=(_table(found.head(max(SHOWN, len(clear)))),))
 
 
 def _count(n: int, clear: pd.DataFrame) -> str:
     tested = f"Of {n} combinations of two components"
     if clear.empty:
         return (
-            f"{tested} none stands out from what its parts add up to (all tested together at {percent(LEVEL)}): the "
-            "additive story holds as far as these questions can tell."
+            f"{tested} none stands out from what its parts add up to (all tested together at {percent(LEVEL)}): as far "
+            "as these questions can tell, the effects of components add up."
         )
     verb = "stands" if len(clear) == 1 else "stand"
     return (

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from examcore import IntervalEstimate, bootstrap_mean
 from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report._component_names import facet_name, level_name
-from ragexam.report._component_verdicts import INTERVAL, FacetVerdict, LevelDraws, choosable, interval_of
+from ragexam.report._component_verdicts import FacetVerdict, choosable
+from ragexam.report._level_draws import INTERVAL, LevelDraws
+from ragexam.report._page_sections import PageSection
 from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
 from ragexam.report._response_scores import CEILING, NOTHING, bound_of, choices_of, facets_of, levels_of
 
@@ -76,12 +76,12 @@ def headroom(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequen
 
 def _gain(scores: pd.DataFrame, draws: LevelDraws, facet: str, start: str, end: str) -> LevelGain:
     others = [level for level in choices_of(scores, facet) if level != end] if start == OTHERS else [start]
-    columns = [draws.levels.index(level) for level in others if level in draws.levels]
-    if end not in draws.levels or not columns:
+    known = [level for level in others if level in draws.levels]
+    if end not in draws.levels or not known:
         return LevelGain(facet, start, end, NOTHING, NOTHING, math.nan)
-    gap: NDArray[np.float64] = draws.draws[:, draws.levels.index(end)] - draws.draws[:, columns].mean(axis=1)
     accuracy = _accuracy_gain(choosable(scores, facet), facet, others, end)
-    return LevelGain(facet, start, end, accuracy, interval_of(gap), float((gap > 0).mean()))
+    gain = draws.contrast(end, *known)
+    return LevelGain(facet, start, end, accuracy, gain, draws.probability_better(end, *known))
 
 
 def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end: str) -> IntervalEstimate:
@@ -96,17 +96,13 @@ def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end:
     return bootstrap_mean(gaps.to_numpy(float), level=INTERVAL)
 
 
-def change_view(
+def change_section(
     scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict], from_accuracy: bool
-) -> Mapping[str, object]:
-    """What the template shows: what to change first in words, the gains of each component, and every single step."""
+) -> PageSection:
+    """What to change first in words, the gains of each component, and every single step."""
     first, room = first_changes(scores, draws, verdicts), headroom(scores, draws, verdicts)
     if not first:
-        return {
-            "sentences": ["No component has two levels to choose from: there is nothing to change."],
-            "tables": [],
-            "steps": None,
-        }
+        return PageSection(("No component has two levels to choose from: there is nothing to change.",))
     apart = {verdict.facet: verdict.told_apart for verdict in verdicts}
     steps = each_change(scores, draws, verdicts)
     lines = [*_first_words(first, apart), *_room_words(room)]
@@ -115,11 +111,11 @@ def change_view(
         "Gain of the best level over the average of the others tried, all else equal, largest first; 90\u00a0% "
         "intervals: of accuracy over questions, of ability by the model"
     )
-    return {
-        "sentences": lines,
-        "tables": [_table(caption, shown, from_accuracy)],
-        "steps": _table("From each level to the best one of its component", steps, from_accuracy),
-    }
+    return PageSection(
+        lines,
+        tables=(_table(caption, shown, from_accuracy),),
+        folded=_table("From each level to the best one of its component", steps, from_accuracy),
+    )
 
 
 def _first_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iterator[str]:

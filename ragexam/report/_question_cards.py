@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from examcore import Question
@@ -26,9 +26,12 @@ from ragexam.report._question_faults import FAULTS, AnswerSigns, QuestionFault, 
 SHOWN_BEST = 5
 LISTED = 1000
 """Questions on the page; the gravest and the most informative first."""
-PASSAGES = 2_000_000
+ALL_PASSAGES = 2_000_000
 """Characters of passages on the page."""
-_STEM, _CHOICE, _PASSAGE, _HEADING, _LISTED_STEM = 1500, 400, 3000, 300, 140
+HEADING, PASSAGE = 300, 3000
+"""Characters of a card's heading and of its passage."""
+_STEM, _CHOICE, LISTED_STEM = 1500, 400, 140
+"""Characters of a stem and of a choice on a card, and of a stem in a table."""
 _ANY, _NONE, _BEST, _PRUNED = "any", "none", "best", "pruned"
 
 
@@ -60,10 +63,59 @@ class _Known:
         return found + (["pruned"] if question.id in self.pruned else [])
 
 
-def questions_view(
+@dataclass(frozen=True)
+class CardChoice:
+    """A choice of a question, and whether it is the key."""
+
+    text: str
+    key: bool
+
+
+@dataclass(frozen=True)
+class QuestionCard:
+    """A question as the page shows it.
+
+    `stem` is empty where the heading holds it whole, `passage` where it is left out; filters look for the `tokens`.
+    """
+
+    number: int
+    heading: str
+    stem: str
+    choices: Sequence[CardChoice]
+    passage: str
+    tokens: str = ""
+    faults: Sequence[str] = ()
+    best: bool = False
+    pruned: bool = False
+    reasons: Sequence[str] = ()
+    facts: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class CardGroup:
+    """Cards under a title."""
+
+    title: str
+    sentence: str
+    cards: Sequence[QuestionCard]
+    folded: bool
+
+
+@dataclass(frozen=True)
+class QuestionsSection:
+    """The faults in numbers, the questions as cards with their filters, and all of them as a table."""
+
+    sentences: Sequence[str]
+    overview: PageTable | None
+    filters: TableFilters
+    groups: Sequence[CardGroup]
+    table: PageTable
+
+
+def questions_section(
     questions: Sequence[Question], signs: AnswerSigns, pruned: Collection[str] = ()
-) -> Mapping[str, object]:
-    """What the template shows about questions; without a fit, faults come from accuracy alone."""
+) -> QuestionsSection:
+    """The questions, those with faults first; without a fit, faults come from accuracy alone."""
     faults = {question.id: faults_of(question, signs) for question in questions}
     best = _best(questions, faults, signs)
     known = _Known(
@@ -85,22 +137,27 @@ def questions_view(
         ("Questions that carry the exam", best, "The most informative without a fault."),
         ("All other questions", rest, "The most informative first." if signs.items is not None else ""),
     )
-    return {
-        "sentences": _sentences(questions, faulty, shown, readable, signs),
-        "overview": _overview(faults),
-        "filters": _filters(known),
-        "groups": [
-            {
-                "title": title,
-                "sentence": sentence,
-                "cards": [_card(one, known, one.id in readable) for one in part],
-                "folded": part[0].id not in chosen and len(chosen) > 0,
-            }
-            for title, part, sentence in ((title, _among(part, shown), said) for title, part, said in groups)
+    return QuestionsSection(
+        sentences=_sentences(questions, faulty, shown, readable, signs),
+        overview=_overview(faults),
+        filters=_filters(known),
+        groups=[
+            CardGroup(
+                title,
+                sentence,
+                [_card(one, known, one.id in readable) for one in part],
+                folded=part[0].id not in chosen and len(chosen) > 0,
+            )
+            for title, part, sentence in ((title, _among(part, shown), words) for title, part, words in groups)
             if part
         ],
-        "table": _table(_among(questions, shown), known),
-    }
+        table=_table(_among(questions, shown), known),
+    )
+
+
+def card_choices(question: Question) -> list[CardChoice]:
+    """The choices of a question, long ones clipped."""
+    return [CardChoice(clipped(text, _CHOICE), place == question.key) for place, text in enumerate(question.choices)]
 
 
 def _among(part: Sequence[Question], shown: Sequence[Question]) -> list[Question]:
@@ -110,9 +167,9 @@ def _among(part: Sequence[Question], shown: Sequence[Question]) -> list[Question
 
 def _with_passages(shown: Sequence[Question]) -> set[str]:
     """The questions whose passages fit on the page."""
-    left, found = PASSAGES, set()
+    left, found = ALL_PASSAGES, set()
     for question in shown:
-        left -= min(len(question.context), _PASSAGE)
+        left -= min(len(question.context), PASSAGE)
         if left < 0:
             break
         found.add(question.id)
@@ -207,35 +264,35 @@ def _token(fault: QuestionFault) -> str:
     return f"f{FAULTS.index(fault)}"
 
 
-def _card(question: Question, known: _Known, readable: bool) -> Mapping[str, object]:
-    signs, share = known.signs, known.signs.share_of(question)
+def _card(question: Question, known: _Known, readable: bool) -> QuestionCard:
     faults = known.faults[question.id]
-    facts = [f"{percent(share)} right"]
+    return QuestionCard(
+        number=known.numbers[question.id],
+        heading=clipped(question.stem, HEADING),
+        stem=clipped(question.stem, _STEM) if len(question.stem) > HEADING else "",
+        choices=card_choices(question),
+        passage=clipped(question.context, PASSAGE) if readable else "",
+        tokens=known.tokens(question),
+        faults=[fault.name for fault in faults],
+        best=question.id in known.best,
+        pruned=question.id in known.pruned,
+        reasons=[f"{reason(question, fault, known.signs, known.numbers)} {fault.advice}" for fault in faults],
+        facts=list(_facts(question, known)),
+    )
+
+
+def _facts(question: Question, known: _Known) -> Iterator[str]:
+    signs, share = known.signs, known.signs.share_of(question)
+    yield f"{percent(share)} right"
     right, asked = signs.blind.get(question.id, (0, 0))
     if asked:
-        facts.append(f"{right} of {asked} without a passage")
+        yield f"{right} of {asked} without a passage"
     # Where all or none are right, discrimination and difficulty are the prior's.
     if signs.items is not None and question.id in signs.items.index and 0 < share < 1:
-        facts += [f"{name} {plain_number(signs.of(question, key))}" for name, key in _PARAMETERS.items()]
+        yield from (f"{name} {plain_number(signs.of(question, key))}" for name, key in _PARAMETERS.items())
     if question.topic:
-        facts.append(f"topic {clipped(question.topic, 60)}")
-    facts += [f"same passage as question {other}" for other in known.neighbours[question.id][:3]]
-    return {
-        "number": known.numbers[question.id],
-        "tokens": known.tokens(question),
-        "heading": clipped(question.stem, _HEADING),
-        "stem": clipped(question.stem, _STEM) if len(question.stem) > _HEADING else "",
-        "choices": [
-            {"text": clipped(text, _CHOICE), "key": place == question.key}
-            for place, text in enumerate(question.choices)
-        ],
-        "faults": [fault.name for fault in faults],
-        "best": question.id in known.best,
-        "pruned": question.id in known.pruned,
-        "reasons": [f"{reason(question, fault, signs, known.numbers)} {fault.advice}" for fault in faults],
-        "facts": facts,
-        "passage": clipped(question.context, _PASSAGE) if readable else "",
-    }
+        yield f"topic {clipped(question.topic, 60)}"
+    yield from (f"same passage as question {other}" for other in known.neighbours[question.id][:3])
 
 
 _PARAMETERS = {"discrimination": "a", "difficulty": "b", "information": "information"}
@@ -256,7 +313,7 @@ def _row(question: Question, known: _Known, measured: bool) -> TableRow:
     place, share = known.numbers[question.id], known.signs.share_of(question)
     cells = [
         TableCell(f"{place}", f"{place}", f"#question-{place}", "number"),
-        text_cell(clipped(question.stem, _LISTED_STEM)),
+        text_cell(clipped(question.stem, LISTED_STEM)),
         text_cell(clipped(question.answer, 80)),
         TableCell(clipped(question.topic, 40)),
         number_cell(percent(share), share),

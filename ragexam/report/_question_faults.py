@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from examcore import Question
+from irt.checks import dependence, miskeys
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._response_scores import FLOOR, bound_of, facets_of
 from ragexam.report._run_evidence import RunEvidence
@@ -88,9 +89,16 @@ _FLAGS: Mapping[str, QuestionFault] = {
     "all correct": TOO_EASY,
 }
 _OUTFIT, _INFIT = 1.5, 1.2
+"""Mean squares above which a question does not fit: Wright and Linacre (1994) call 0.5 to 1.5 productive."""
 _LITTLE = 0.25
+"""A question below this share of the median information tells little."""
 _NEAR_CHANCE, _BELOW_CHANCE = 0.08, 0.6
+"""Near chance: up to so much above it. Below chance: under so large a part of it, which luck alone seldom gives."""
+_UNRELATED = 0.1
+"""A point-biserial correlation below this: who is right hardly depends on ability."""
 _FEWEST_BLIND, _KNOWN = 3, 2 / 3
+"""Guessable: so many closed-book pipelines answered, and so much of the way from chance to certainty is gone."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -123,18 +131,18 @@ class AnswerSigns:
 
 def answer_signs(evidence: RunEvidence) -> AnswerSigns:
     """Read the signs off the answers; with a fit also probable keys and dependence between questions."""
-    scores, measured = evidence.scores, evidence.measured
+    scores, model = evidence.scores, evidence.model
     share = {
         str(name): float(value)
         for name, value in scores.dropna(subset=["score"]).groupby("item")["score"].mean().items()
     }
     blind = _blind(scores)
-    if measured is None:
+    if model is None:
         return AnswerSigns(share, blind)
     unchecked: list[str] = []
-    keys = _checked("wrong keys", unchecked, lambda: _keys(measured, evidence))
-    partners = _checked("dependence", unchecked, lambda: _partners(measured))
-    return AnswerSigns(share, blind, keys, partners, measured.items, tuple(unchecked))
+    keys = _checked("wrong keys", unchecked, lambda: _keys(model, evidence))
+    partners = _checked("dependence", unchecked, lambda: _partners(model))
+    return AnswerSigns(share, blind, keys, partners, model.items, tuple(unchecked))
 
 
 def faults_of(question: Question, signs: AnswerSigns) -> list[QuestionFault]:
@@ -187,7 +195,7 @@ def _measured_faults(question: Question, signs: AnswerSigns) -> Iterator[Questio
     if found["outfit"] > _OUTFIT and found["infit"] > _INFIT:
         yield MISFIT
     share, chance = signs.share_of(question), 1 / len(question.choices)
-    if chance * _BELOW_CHANCE <= share <= chance + _NEAR_CHANCE and found["point_biserial"] < 0.1:
+    if chance * _BELOW_CHANCE <= share <= chance + _NEAR_CHANCE and found["point_biserial"] < _UNRELATED:
         yield GUESSED
     if found["information"] < _LITTLE * float(signs.items["information"].median()):
         yield FLAT
@@ -203,7 +211,8 @@ def _blind(scores: pd.DataFrame) -> dict[str, tuple[int, int]]:
     return {str(name): (round(row["sum"]), int(row["count"])) for name, row in found.iterrows()}
 
 
-def _checked(name: str, unchecked: list[str], check: Any) -> dict[str, Any]:
+def _checked(name: str, unchecked: list[str], check: Callable[[], Mapping[str, _T]]) -> dict[str, _T]:
+    """What a check finds; where it refuses, nothing, and its reason goes to `unchecked`."""
     try:
         return dict(check())
     except ValueError as refusal:
@@ -211,11 +220,9 @@ def _checked(name: str, unchecked: list[str], check: Any) -> dict[str, Any]:
         return {}
 
 
-def _keys(measured: FittedModel, evidence: RunEvidence) -> dict[str, str]:
+def _keys(model: FittedModel, evidence: RunEvidence) -> dict[str, str]:
     """Of the questions whose chosen options point to another key, which one and how clearly."""
-    from irt.checks import miskeys
-
-    fit, answers = measured.fit, evidence.answers
+    fit, answers = model.fit, evidence.answers
     known = {question.id: question for question in evidence.questions}
     if answers is None or not set(fit.data.items) <= set(answers["item"]):
         return {}
@@ -234,11 +241,9 @@ def _keys(measured: FittedModel, evidence: RunEvidence) -> dict[str, str]:
     return told
 
 
-def _partners(measured: FittedModel) -> dict[str, list[str]]:
+def _partners(model: FittedModel) -> dict[str, list[str]]:
     """The questions each one depends on, tested together."""
-    from irt.checks import dependence
-
-    fit = measured.fit
+    fit = model.fit
     fit.require_right_or_wrong("dependence")
     pairs = dependence(fit.data, fit.parameters, seed=fit.seed).pairs
     found: dict[str, list[str]] = {}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,9 @@ import pandas as pd
 from examcore import IntervalEstimate, Question
 from examcore.page import clipped, percent, percent_range, plain_number
 from irt import kernels
-from ragexam.report._component_verdicts import interval_of
+from ragexam.report._figure_files import Picture
 from ragexam.report._fitted_model import FittedModel
+from ragexam.report._level_draws import interval_of
 from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
 from ragexam.report._response_scores import accuracy
 from taxonomy import FORMS, LEVELS, bloom, form
@@ -22,7 +22,9 @@ from taxonomy import FORMS, LEVELS, bloom, form
 FEW = 5
 """Questions of a kind below which nothing is read from its numbers."""
 _LABELS = 30
+"""Rows of a table."""
 _DRAWS = 200
+"""Draws of the information: the limits of its 90 % interval then rest on ten draws beyond each."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,24 @@ class QuestionGrouping:
         return {name: ids for name, ids in found.items() if ids}
 
 
+@dataclass(frozen=True)
+class GroupingPart:
+    """The table and the figure of one grouping."""
+
+    title: str
+    table: PageTable
+    figure: Picture | None = None
+
+
+@dataclass(frozen=True)
+class GroupingsSection:
+    """All groupings, how to read them, and a warning on the labels."""
+
+    sentences: Sequence[str]
+    warning: str
+    parts: Sequence[GroupingPart]
+
+
 BLOOM = QuestionGrouping("bloom", "By level of Bloom's taxonomy", bloom, LEVELS, "information_by_bloom")
 FORM = QuestionGrouping("form", "By question word", lambda text: (form(text),), FORMS, "information_by_question_word")
 _NAMED = {"knowledge": "By kind of knowledge", "topic": "By topic", "cluster": "By cluster"}
@@ -60,9 +80,9 @@ def groupings_of(questions: Sequence[Question]) -> list[QuestionGrouping]:
     return [BLOOM, FORM, *more]
 
 
-def item_information(measured: FittedModel, draws: int = _DRAWS) -> tuple[tuple[str, ...], np.ndarray]:
+def item_information(model: FittedModel, draws: int = _DRAWS) -> tuple[tuple[str, ...], np.ndarray]:
     """The fit's items, and draws `[D, I]` of their information averaged over the pipelines' abilities."""
-    fit = measured.fit
+    fit = model.fit
     theta = np.asarray(fit.point["theta"], float)[:, None]
     thin = fit.thinned(draws)
     rows = [
@@ -72,15 +92,15 @@ def item_information(measured: FittedModel, draws: int = _DRAWS) -> tuple[tuple[
     return fit.data.items, np.array(rows)
 
 
-def kinds_view(
-    measured: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Sequence[Any]
-) -> Mapping[str, object]:
-    """What the template shows: how to read it, a warning on the labels, a figure or a table for each kind."""
+def groupings_section(
+    model: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Sequence[Picture]
+) -> GroupingsSection:
+    """How to read it, a warning on the labels, a figure or a table for each grouping."""
     drawn = {figure.name: figure for figure in figures}
-    draws = None if measured is None or measured.fit.graded is not None else item_information(measured)
+    draws = None if model is None or model.fit.graded is not None else item_information(model)
     parts = [
-        {"title": kind.title, "figure": drawn.get(kind.figure), "table": _table(kind, questions, scores, draws)}
-        for kind in groupings_of(questions)
+        GroupingPart(one.title, _table(one, questions, scores, draws), drawn.get(one.figure))
+        for one in groupings_of(questions)
     ]
     lines = [
         "Information is what one question of a kind tells about a pipeline, averaged over these pipelines' abilities; "
@@ -93,21 +113,21 @@ def kinds_view(
         "that stands in the subject of a question counts as its task. They were not checked by a reader here, so "
         f"differences between levels are hints, and kinds with fewer than {FEW} questions say nothing."
     )
-    return {"sentences": lines, "warning": warning, "parts": parts}
+    return GroupingsSection(lines, warning, parts)
 
 
 def _table(
-    kind: QuestionGrouping,
+    grouping: QuestionGrouping,
     questions: Sequence[Question],
     scores: pd.DataFrame,
     draws: tuple[tuple[str, ...], np.ndarray] | None,
 ) -> PageTable:
-    groups = kind.groups(questions)
-    ranked = list(groups) if kind.order else sorted(groups, key=lambda name: -len(groups[name]))
+    groups = grouping.groups(questions)
+    ranked = list(groups) if grouping.order else sorted(groups, key=lambda name: -len(groups[name]))
     rows = tuple(_row(name, groups[name], scores, draws) for name in ranked[:_LABELS])
     more = f", the {_LABELS} largest of {len(groups)}" if len(groups) > _LABELS else ""
     names = ["label", "#questions", "#accuracy", *(["#information"] if draws is not None else [])]
-    caption = f"{kind.title}{more}; 95\u00a0% intervals of accuracy, 90\u00a0% of a question's information"
+    caption = f"{grouping.title}{more}; 95\u00a0% intervals of accuracy, 90\u00a0% of a question's information"
     return PageTable(caption, column_heads(*names), rows, sortable=True)
 
 

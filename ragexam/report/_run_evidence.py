@@ -11,22 +11,23 @@ from typing import Any
 import pandas as pd
 
 from examcore import Dropped, IntervalEstimate, Question, RunFolder, read_dropped, read_exam
+from ragexam._retrieval import read_retrieval
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
-from ragexam.report._pruning_record import check_pruning
+from ragexam.report._pruning_record import PruningRecord, pruning_record
 from ragexam.report._response_scores import bound_of, read_scores
 from ragexam.report._stored_answers import read_answers
 
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """The content of a run folder; what is None or empty is explained in `missing`."""
+    """The content of a run folder; `missing` explains what is None or empty."""
 
     folder: RunFolder
     questions: tuple[Question, ...]
     dropped: tuple[Dropped, ...]
     scores: pd.DataFrame
-    measured: FittedModel | None
-    pruning: Mapping[str, Any] | None
+    model: FittedModel | None
+    pruning: PruningRecord | None
     record: Mapping[str, Any]
     n_documents: int | None
     n_chunks: int | None
@@ -75,11 +76,9 @@ def read_evidence(run: Path) -> RunEvidence:
     if "retriever" in scores.columns:
         scores["retriever"] = scores["retriever"].replace(renamed)
     missing: list[str] = []
-    measured = _measured(folder, missing, renamed)
-    pruning = _json(folder.pruned / "prune.json")
-    if pruning is not None:
-        check_pruning(folder.pruned / "prune.json", pruning)
-    else:
+    model = _model(folder, missing, renamed)
+    pruned = _json(folder.pruned / "prune.json")
+    if pruned is None:
         missing.append("The exam was not pruned, so nothing is said about a shorter one.")
     dropped: tuple[Dropped, ...] = ()
     if folder.dropped.is_file():
@@ -96,8 +95,8 @@ def read_evidence(run: Path) -> RunEvidence:
         questions=questions,
         dropped=dropped,
         scores=scores,
-        measured=measured,
-        pruning=pruning,
+        model=model,
+        pruning=None if pruned is None else pruning_record(folder.pruned / "prune.json", pruned),
         record=record or {},
         n_documents=_count_lines(folder.corpus),
         n_chunks=_count_lines(folder.chunks),
@@ -122,7 +121,7 @@ def renamed_bounds(value: object) -> dict[str, str]:
     return {name: kind for one in value for name, kind in renamed_bounds(one).items()}
 
 
-def _measured(folder: RunFolder, missing: list[str], renamed: Mapping[str, str]) -> FittedModel | None:
+def _model(folder: RunFolder, missing: list[str], renamed: Mapping[str, str]) -> FittedModel | None:
     if not (folder.fit / "fit.json").is_file():
         missing.append("No measurement model was fitted: the verdict comes from accuracy alone.")
         return None
@@ -131,8 +130,6 @@ def _measured(folder: RunFolder, missing: list[str], renamed: Mapping[str, str])
 
 def _retrieval(path: Path) -> dict[str, dict[str, IntervalEstimate]]:
     """The measures of `retrieval.csv` by retriever (90 %); empty where the run has none."""
-    from ragexam._retrieval import read_retrieval
-
     if not path.is_file():
         return {}
     try:

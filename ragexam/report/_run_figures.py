@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from examcore import Question
 from irt import plots
-from ragexam.report import _costs as costs
-from ragexam.report import _source_reading as reading
+from ragexam.report import _cost_figure, _retrieval_figure
 from ragexam.report._accuracy_tables import accuracy_table, axes_of
-from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._component_names import facet_name, level_name, pipeline_names
 from ragexam.report._figure_files import Picture, picture
 from ragexam.report._fitted_model import THETA, FittedModel
-from ragexam.report._pruning_record import rounds_table
+from ragexam.report._pruning_record import PruningRecord
 from ragexam.report._question_groupings import BLOOM, FORM, QuestionGrouping
-from ragexam.report._run_evidence import RunEvidence
+from ragexam.report._run_findings import RunFindings
 
 FIGURE_NAMES = (
     "accuracy",
@@ -29,10 +27,12 @@ FIGURE_NAMES = (
     "information_by_bloom",
     "information_by_question_word",
     "information_over_pruning",
-    costs.NAME,
-    reading.NAME,
+    _cost_figure.NAME,
+    _retrieval_figure.NAME,
 )
 """The figures a report may have."""
+_FEWEST_RETRIEVERS = 3
+"""With fewer, the table of retrieval says all that a figure would."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,10 @@ class RunFigures:
 
     components: Picture | None = None
     information: Picture | None = None
-    kinds: tuple[Picture, ...] = ()
+    groupings: tuple[Picture, ...] = ()
     pruning: Picture | None = None
+    retrieval: Picture | None = None
+    costs: Picture | None = None
 
 
 _CAPTIONS = {
@@ -52,32 +54,35 @@ _CAPTIONS = {
 }
 
 
-def draw_figures(evidence: RunEvidence) -> RunFigures:
+def draw_figures(findings: RunFindings) -> RunFigures:
     """Draw every figure that the run folder has the files for, and write them to its `figures/`."""
-    folder = evidence.folder.path / "figures"
+    evidence = findings.evidence
+    folder, scores, model = evidence.folder.path / "figures", evidence.scores, evidence.model
     _clear(folder)
-    _accuracy(evidence, folder)
-    measured = evidence.measured
-    pruning = None if evidence.pruning is None else _pruning(evidence.pruning, folder)
-    if measured is None:
-        return RunFigures(pruning=pruning)
-    kinds = [
+    _accuracy(scores, folder)
+    frontier, reading = findings.frontier, findings.reading
+    return RunFigures(
+        components=None if model is None or model.components.empty else _components(model, folder),
+        information=None if model is None else _information(model, folder),
+        groupings=() if model is None else _groupings(model, evidence.questions, folder),
+        pruning=None if evidence.pruning is None else _pruning(evidence.pruning, folder),
+        retrieval=None if len(reading) < _FEWEST_RETRIEVERS else _retrieval_figure.retrieval_figure(reading, folder),
+        costs=None if frontier is None else _cost_figure.cost_figure(frontier, pipeline_names(scores), folder),
+    )
+
+
+def _groupings(model: FittedModel, questions: Sequence[Question], folder: Path) -> tuple[Picture, ...]:
+    return tuple(
         picture(
             folder,
-            kind.figure,
-            kind.title,
+            grouping.figure,
+            grouping.title,
             caption,
-            grouped_information(measured, evidence.questions, kind),
+            grouped_information(model, questions, grouping),
             plots.grouped_information,
             3.4,
         )
-        for kind, caption in _CAPTIONS.items()
-    ]
-    return RunFigures(
-        components=None if measured.components.empty else _components(measured, folder),
-        information=_information(measured, folder),
-        kinds=tuple(kinds),
-        pruning=pruning,
+        for grouping, caption in _CAPTIONS.items()
     )
 
 
@@ -88,15 +93,15 @@ def _clear(folder: Path) -> None:
             (folder / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
-def grouped_information(measured: FittedModel, questions: Sequence[Question], kind: QuestionGrouping) -> pd.DataFrame:
+def grouped_information(model: FittedModel, questions: Sequence[Question], grouping: QuestionGrouping) -> pd.DataFrame:
     """`group, theta, n_items, total…, mean…` of the questions under each label."""
-    known = set(measured.fit.data.items)
+    known = set(model.fit.data.items)
     asked = [question for question in questions if question.id in known]
-    return measured.fit.information_by(kind.groups(asked), THETA)
+    return model.fit.information_by(grouping.groups(asked), THETA)
 
 
-def _components(measured: FittedModel, folder: Path) -> Picture:
-    table = measured.components
+def _components(model: FittedModel, folder: Path) -> Picture:
+    table = model.components
     facets = [str(name) for name in table["facet"]]
     levels = [level_name(facet, str(level)) for facet, level in zip(facets, table["level"], strict=True)]
     named = table.assign(facet=[facet_name(facet) for facet in facets], level=levels)
@@ -112,9 +117,9 @@ def _components(measured: FittedModel, folder: Path) -> Picture:
     )
 
 
-def _information(measured: FittedModel, folder: Path) -> Picture:
-    abilities = measured.abilities[["student", "theta"]]
-    table = pd.concat([measured.curve, abilities], ignore_index=True)
+def _information(model: FittedModel, folder: Path) -> Picture:
+    abilities = model.abilities[["student", "theta"]]
+    table = pd.concat([model.curve, abilities], ignore_index=True)
     caption = "Information of the whole exam with its 90 % band; each mark below is a pipeline's ability."
     return picture(
         folder,
@@ -122,24 +127,24 @@ def _information(measured: FittedModel, folder: Path) -> Picture:
         "Where the exam measures well",
         caption,
         table,
-        lambda ax, _: plots.exam_information(ax, measured.curve, np.asarray(abilities["theta"], float)),
+        lambda ax, _: plots.exam_information(ax, model.curve, np.asarray(abilities["theta"], float)),
     )
 
 
-def _pruning(pruning: Mapping[str, Any], folder: Path) -> Picture:
+def _pruning(pruning: PruningRecord, folder: Path) -> Picture:
     caption = "Mean information of a question after each round, as the pipelines that did the choosing see it."
-    table = rounds_table(pruning)
+    table = pruning.information_by_round()
     title = "Information over pruning rounds"
     return picture(folder, "information_over_pruning", title, caption, table, plots.pruning_rounds, 3.2)
 
 
-def _accuracy(evidence: RunEvidence, folder: Path) -> None:
+def _accuracy(scores: pd.DataFrame, folder: Path) -> None:
     """The heat map as files only: in the page it is a table."""
-    axes = axes_of(evidence.scores)
+    axes = axes_of(scores)
     if axes is None:
         return
     row, column, _ = axes
-    table = accuracy_table(evidence.scores, row, column)
+    table = accuracy_table(scores, row, column)
     named = table.assign(
         row=[level_name(row, str(name)) for name in table["row"]],
         column=[level_name(column, str(name)) for name in table["column"]],

@@ -9,8 +9,8 @@ import pandas as pd
 from scipy.special import ndtri
 
 from irt import Link, link
-from ragexam.report._component_verdicts import INTERVAL, LevelDraws
 from ragexam.report._fitted_model import FittedModel
+from ragexam.report._level_draws import INTERVAL, LevelDraws
 from ragexam.report._response_scores import bound_of
 from ragexam.report.comparison._paired_runs import PairedRuns
 
@@ -32,7 +32,7 @@ class AbilityChanges:
 
 def ability_changes(pair: PairedRuns) -> AbilityChanges | str:
     """The change of abilities, or one sentence on why the scales cannot be linked."""
-    a, b = pair.a.measured, pair.b.measured
+    a, b = pair.a.model, pair.b.model
     if a is None or b is None:
         which = _who(pair, a is None, b is None)
         return f"Abilities are not compared: {which} no fitted measurement model."
@@ -68,7 +68,7 @@ def _pipelines(pair: PairedRuns, a: FittedModel, found: Link) -> pd.DataFrame:
 
 
 def _levels(pair: PairedRuns, a: FittedModel, b: FittedModel, found: Link) -> pd.DataFrame:
-    first, second = ({one.facet: one for one in measured.draws} for measured in (a, b))
+    first, second = ({one.facet: one for one in model.draws} for model in (a, b))
     rows = []
     for facet, levels in pair.levels.items():
         common = [one for one in levels if bound_of(one) is None]
@@ -89,7 +89,7 @@ def _grown(a: LevelDraws, b: LevelDraws, levels: list[str], found: Link) -> np.n
     leads = []
     for one in (a, b):
         # The fits are independent: any pairing of their draws is a draw of both.
-        draws = one.draws[rng.permutation(len(one.draws))[:count]][:, [one.levels.index(level) for level in levels]]
+        draws = one.of(levels)[rng.permutation(len(one.draws))[:count]]
         leads.append(draws - draws.mean(axis=1, keepdims=True))
     slope = found.slope.estimate * np.exp(rng.normal(0, found.slope.sd / found.slope.estimate, count))
     return np.asarray(slope[:, None] * leads[1] - leads[0])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate, bootstrap_mean
-from ragexam.report._component_verdicts import INTERVAL
+from ragexam.report._level_draws import INTERVAL
 from ragexam.report._response_scores import NOTHING
 from ragexam.report._simultaneous_intervals import MEASURES, simultaneous_means
 from ragexam.report.comparison._paired_runs import PairedRuns
@@ -69,7 +69,7 @@ def _pipelines(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
 
 def _levels(pair: PairedRuns, before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     """By level of each component, averaged over the compared pipelines that have it in both runs."""
-    of = [evidence.scores.drop_duplicates("student").set_index("student") for evidence in (pair.a, pair.b)]
+    of = [run.scores.drop_duplicates("student").set_index("student") for run in (pair.a, pair.b)]
     names, columns, ends = [], [], []
     for facet, levels in pair.levels.items():
         for level in levels:

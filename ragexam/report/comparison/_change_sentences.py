@@ -103,14 +103,14 @@ def _ability(ability: AbilityChanges | str) -> list[str]:
 
 def _settings(both: PairedRuns) -> list[str]:
     """Differences of the fits that make a comparison of abilities questionable."""
-    if both.a.measured is None or both.b.measured is None:
+    first, second = both.a.model, both.b.model
+    if first is None or second is None:
         return []
     lines = []
-    first, second = both.a.measured.fit, both.b.measured.fit
-    if first.model != second.model:
-        lines.append(f"A was fitted by a {first.model.upper()} model and B by a {second.model.upper()} model.")
-    for name, measured in ((both.name_a, both.a.measured), (both.name_b, both.b.measured)):
-        if not measured.converged:
+    if first.fit.model != second.fit.model:
+        lines.append(f"A was fitted by a {first.fit.model.upper()} model and B by a {second.fit.model.upper()} model.")
+    for name, model in ((both.name_a, first), (both.name_b, second)):
+        if not model.converged:
             lines.append(f"The fit of {name} did not converge: its abilities are provisional.")
     return lines
 

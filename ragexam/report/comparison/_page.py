@@ -17,7 +17,7 @@ from ragexam.report.comparison._accuracy_changes import AccuracyChanges, accurac
 from ragexam.report.comparison._change_sentences import comparison_sentences, not_compared
 from ragexam.report.comparison._change_tables import ability_tables, accuracy_tables, verdict_table
 from ragexam.report.comparison._paired_runs import PairedRuns, pair_runs
-from ragexam.report.comparison._question_drift import drift_view
+from ragexam.report.comparison._question_drift import drift_section
 
 CONTENTS = (
     ("verdict", "Verdict"),
@@ -44,11 +44,15 @@ def write_comparison(run_a: Path, run_b: Path, out: Path | None = None) -> Compa
     accuracy, ability = accuracy_changes(both), ability_changes(both)
     path = Path(out) if out is not None else Path(run_b) / "comparison.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, [page_template("ragexam.report", "comparison.html").render(context(both, accuracy, ability))])
+    write_text(
+        path, [page_template("ragexam.report", "comparison.html").render(comparison_context(both, accuracy, ability))]
+    )
     return ComparisonPage(path, _result(path, both, accuracy, ability))
 
 
-def context(both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str) -> Mapping[str, object]:
+def comparison_context(
+    both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str
+) -> Mapping[str, object]:
     """Everything the template names."""
     subtitle = (
         f"A: {both.name_a} ({len(both.a.questions)} questions, {both.a.scores['student'].nunique()} pipelines); "
@@ -60,7 +64,7 @@ def context(both: PairedRuns, accuracy: AccuracyChanges | None, ability: Ability
         "verdict": {"sentences": said.lead, "warnings": said.warnings, "table": verdict_table(both)},
         "accuracy": {"sentences": said.accuracy, "tables": accuracy_tables(both, accuracy)},
         "ability": {"sentences": said.ability, "tables": ability_tables(ability)},
-        "questions": drift_view(both, accuracy, ability),
+        "questions": drift_section(both, accuracy, ability),
         "apart": not_compared(both, accuracy),
     }
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scipy.special import ndtri
 
 from examcore import IntervalEstimate, Question
 from examcore.page import clipped, percent, plain_number, points, signed
-from ragexam.report._component_verdicts import INTERVAL
+from ragexam.report._level_draws import INTERVAL
 from ragexam.report._page_tables import PageTable, TableRow, column_heads, number_cell, text_cell
+from ragexam.report._question_cards import HEADING, LISTED_STEM, PASSAGE, QuestionCard, card_choices
 from ragexam.report.comparison._ability_changes import AbilityChanges
 from ragexam.report.comparison._accuracy_changes import AccuracyChanges
 from ragexam.report.comparison._paired_runs import PairedRuns
@@ -19,9 +21,16 @@ SHOWN = 20
 _REACH = float(ndtri((1 + INTERVAL) / 2))
 
 
-def drift_view(
-    both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str
-) -> Mapping[str, object]:
+@dataclass(frozen=True)
+class DriftSection:
+    """Questions that moved, as tables, and each of them to read."""
+
+    sentences: Sequence[str]
+    tables: Sequence[PageTable]
+    cards: Sequence[QuestionCard]
+
+
+def drift_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str) -> DriftSection:
     """Questions that drifted by the link, and those whose share right changed most; each readable."""
     known = {question.id: question for question in both.b.questions}
     lines, tables, shown = [], [], []
@@ -50,7 +59,7 @@ def drift_view(
         tables.append(_change_table(rows, known, len(both.pipelines)))
     if not lines:
         lines.append("Needs common questions.")
-    return {"sentences": lines, "tables": tables, "cards": [_card(known[item]) for item in shown]}
+    return DriftSection(lines, tables, [_card(known[item]) for item in shown])
 
 
 def _drift_table(rows: list[dict[str, Any]], known: Mapping[str, Question]) -> PageTable:
@@ -61,7 +70,7 @@ def _drift_table(rows: list[dict[str, Any]], known: Mapping[str, Question]) -> P
     lines = tuple(
         TableRow(
             (
-                text_cell(clipped(known[str(row["item"])].stem, 140)),
+                text_cell(clipped(known[str(row["item"])].stem, LISTED_STEM)),
                 number_cell(points(_shift(row)), float(row["share_shift"])),
                 number_cell(signed(float(row["z"]), 1), float(row["z"])),
                 number_cell(signed(float(row["z_discrimination"]), 1), float(row["z_discrimination"])),
@@ -82,7 +91,7 @@ def _change_table(rows: list[dict[str, Any]], known: Mapping[str, Question], pip
     lines = tuple(
         TableRow(
             (
-                text_cell(clipped(known[str(row["item"])].stem, 140)),
+                text_cell(clipped(known[str(row["item"])].stem, LISTED_STEM)),
                 number_cell(percent(row["before"]), row["before"]),
                 number_cell(percent(row["after"]), row["after"]),
                 number_cell(f"{signed(100 * row['estimate'], 0)} points", row["estimate"]),
@@ -97,11 +106,6 @@ def _change_table(rows: list[dict[str, Any]], known: Mapping[str, Question], pip
     )
 
 
-def _card(question: Question) -> Mapping[str, object]:
-    return {
-        "heading": clipped(question.stem, 300),
-        "choices": [
-            {"text": clipped(text, 400), "key": place == question.key} for place, text in enumerate(question.choices)
-        ],
-        "passage": clipped(question.context, 3000),
-    }
+def _card(question: Question) -> QuestionCard:
+    heading, passage = clipped(question.stem, HEADING), clipped(question.context, PASSAGE)
+    return QuestionCard(0, heading, "", card_choices(question), passage)

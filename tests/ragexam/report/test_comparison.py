@@ -12,13 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from ragexam.cli import app
-from ragexam.report._page_tables import PageTable
 from ragexam.report.comparison import write_comparison
 from ragexam.report.comparison._ability_changes import AbilityChanges, ability_changes
 from ragexam.report.comparison._accuracy_changes import accuracy_changes
 from ragexam.report.comparison._change_sentences import not_compared
 from ragexam.report.comparison._paired_runs import pair_runs
-from ragexam.report.comparison._question_drift import drift_view
+from ragexam.report.comparison._question_drift import drift_section
 from tests.axe import axe_source, grave_faults
 from tests.chromium import PROGRAM, Chromium
 from tests.page_text import Seen
@@ -91,10 +90,8 @@ def test_a_question_that_became_harder_for_everybody_is_named(runs: tuple[Path, 
     ability = ability_changes(both)
     assert isinstance(ability, AbilityChanges)
     assert "q010" in ability.link.dropped
-    view = drift_view(both, accuracy_changes(both), ability)
-    assert isinstance(view["tables"], list)
-    table = view["tables"][0]
-    assert isinstance(table, PageTable)
+    section = drift_section(both, accuracy_changes(both), ability)
+    table = section.tables[0]
     stem = next(question.stem for question in both.b.questions if question.id == "q010")
     row = next(row for row in table.rows if row.cells[0].text == stem[:140])
     assert row.cells[1].text.startswith("−")

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 from rag.servers import Price
-from ragexam.report._costs import costs_view, frontier, pipeline_costs, prices_of
-from ragexam.report._page_tables import PageTable
+from ragexam.report._component_names import pipeline_names
+from ragexam.report._cost_figure import cost_figure
+from ragexam.report._cost_frontier import cost_frontier, frontier, pipeline_costs, prices_of
+from ragexam.report._costs_section import costs_section
 
 SHARES = {"cheap": 0.5, "middle": 0.45, "dear": 0.8, "oracle": 1.0}
 
@@ -80,16 +82,15 @@ def test_prices_are_those_of_the_configured_servers() -> None:
 
 def test_configured_prices_make_the_frontier_one_of_cost(tmp_path: Path) -> None:
     priced = costs(**SPENT).assign(cost=[4.0, 2.0, 3.0, 1.0])
-    view = costs_view(scores(), priced, tmp_path)
-    assert "costs of 1,000 questions" in str(view["sentences"])
-    tables = view["tables"]
-    assert isinstance(tables, list)
-    assert isinstance(tables[0], PageTable)
-    assert any(head.text == "cost of 1,000" for head in tables[0].heads)
+    found = cost_frontier(scores(), priced)
+    assert found is not None
+    section = costs_section(scores(), priced, found, cost_figure(found, pipeline_names(scores()), tmp_path))
+    assert "costs of 1,000 questions" in str(section.sentences)
+    assert any(head.text == "cost of 1,000" for head in section.tables[0].heads)
     assert (tmp_path / "quality_and_cost.csv").is_file()
 
 
-def test_without_a_store_nothing_is_said_about_cost(tmp_path: Path) -> None:
-    view = costs_view(scores(), pipeline_costs(None, scores(), {}), tmp_path)
-    assert view["figure"] is None
-    assert "nothing is said about cost" in str(view["sentences"])
+def test_without_a_store_nothing_is_said_about_cost() -> None:
+    unknown = pipeline_costs(None, scores(), {})
+    assert cost_frontier(scores(), unknown) is None
+    assert "costs are unknown" in str(costs_section(scores(), unknown, None, None).sentences)

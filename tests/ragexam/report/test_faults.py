@@ -10,8 +10,7 @@ import pytest
 
 import irt
 from examcore import Question
-from ragexam.report._page_tables import PageTable, TableFilters
-from ragexam.report._question_cards import LISTED, questions_view
+from ragexam.report._question_cards import LISTED, questions_section
 from ragexam.report._question_faults import (
     DEPENDENT,
     GUESSABLE,
@@ -91,8 +90,8 @@ def test_copies_of_a_question_depend_on_each_other(tmp_path: Path) -> None:
 
 def test_questions_of_one_passage_name_one_another() -> None:
     asked = [question("q", chunk_id="c"), question("p", chunk_id="c"), question("r", chunk_id="d")]
-    view = questions_view(asked, AnswerSigns({"q": 0.5, "p": 0.5, "r": 0.5}))
-    cards = {card["number"]: card["facts"] for group in view["groups"] for card in group["cards"]}  # type: ignore[attr-defined]
+    section = questions_section(asked, AnswerSigns({"q": 0.5, "p": 0.5, "r": 0.5}))
+    cards = {card.number: card.facts for group in section.groups for card in group.cards}
     assert "same passage as question 2" in cards[1]
     assert "same passage as question 1" in cards[2]
     assert not any("same passage" in fact for fact in cards[3])
@@ -100,22 +99,20 @@ def test_questions_of_one_passage_name_one_another() -> None:
 
 def test_an_exam_too_long_for_a_page_says_how_much_is_shown() -> None:
     asked = [question(f"q{n}", context="x" * 5000) for n in range(LISTED + 200)]
-    view = questions_view(asked, AnswerSigns({one.id: 0.0 if one.id == "q1100" else 0.5 for one in asked}))
-    cards = [card for group in view["groups"] for card in group["cards"]]  # type: ignore[attr-defined]
+    section = questions_section(asked, AnswerSigns({one.id: 0.0 if one.id == "q1100" else 0.5 for one in asked}))
+    cards = [card for group in section.groups for card in group.cards]
     assert len(cards) == LISTED
-    assert cards[0]["number"] == 1101
-    assert "1000 of 1200 questions are shown" in str(view["sentences"])
-    assert "of them with their passage" in str(view["sentences"])
-    assert sum(len(card["passage"]) for card in cards) < 2_100_000
+    assert cards[0].number == 1101
+    assert "1000 of 1200 questions are shown" in str(section.sentences)
+    assert "of them with their passage" in str(section.sentences)
+    assert sum(len(card.passage) for card in cards) < 2_100_000
 
 
 @pytest.mark.parametrize("topics", [("x", "x"), ("x", "y")])
 def test_filters_offer_faults_and_topics_where_there_are_several(topics: tuple[str, str]) -> None:
     asked = [question(f"q{n}", topic=topic) for n, topic in enumerate(topics)]
-    view = questions_view(asked, AnswerSigns({"q0": 1.0, "q1": 0.5}))
-    filters, table = view["filters"], view["table"]
-    assert isinstance(filters, TableFilters)
+    section = questions_section(asked, AnswerSigns({"q0": 1.0, "q1": 0.5}))
+    filters, table = section.filters, section.table
     assert [choice.label for choice in filters.choices] == ["state", "topic"][: len(set(topics))]
     assert ("everyone gets it right" in [text for _, text in filters.choices[0].options]) is True
-    assert isinstance(table, PageTable)
     assert table.rows[0].cells[0].link == "#question-1"

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import irt
-from ragexam.report import summarize, write_report
-from ragexam.report._pruning_record import pruning_view
+from examcore import IntervalEstimate
+from ragexam.report import RunFindings, analyse_run, summarize, write_report
+from ragexam.report._measurement_sections import components_section
+from ragexam.report._page import render
+from ragexam.report._pruning_record import pruning_record
+from ragexam.report._pruning_section import pruning_section
+from ragexam.report._question_groupings import BLOOM
 from ragexam.report._run_evidence import read_evidence
-from ragexam.report._run_figures import FIGURE_NAMES
+from ragexam.report._run_figures import FIGURE_NAMES, RunFigures, grouped_information
 from tests.chromium import PROGRAM, Chromium
-from tests.page_text import Seen, seen
+from tests.page_text import Seen
 from tests.ragexam.report.fitted_run import edit_json, write_fitted
+from tests.ragexam.report.page_of_run import page_of
 
 NOT_CONVERGED = "The measurement model did not converge"
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fitted run with its page."""
-    run = write_fitted(tmp_path_factory.mktemp("fitted"))
-    write_report(run)
-    return run
 
 
 @pytest.fixture
@@ -48,14 +47,14 @@ def test_figures_of_an_earlier_fit_do_not_stay(copy: Path) -> None:
     (copy / "figures" / "exam_information.png").write_bytes(b"old")
     (copy / "figures" / "my own notes.txt").write_text("kept")
     shutil.rmtree(copy / "fit")
-    write_report(copy)
+    write_report(analyse_run(copy))
     assert not (copy / "figures" / "exam_information.png").exists()
     assert (copy / "figures" / "my own notes.txt").exists()
 
 
 def test_the_same_run_gives_the_same_page(fitted: Path, copy: Path) -> None:
     first = (fitted / "report.html").read_bytes()
-    assert write_report(copy).read_bytes() == first
+    assert write_report(analyse_run(copy)).read_bytes() == first
     assert len(first) < 5_000_000
 
 
@@ -69,9 +68,9 @@ def test_figures_in_the_page_share_no_id_and_speak_to_a_screen_reader(fitted: Pa
     assert page.count("style") == 1
 
 
-def test_verdict_comes_from_the_fit_and_leaves_bounds_out(fitted: Path) -> None:
+def test_verdict_comes_from_the_fit_and_leaves_bounds_out(fitted: Path, findings: RunFindings) -> None:
     fit = irt.load_fit(fitted / "fit")
-    best = summarize(fitted)["best"]
+    best = summarize(findings).record()["best"]
     assert isinstance(best, dict)
     assert best["retriever"]["scale"] == "ability"
     ranked = fit.components[fit.components["facet"] == "retriever"].sort_values("effect", ascending=False)
@@ -83,9 +82,9 @@ def test_verdict_comes_from_the_fit_and_leaves_bounds_out(fitted: Path) -> None:
     assert best["retriever"]["gap"]["high"] == pytest.approx(gap.high, abs=1e-4)
 
 
-def test_probability_of_being_best_is_larger_without_the_oracle(fitted: Path) -> None:
+def test_probability_of_being_best_is_larger_without_the_oracle(fitted: Path, findings: RunFindings) -> None:
     everyone = irt.load_fit(fitted / "fit").probability_best("retriever").set_index("level")["probability"]
-    best = summarize(fitted)["best"]
+    best = summarize(findings).record()["best"]
     assert isinstance(best, dict)
     assert best["retriever"]["probability"] > everyone[best["retriever"]["level"]] + 0.3
 
@@ -93,10 +92,11 @@ def test_probability_of_being_best_is_larger_without_the_oracle(fitted: Path) ->
 @pytest.mark.parametrize("converged", [True, False])
 def test_a_fit_that_did_not_converge_is_announced_beside_the_verdict(copy: Path, converged: bool) -> None:
     edit_json(copy / "fit" / "fit.json", converged=converged)
-    html = write_report(copy).read_text(encoding="utf-8")
+    found = analyse_run(copy)
+    html = render(found, RunFigures())
     verdict = html[html.index('id="verdict"') : html.index('id="numbers"')]
     assert (NOT_CONVERGED in verdict) is not converged
-    assert summarize(copy)["converged"] is converged
+    assert summarize(found).record()["converged"] is converged
 
 
 def test_the_question_that_is_keyed_wrongly_is_shown_first(fitted: Path) -> None:
@@ -128,53 +128,51 @@ def test_components_table_shows_the_posterior_of_the_fit(fitted: Path) -> None:
 def test_gain_of_pruning_is_claimed_only_when_its_interval_excludes_zero(
     fitted: Path, gain: dict[str, float], words: str
 ) -> None:
-    content = json.loads((fitted / "pruned" / "prune.json").read_text())
-    sentences = pruning_view(content | {"heldout_gain": gain}, None)["sentences"]
-    assert isinstance(sentences, list)
+    path = fitted / "pruned" / "prune.json"
+    content = json.loads(path.read_text())
+    sentences = pruning_section(pruning_record(path, content | {"heldout_gain": gain}), None).sentences
     assert words in " ".join(sentences).replace("\u00a0", " ")
 
 
 def test_damaged_pruning_is_refused_by_name(copy: Path) -> None:
     (copy / "pruned" / "prune.json").write_text('{"kept": []}')
     with pytest.raises(ValueError, match=r"prune.json: no 'dropped'; wanted the record of a pruning"):
-        write_report(copy)
+        analyse_run(copy)
 
 
 def test_a_fit_of_a_newer_version_is_refused_in_one_line(copy: Path) -> None:
     edit_json(copy / "fit" / "fit.json", format=99)
     with pytest.raises(ValueError, match=r"fit.json: format 99") as caught:
-        write_report(copy)
+        analyse_run(copy)
     assert "\n" not in str(caught.value)
 
 
-def test_components_that_do_not_add_up_are_pointed_out(copy: Path) -> None:
-    evidence = read_evidence(copy)
-    assert evidence.measured is not None
-    from dataclasses import replace
-
-    from examcore import IntervalEstimate
-    from ragexam.report._sections import components_view
-
-    apart = components_view(replace(evidence.measured, residual=IntervalEstimate(0.8, 0.6, 1.0)), None)
-    together = components_view(replace(evidence.measured, residual=IntervalEstimate(0.05, 0.0, 0.1)), None)
-    assert any("additive story fails" in str(line) for line in apart["warnings"])  # type: ignore[attr-defined]
-    assert together["warnings"] == []
+def test_components_that_do_not_add_up_are_pointed_out(findings: RunFindings) -> None:
+    model = findings.evidence.model
+    assert model is not None
+    apart = components_section(replace(model, residual=IntervalEstimate(0.8, 0.6, 1.0)), None)
+    together = components_section(replace(model, residual=IntervalEstimate(0.05, 0.0, 0.1)), None)
+    assert any("do not add up" in line for line in apart.warnings)
+    assert list(together.warnings) == []
 
 
-def test_labels_stored_with_a_question_win_over_those_read_off_its_text(copy: Path) -> None:
+def test_labels_stored_with_a_question_win_over_those_read_off_its_text(copy: Path, findings: RunFindings) -> None:
     lines = [json.loads(line) for line in (copy / "exam.jsonl").read_text(encoding="utf-8").splitlines()]
     for line in lines:
         line["labels"] = {"bloom": ["evaluate"]}
     (copy / "exam.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    write_report(copy)
-    assert set(pd.read_csv(copy / "figures" / "information_by_bloom.csv")["group"]) == {"evaluate"}
+    model = findings.evidence.model
+    assert model is not None
+    drawn = grouped_information(model, read_evidence(copy).questions, BLOOM)
+    assert set(drawn["group"]) == {"evaluate"}
 
 
 def test_one_language_model_leaves_a_page_with_two_components(tmp_path: Path) -> None:
     run = write_fitted(tmp_path, llms={"only": 0.0}, hostile=False, questions=30)
-    text = seen(run).text
-    assert "only is the only language model tried" in text
-    assert set(pd.read_csv(run / "figures" / "component_contrasts.csv")["facet"]) == {"retriever", "icl"}
+    assert "only is the only language model tried" in page_of(run).text
+    model = read_evidence(run).model
+    assert model is not None
+    assert set(model.components["facet"]) == {"retriever", "icl"}
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report._component_verdicts import FacetVerdict, LevelDraws, accuracy_draws, judge_all
-from ragexam.report._level_gains import change_view, each_change, first_changes, headroom
-from ragexam.report._page_tables import PageTable
+from ragexam.report._component_verdicts import FacetVerdict, judge_all
+from ragexam.report._level_draws import LevelDraws, accuracy_draws
+from ragexam.report._level_gains import change_section, each_change, first_changes, headroom
 from ragexam.report._response_scores import paired_difference
 
 QUALITY = {"closed_book": 0.2, "dense": 0.4, "bm25": 0.7, "oracle": 0.85}
@@ -64,22 +64,22 @@ def test_no_gain_is_claimed_where_nothing_differs(table: pd.DataFrame) -> None:
     alike = table[table["retriever"].isin(["dense"])].assign(shots="0")
     both = pd.concat([alike, alike.assign(shots="1", student=alike["student"] + "+1")])
     draws = accuracy_draws(both)
-    view = change_view(both, draws, judge_all(both, draws), True)
-    assert "No gain can be claimed for the prompting mode (0 points (0 to 0))" in " ".join(view["sentences"])  # type: ignore[arg-type]
+    section = change_section(both, draws, judge_all(both, draws), True)
+    assert "No gain can be claimed for the prompting mode (0 points (0 to 0))" in " ".join(section.sentences)
 
 
 def test_one_level_leaves_nothing_to_change(table: pd.DataFrame) -> None:
     one = table[(table["retriever"] == "dense") & (table["llm"] == "small")]
     draws = accuracy_draws(one)
-    view = change_view(one, draws, judge_all(one, draws), True)
-    assert view["tables"] == []
-    assert "nothing to change" in str(view["sentences"])
+    section = change_section(one, draws, judge_all(one, draws), True)
+    assert list(section.tables) == []
+    assert "nothing to change" in str(section.sentences)
 
 
 def test_without_a_pair_the_gain_is_not_said(table: pd.DataFrame, judged) -> None:  # type: ignore[no-untyped-def]
     apart = table[(table["retriever"] == "dense") ^ (table["llm"] == "small")]
     gain = next(one for one in each_change(apart, *judged) if one.start == "small")
     assert math.isnan(gain.accuracy.estimate)
-    view = change_view(apart, *judged, True)
-    assert isinstance(view["steps"], PageTable)
-    assert "–" in [cell.text for row in view["steps"].rows for cell in row.cells]
+    section = change_section(apart, *judged, True)
+    assert section.folded is not None
+    assert "–" in [cell.text for row in section.folded.rows for cell in row.cells]

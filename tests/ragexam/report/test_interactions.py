@@ -11,9 +11,9 @@ import pytest
 
 import irt
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
-from ragexam.report._interactions import combination_departures, interactions_view, level_departures
+from ragexam.report._interactions import combination_departures, interactions_section, level_departures
 from ragexam.report._simultaneous_intervals import simultaneous_means
-from ragexam.report._trust_checks import misfit_sentences
+from ragexam.report._trust_section import misfit_sentences
 
 FACETS = {"llm": 4, "retriever": 5, "shots": 3}
 
@@ -49,8 +49,8 @@ def test_an_additive_grid_shows_no_combination(tmp_path: Path, additive: irt.Res
     found = combination_departures(measured(tmp_path, additive))
     assert len(found) == 4 * 5 + 4 * 3 + 5 * 3
     assert found["p_adjusted"].min() > 0.1
-    view = interactions_view(measured(tmp_path, additive))
-    assert "none stands out" in str(view["sentences"])
+    section = interactions_section(measured(tmp_path, additive))
+    assert "none stands out" in str(section.sentences)
 
 
 def test_a_combination_that_fails_is_the_first_and_says_how_far(tmp_path: Path, additive: irt.ResponseMatrix) -> None:

@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 from pypdf import PdfReader
 
-from ragexam.report import summarize, write_report
+from ragexam.report import analyse_run, summarize, write_report
 from tests.axe import axe_source, grave_faults
 from tests.chromium import PROGRAM, Chromium
-from tests.page_text import Seen, seen
+from tests.page_text import Seen
+from tests.ragexam.report.page_of_run import page_of
 from tests.ragexam.report.run_folder import HOSTILE, write_run
 
 needs_chromium = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
@@ -23,12 +24,9 @@ PAPER = 702
 """A4 less its margins, in CSS pixels."""
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that was sat but neither fitted nor pruned."""
-    run = write_run(tmp_path_factory.mktemp("bare"))
-    write_report(run)
-    return run
+def summary_of(run: Path) -> dict[str, object]:
+    """The summary of a run, as its record has it."""
+    return summarize(analyse_run(run)).record()
 
 
 @pytest.fixture
@@ -59,7 +57,7 @@ def test_hostile_question_text_is_text(bare: Path) -> None:
 def test_the_page_of_free_text_grading_is_linked_where_there_is_one(copy: Path) -> None:
     (copy / "grading").mkdir()
     (copy / "grading" / "report.html").write_text("<p>grading")
-    links = [given.get("href") for tag, given in seen(copy).elements if tag == "a"]
+    links = [given.get("href") for tag, given in page_of(copy).elements if tag == "a"]
     assert "grading/report.html" in links
 
 
@@ -85,7 +83,7 @@ def test_every_link_of_the_page_leads_somewhere(bare: Path) -> None:
 
 
 def test_summary_holds_json_types_and_agrees_with_the_page(bare: Path) -> None:
-    summary = json.loads(json.dumps(summarize(bare), allow_nan=False))
+    summary = json.loads(json.dumps(summary_of(bare), allow_nan=False))
     text = Seen((bare / "report.html").read_text(encoding="utf-8")).text
     assert summary["n_questions"] == 50
     assert summary["n_pipelines"] == len(summary["accuracy"]) == 30
@@ -99,33 +97,33 @@ def test_summary_holds_json_types_and_agrees_with_the_page(bare: Path) -> None:
 
 def test_one_language_model_is_not_compared(tmp_path: Path) -> None:
     run = write_run(tmp_path, llms={"smollm2-135m-instruct": 0.0}, hostile=False)
-    best = summarize(run)["best"]
+    best = summary_of(run)["best"]
     assert isinstance(best, dict)
     assert best["llm"]["probability"] is None
     assert best["llm"]["note"] == "Not compared: smollm2-135m-instruct is the only language model tried."
-    assert "is the only language model tried" in seen(run).text
+    assert "is the only language model tried" in page_of(run).text
 
 
 def test_without_closed_book_the_value_of_passages_is_not_claimed(tmp_path: Path) -> None:
     run = write_run(tmp_path, retrievers={"bm25": 0.0, "oracle": 1.0}, hostile=False)
-    gain = summarize(run)["oracle_minus_closed_book"]
+    gain = summary_of(run)["oracle_minus_closed_book"]
     assert gain == {"estimate": None, "low": None, "high": None}
-    text = seen(run).text
+    text = page_of(run).text
     assert "Needs both oracle and closed book among the retrievers." in text
     assert "bm25 is the only retriever tried" in text
 
 
 def test_a_writer_that_also_sits_the_exam_is_pointed_out(tmp_path: Path) -> None:
     run = write_run(tmp_path, llms={"Qwen2.5-Coder-1.5B": 0.0, "gemma-3-270m": 0.1}, hostile=False)
-    text = seen(run).text
+    text = page_of(run).text
     assert "Qwen2.5-Coder-1.5B wrote and checked the questions and also sits the exam" in text
     other = write_run(tmp_path / "other", hostile=False)
-    assert "also sits the exam" not in seen(other).text
+    assert "also sits the exam" not in page_of(other).text
 
 
 def test_a_passage_that_helps_nobody_is_pointed_out(tmp_path: Path) -> None:
     run = write_run(tmp_path, retrievers={"closed-book": 0.0, "bm25": 0.0, "oracle": 0.0}, hostile=False)
-    text = seen(run).text
+    text = page_of(run).text
     assert "this exam may not measure retrieval at all" in text
 
 
@@ -134,17 +132,18 @@ def test_longest_keys_are_pointed_out(copy: Path) -> None:
     for line in lines:
         line["choices"][line["answer"]] += " and this makes it the longest of them by far"
     (copy / "exam.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert summarize(copy)["longest_answer_baseline"] == 1.0
-    text = seen(copy).text
+    assert summary_of(copy)["longest_answer_baseline"] == 1.0
+    text = page_of(copy).text
     assert "picking the longest choice pays" in text
 
 
 def test_keys_always_at_the_same_position_are_pointed_out(copy: Path) -> None:
     lines = [json.loads(line) for line in (copy / "exam.jsonl").read_text(encoding="utf-8").splitlines()]
     (copy / "exam.jsonl").write_text("".join(json.dumps(line | {"answer": 1}) + "\n" for line in lines))
-    assert summarize(copy)["baselines_within_sampling_error"] == {"fixed": False, "longest": True}
-    assert "stand too often at the same position" in seen(copy).text
-    assert "not explained by chance" in seen(copy).text
+    assert summary_of(copy)["baselines_within_sampling_error"] == {"fixed": False, "longest": True}
+    text = page_of(copy).text
+    assert "stand too often at the same position" in text
+    assert "not explained by chance" in text
 
 
 def test_a_retriever_renamed_by_the_grid_is_still_a_bound(copy: Path) -> None:
@@ -153,7 +152,7 @@ def test_a_retriever_renamed_by_the_grid_is_still_a_bound(copy: Path) -> None:
     record = json.loads((copy / "run.json").read_text())
     record["configuration"]["grid"]["retrievers"] = ["bm25", {"name": "gold-passage", "kind": "oracle"}]
     (copy / "run.json").write_text(json.dumps(record))
-    summary = summarize(copy)
+    summary = summary_of(copy)
     assert summary["best"]["retriever"]["level"] != "gold-passage"  # type: ignore[index]
     assert summary["oracle_minus_closed_book"]["estimate"] > 0.2  # type: ignore[index]
 
@@ -162,22 +161,22 @@ def test_missing_answers_are_left_out_and_counted(copy: Path) -> None:
     lines = (copy / "responses.csv").read_text().splitlines()
     lines[1] = re.sub(r",[01],", ",,", lines[1])
     (copy / "responses.csv").write_text("\n".join(lines) + "\n")
-    write_report(copy)
+    write_report(analyse_run(copy))
     with (copy / "figures" / "accuracy.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 10
 
 
 def test_a_single_pipeline_gets_a_page_that_compares_nothing(tmp_path: Path) -> None:
     run = write_run(tmp_path, llms={"m": 0.0}, retrievers={"bm25": 0.0}, shots={"0": 0.0}, hostile=False)
-    text = seen(run).text
+    text = page_of(run).text
     assert "Nothing was compared: no component has two levels to choose from." in text
-    assert summarize(run)["verdict"] == ["Nothing was compared: no component has two levels to choose from."]
+    assert summary_of(run)["verdict"] == ["Nothing was compared: no component has two levels to choose from."]
 
 
 def test_responses_without_components_are_listed_by_pipeline(copy: Path) -> None:
     table = pd.read_csv(copy / "responses.csv", dtype=str)[["student", "item", "score"]]
     table.to_csv(copy / "responses.csv", index=False)
-    text = seen(copy).text
+    text = page_of(copy).text
     assert "The answers name no components to compare." in text
     assert "gemma-3-270m+oracle+icl2" in text
 
@@ -186,32 +185,32 @@ def test_responses_without_components_are_listed_by_pipeline(copy: Path) -> None
 def test_a_folder_that_is_no_run_is_refused_in_one_line(copy: Path, name: str) -> None:
     (copy / name).unlink()
     with pytest.raises(ValueError, match=rf"no {name}; wanted a run folder") as caught:
-        write_report(copy)
+        analyse_run(copy)
     assert "\n" not in str(caught.value)
     assert not (copy / "report.html").exists()
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no such folder; wanted a run folder"):
-        summarize(tmp_path / "nowhere")
+        summary_of(tmp_path / "nowhere")
 
 
 def test_answers_of_another_exam_are_refused(copy: Path) -> None:
     table = (copy / "responses.csv").read_text().replace("q007", "z007")
     (copy / "responses.csv").write_text(table)
     with pytest.raises(ValueError, match=r"responses.csv:9: item 'z007' is no question of exam.jsonl"):
-        write_report(copy)
+        analyse_run(copy)
 
 
 def test_damaged_run_json_is_refused_by_name(copy: Path) -> None:
     (copy / "run.json").write_text("{")
     with pytest.raises(ValueError, match=r"run.json: .*; wanted JSON"):
-        write_report(copy)
+        analyse_run(copy)
 
 
 def test_a_page_without_run_json_still_stands(copy: Path) -> None:
     (copy / "run.json").unlink()
-    assert "how the run was made is not known" in seen(copy).text
+    assert "how the run was made is not known" in page_of(copy).text
 
 
 @needs_chromium

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report._source_reading import reading_table, reading_view, worth_of_source
+from ragexam.report._retrieval_section import retrieval_section
+from ragexam.report._source_reading import reading_table, worth_of_source
 
 LIFT = 0.5
 
@@ -48,9 +48,10 @@ def test_the_table_counts_answers_with_and_without_the_source() -> None:
     assert found.loc["bm25", "read_n"] + found.loc["bm25", "unread_n"] == len(part)
 
 
-def test_without_a_store_or_measures_nothing_is_claimed(tmp_path: Path) -> None:
+def test_without_a_store_or_measures_nothing_is_claimed() -> None:
     scores, _ = sat(10)
-    view = reading_view(scores, None, {}, tmp_path)
-    assert view["table"] is None
-    assert math.isnan(worth_of_source(scores, None).estimate)
-    assert "no retrievers" in str(reading_view(scores.drop(columns="retriever"), None, {}, tmp_path)["sentences"])
+    found, worth = reading_table(scores, None), worth_of_source(scores, None)
+    assert math.isnan(worth.estimate)
+    assert not retrieval_section(scores, found, worth, {}, None).tables
+    nameless = retrieval_section(scores.drop(columns="retriever"), found, worth, {}, None)
+    assert "no retrievers" in str(nameless.sentences)

@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 
 from examcore import Question, bootstrap_mean, mean_interval
-from examcore.page import HeatTable, points
+from examcore.page import points
 from ragexam.report._accuracy_tables import accuracy_table
-from ragexam.report._page_tables import PageTable
-from ragexam.report._pipelines import pipelines_view
+from ragexam.report._pipelines_section import pipelines_section
 from ragexam.report._response_scores import bound_of, choices_of, facets_of, levels_of, paired_difference, read_scores
-from ragexam.report._topic_accuracy import topics_view
+from ragexam.report._topics_section import topics_section
 
 
 def table(rows: list[tuple[str, str, float, str, str]]) -> pd.DataFrame:
@@ -135,8 +134,7 @@ def test_accuracy_table_averages_over_the_other_facets() -> None:
 def test_pipelines_are_listed_best_first() -> None:
     rows = [("a", f"q{n}", float(n < 5), "m", "bm25") for n in range(10)]
     rows += [("b", f"q{n}", 1.0, "m", "oracle") for n in range(10)]
-    listed = pipelines_view(table(rows), None, pd.DataFrame())["table"]
-    assert isinstance(listed, PageTable)
+    listed = pipelines_section(table(rows), None, pd.DataFrame()).table
     assert [[cell.text for cell in row.cells[:2]] for row in listed.rows] == [["m", "oracle"], ["m", "bm25"]]
 
 
@@ -144,6 +142,5 @@ def test_topics_named_like_bounds_keep_their_name_and_their_place() -> None:
     topics = {"q0": "Oracle", "q1": "Oracle", "q2": "closed book", "q3": "Adobe", "q4": "Adobe", "q5": "Adobe"}
     asked = [Question(item, "Which?", ("yes", "no"), 0, topic=topic) for item, topic in topics.items()]
     scores = table([("p", item, 1.0, "m", "bm25") for item in topics])
-    found = topics_view(asked, scores)["table"]
-    assert isinstance(found, HeatTable)
+    found = topics_section(asked, scores).tables[0]
     assert [row.name for row in found.rows] == ["Adobe (3)", "Oracle (2)", "closed book (1)"]

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report._component_verdicts import LevelDraws, accuracy_draws, describe, judge_all, sentences
+from ragexam.report._component_verdicts import describe, judge_all, sentences
+from ragexam.report._level_draws import LevelDraws, accuracy_draws
 from ragexam.report._run_findings import draws_to_judge_by
 
 RETRIEVERS = ("closed_book", "bm25", "dense", "hybrid", "oracle")
@@ -111,7 +112,10 @@ def test_each_missed_component_is_judged_among_what_could_be_chosen_beside_it() 
     table = scores(llms=("large", "small"))
     fitted = (draws("retriever", APART, 0.1), draws("llm", {"large": 0.0, "small": 0.0}, 0.3))
     missed = pd.DataFrame(
-        [{"facet": name, "level": "x", "estimate": 0.1, "p_adjusted": 0.01} for name in ("llm", "retriever")]
+        [
+            {"facet": name, "level": "x", "estimate": 0.1, "low": 0.05, "high": 0.15, "p_adjusted": 0.01}
+            for name in ("llm", "retriever")
+        ]
     )
     table.loc[(table["llm"] == "large") & (table["retriever"] == "oracle"), "score"] = 0.0
     found = {one.facet: one for one in judge_all(table, draws_to_judge_by(table, fitted, missed))}
@@ -123,7 +127,9 @@ def test_a_component_whose_accuracy_the_fit_misses_is_judged_by_accuracy() -> No
     table = scores(llms=("large", "small"))
     table.loc[table["llm"] == "large", "score"] = 1.0
     fitted = (draws("retriever", APART, 0.1), draws("llm", {"large": 0.02, "small": 0.0}, 0.3))
-    missed = pd.DataFrame([{"facet": "llm", "level": "large", "estimate": 0.1, "p_adjusted": 0.01}])
+    missed = pd.DataFrame(
+        [{"facet": "llm", "level": "large", "estimate": 0.1, "low": 0.05, "high": 0.15, "p_adjusted": 0.01}]
+    )
     for departures, unit, told in ((None, "ability", False), (missed, "accuracy", True)):
         found = {one.facet: one for one in judge_all(table, draws_to_judge_by(table, fitted, departures))}
         assert (found["llm"].unit, found["llm"].told_apart) == (unit, told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import chance, percent, percent_range, plain_number, signed
-from ragexam.report._component_names import facet_name, level_name
-from ragexam.report._costs import measure_heads, measured_cells
+from ragexam.report._component_names import facet_name, level_name, pipeline_names
+from ragexam.report._costs_section import measure_heads, measured_cells
 from ragexam.report._fitted_model import FittedModel
+from ragexam.report._level_draws import probabilities_best
 from ragexam.report._page_tables import (
     PageTable,
     TableCell,
@@ -31,15 +33,26 @@ FEW = 12
 """Pipelines up to which the list stands open."""
 
 
-def pipelines_view(scores: pd.DataFrame, measured: FittedModel | None, costs: pd.DataFrame) -> Mapping[str, object]:
-    """What the template shows: the best pipeline in words, the table of all, its filters."""
+@dataclass(frozen=True)
+class PipelinesSection:
+    """The best pipeline in words, and the table of all with its filters; it stands `open` where they are few."""
+
+    sentences: Sequence[str]
+    title: str
+    table: PageTable
+    filters: TableFilters
+    open: bool
+
+
+def pipelines_section(scores: pd.DataFrame, model: FittedModel | None, costs: pd.DataFrame) -> PipelinesSection:
+    """Whole pipelines: which is best, and all of them as a table."""
     facets = facets_of(scores)
     first = scores.drop_duplicates("student").set_index("student")
     marks = {
         facet: filter_tokens(f"p{place}l", first[facet].astype(str).tolist()) for place, facet in enumerate(facets)
     }
     by_cost = costs.set_index("student") if len(costs) else None
-    abilities = None if measured is None else measured.abilities.set_index("student")
+    abilities = None if model is None else model.abilities.set_index("student")
     rows = [
         _row(str(name), part, facets, marks, abilities, by_cost) for name, part in scores.groupby("student", sort=False)
     ]
@@ -50,22 +63,23 @@ def pipelines_view(scores: pd.DataFrame, measured: FittedModel | None, costs: pd
     names += [] if by_cost is None else measure_heads(costs)
     caption = "Each pipeline, the most accurate first; tokens and seconds are those of a question"
     shown = [filter_menu(facet_name(facet), marks[facet]) for facet in facets if len(marks[facet]) > 1]
-    return {
-        "sentences": best_pipelines(measured, scores),
-        "table": PageTable(caption, column_heads(*names), tuple(rows), sortable=True, headed=False),
-        "filters": TableFilters(ID, "pipelines", tuple(shown)),
-        "title": f"All {len(rows)} pipelines{', with ability' if abilities is not None else ''}",
-        "open": len(rows) <= FEW,
-    }
+    return PipelinesSection(
+        best_pipelines(model, scores),
+        f"All {len(rows)} pipelines{', with ability' if abilities is not None else ''}",
+        PageTable(caption, column_heads(*names), tuple(rows), sortable=True, headed=False),
+        TableFilters(ID, "pipelines", tuple(shown)),
+        open=len(rows) <= FEW,
+    )
 
 
-def best_pipelines(measured: FittedModel | None, scores: pd.DataFrame) -> list[str]:
+def best_pipelines(model: FittedModel | None, scores: pd.DataFrame) -> list[str]:
     """The pipeline most probably best among those one could choose, and how many cannot be told from it."""
-    if measured is None:
+    if model is None:
         return []
     facets = facets_of(scores)
     first = scores.drop_duplicates("student").set_index("student")
-    students = measured.fit.data.students
+    fit = model.fit
+    students = fit.data.students
     could = [
         place
         for place, name in enumerate(students)
@@ -73,20 +87,17 @@ def best_pipelines(measured: FittedModel | None, scores: pd.DataFrame) -> list[s
     ]
     if len(could) < 2:
         return []
-    draws = measured.fit.draws["theta"][:, could]
-    winners = draws == draws.max(axis=1, keepdims=True)
-    share = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
-    best = int(np.argmax(draws.mean(axis=0)))
-    lows = np.quantile(draws[:, [best]] - draws, 0.05, axis=0)
-    ties = int((lows <= 0).sum()) - 1
-    name = " + ".join(level_name(facet, str(first.at[students[could[best]], facet])) for facet in facets)
+    share = probabilities_best(fit.draws["theta"][:, could])
+    best = int(np.argmax(fit.point["theta"][could]))
+    winner, others_of = students[could[best]], [students[place] for place in could if place != could[best]]
+    ties = sum(fit.compare_students(winner, other).low <= 0 for other in others_of)
     others = (
         "no other pipeline comes close enough to be confused with it"
         if ties == 0
         else f"{ties} of the {len(could) - 1} others cannot be told from it"
     )
     return [
-        f"The ablest whole pipeline is {name or students[could[best]]}, the best with probability "
+        f"The ablest whole pipeline is {pipeline_names(scores)[winner]}, the best with probability "
         f"{chance(share[best])}; {others}."
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -11,17 +11,20 @@ from examcore import Question
 from examcore.page import HeatTable, clipped
 from ragexam.report._accuracy_tables import heat_table
 from ragexam.report._component_names import facet_name
+from ragexam.report._page_sections import HeatSection
 from ragexam.report._response_scores import facets_of
 
 SHOWN = 15
+"""Rows of the table; smaller topics share the last one."""
 _FEW = 10
+"""Questions of a topic below which its accuracy is known to 15 points at best."""
 
 
-def topics_view(questions: Sequence[Question], scores: pd.DataFrame) -> Mapping[str, object]:
+def topics_section(questions: Sequence[Question], scores: pd.DataFrame) -> HeatSection:
     """A heat map of topics by retriever (or the first facet), the largest topics first; the smallest pooled."""
     counts = Counter(question.topic for question in questions)
     if len(counts) < 2:
-        return {"sentences": ["All questions have the same topic, or none."], "table": None}
+        return HeatSection(("All questions have the same topic, or none.",))
     names = _names(counts)
     topic_of = {question.id: names[question.topic] for question in questions}
     by_topic = scores.assign(topic=scores["item"].map(topic_of))
@@ -35,7 +38,7 @@ def topics_view(questions: Sequence[Question], scores: pd.DataFrame) -> Mapping[
     if few:
         lines.append(f"{len(few)} of {len(counts)} topics have fewer than {_FEW} questions.")
     caption = f"Topic (number of questions) by {facet_name(column)} (percent correct, 95\u00a0% intervals)"
-    return {"sentences": lines, "table": _sorted(heat_table(by_topic, "topic", column, caption), order)}
+    return HeatSection(lines, (_sorted(heat_table(by_topic, "topic", column, caption), order),))
 
 
 def _names(counts: Counter[str]) -> dict[str, str]:

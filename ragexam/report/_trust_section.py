@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import clipped, flattened, joined, percent, plain_number, points, shown_value
+from irt.checks import duplicates
 from ragexam.report._component_names import level_name
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, text_cell
 from ragexam.report._run_evidence import RunEvidence
 
-View = Mapping[str, object]
 FINE, LOOK, BAD = "fine", "look", "do not rely on it"
 _STEEP, _MANY_STEEP = 10.0, 0.05
+"""A discrimination that makes a question a step, and the share of such questions that an exam can bear."""
 _LARGE_MISS = 0.02
+"""Smaller misses of accuracy do not change a choice, however clear they are."""
 _DIAGNOSTICS = {
     "r_hat_max": "largest R-hat (1 is best)",
     "r_hat_worst": "of the parameter",
@@ -45,6 +47,27 @@ class TrustCheck:
     meaning: str
 
 
+@dataclass(frozen=True)
+class TrustSection:
+    """The checks as a table, the fit's own warnings and numbers as facts."""
+
+    sentences: Sequence[str]
+    warnings: Sequence[str] = ()
+    table: PageTable | None = None
+    facts: Sequence[tuple[str, str]] = ()
+
+
+class MissedLevel(NamedTuple):
+    """A level of a component whose accuracy the model misses: observed minus expected share right."""
+
+    facet: str
+    level: str
+    departure: IntervalEstimate
+
+    def __str__(self) -> str:
+        return f"{level_name(self.facet, clipped(self.level, 60))} ({points(self.departure)} against the model)"
+
+
 def misfit_sentences(levels: pd.DataFrame | None) -> list[str]:
     """A warning for the verdict where the model does not reproduce the accuracy of components that were tried.
 
@@ -55,36 +78,36 @@ def misfit_sentences(levels: pd.DataFrame | None) -> list[str]:
         return []
     return [
         "The measurement model does not reproduce the accuracy of "
-        f"{joined([_missed_words(row) for row in missed[:3]])}: differences in ability understate or overstate these "
+        f"{joined([str(one) for one in missed[:3]])}: differences in ability understate or overstate these "
         "components, which are judged by accuracy."
     ]
 
 
-def trust_view(evidence: RunEvidence, levels: pd.DataFrame | None) -> View:
+def trust_section(evidence: RunEvidence, levels: pd.DataFrame | None) -> TrustSection:
     """The checks as a table, the fit's own warnings and numbers, and what is absent."""
-    measured = evidence.measured
+    model = evidence.model
     lines = list(evidence.missing)
     unanswered = int(evidence.scores["score"].isna().sum())
     if unanswered:
         lines.append(
             f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
         )
-    if measured is None:
-        return {"sentences": lines, "warnings": [], "table": None, "facts": []}
+    if model is None:
+        return TrustSection(lines)
     checks = [
-        *_converged(measured),
-        *_prediction(measured),
+        *_converged(model),
+        *_prediction(model),
         *_components(levels),
-        *_copies(measured),
-        *_steep(measured),
+        *_copies(model),
+        *_steep(model),
     ]
     bad = [check for check in checks if check.state != FINE]
-    head = f"{measured.how}. " + (
+    head = f"{model.how}. " + (
         f"{len(bad)} of {len(checks)} checks deserve a look." if bad else f"All {len(checks)} checks are fine."
     )
     facts = [
         (_DIAGNOSTICS.get(name, name.replace("_", " ")), shown_value(value))
-        for name, value in flattened(measured.diagnostics)
+        for name, value in flattened(model.diagnostics)
         if value is not None
     ]
     caption = "What was checked, and what it means"
@@ -96,21 +119,16 @@ def trust_view(evidence: RunEvidence, levels: pd.DataFrame | None) -> View:
     table = PageTable(
         caption, column_heads("check", "state", "found", "what it means", words=("found", "what it means")), rows
     )
-    return {
-        "sentences": [head, *lines, *measured.fit.notes],
-        "warnings": list(measured.fit.warnings),
-        "table": table,
-        "facts": facts,
-    }
+    return TrustSection([head, *lines, *model.fit.notes], model.fit.warnings, table, facts)
 
 
-def _converged(measured: FittedModel) -> Iterator[TrustCheck]:
-    known = measured.fit.diagnostics
-    state = FINE if measured.converged else BAD
-    found = "yes" if measured.converged else "no"
+def _converged(model: FittedModel) -> Iterator[TrustCheck]:
+    known = model.fit.diagnostics
+    state = FINE if model.converged else BAD
+    found = "yes" if model.converged else "no"
     meaning = (
         "The computation reached its answer; running it again would give the same."
-        if measured.converged
+        if model.converged
         else "The computation did not settle: abilities, intervals and probabilities may be wrong. Fit again, longer."
     )
     yield TrustCheck("Did the fit converge?", state, found, meaning)
@@ -135,8 +153,8 @@ def _converged(measured: FittedModel) -> Iterator[TrustCheck]:
         )
 
 
-def _prediction(measured: FittedModel) -> Iterator[TrustCheck]:
-    share = measured.fit.diagnostics.get("pareto_k_above_0.7")
+def _prediction(model: FittedModel) -> Iterator[TrustCheck]:
+    share = model.fit.diagnostics.get("pareto_k_above_0.7")
     if isinstance(share, float):
         good = share < 0.01
         yield TrustCheck(
@@ -147,7 +165,7 @@ def _prediction(measured: FittedModel) -> Iterator[TrustCheck]:
             if good
             else "Do not compare models by elpd_loo here; abilities and components are not affected by this.",
         )
-    reliability = measured.fit.reliability
+    reliability = model.fit.reliability
     good = reliability >= 0.8
     yield TrustCheck(
         "Can pipelines be told apart?",
@@ -163,11 +181,11 @@ def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
     if levels is None or levels.empty:
         return
     missed = missed_levels(levels)
-    worst = levels.iloc[int(levels["estimate"].abs().argmax())].to_dict()
+    worst = _missed_level(levels.iloc[int(levels["estimate"].abs().argmax())].to_dict())
     yield TrustCheck(
         "Does the model reproduce what was seen?",
         LOOK if missed else FINE,
-        f"largest miss: {_missed_words(worst)}",
+        f"largest miss: {worst}",
         "Accuracies by component are where the model expects them."
         if not missed
         else "A component's ability does not say what its accuracy says: the model's questions fit another component "
@@ -175,25 +193,23 @@ def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
     )
 
 
-def missed_levels(levels: pd.DataFrame | None) -> list[dict[str, Any]]:
+def missed_levels(levels: pd.DataFrame | None) -> list[MissedLevel]:
     """Levels whose accuracy the model clearly and noticeably misses, the worst first."""
     if levels is None or levels.empty:
         return []
     clear = levels[(levels["p_adjusted"] <= 0.1) & (levels["estimate"].abs() > _LARGE_MISS)]
     rows = clear.reindex(clear["estimate"].abs().sort_values(ascending=False).index).to_dict("records")
-    return [{str(key): value for key, value in row.items()} for row in rows]
+    return [_missed_level(row) for row in rows]
 
 
-def _missed_words(row: Mapping[Any, Any]) -> str:
-    departure = IntervalEstimate(*(float(row[name]) for name in ("estimate", "low", "high")))
-    return f"{level_name(str(row['facet']), clipped(str(row['level']), 60))} ({points(departure)} against the model)"
+def _missed_level(row: Mapping[Any, Any]) -> MissedLevel:
+    departure = IntervalEstimate(*(float(row[name]) for name in IntervalEstimate._fields))
+    return MissedLevel(str(row["facet"]), str(row["level"]), departure)
 
 
-def _copies(measured: FittedModel) -> Iterator[TrustCheck]:
+def _copies(model: FittedModel) -> Iterator[TrustCheck]:
     """Pipelines that answer alike beyond ability count for fewer than they are."""
-    from irt.checks import duplicates
-
-    fit = measured.fit
+    fit = model.fit
     try:
         found = duplicates(fit.data, fit.parameters)
     except ValueError:
@@ -212,10 +228,10 @@ def _copies(measured: FittedModel) -> Iterator[TrustCheck]:
     )
 
 
-def _steep(measured: FittedModel) -> Iterator[TrustCheck]:
-    if measured.fit.graded is not None:
+def _steep(model: FittedModel) -> Iterator[TrustCheck]:
+    if model.fit.graded is not None:
         return
-    slopes = np.asarray(measured.fit.point["a"], float)
+    slopes = np.asarray(model.fit.point["a"], float)
     steep = int((slopes > _STEEP).sum())
     good = steep <= _MANY_STEEP * len(slopes)
     yield TrustCheck(

@@ -1,0 +1,68 @@
+"""What pruning gained, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from examcore.page import joined, percent, plain_number, signed
+from ragexam.report._figure_files import Picture
+from ragexam.report._page_sections import PageSection
+from ragexam.report._pruning_record import PruningRecord
+
+
+def pruning_section(pruning: PruningRecord | None, figure: Picture | None) -> PageSection:
+    """How many questions were dropped and whether the shorter exam is better on pipelines that did not choose it."""
+    if pruning is None:
+        return PageSection(("The exam was not pruned.",))
+    kept, lost, rounds = len(pruning.kept), len(pruning.dropped), len(pruning.rounds) - 1
+    lines = [
+        f"Pruning kept {kept} of {kept + lost} questions. In {rounds} round{'s' if rounds != 1 else ''} it dropped the "
+        "least discriminating questions and measured the rest again."
+    ]
+    if lost:
+        lines += [*_gain(pruning), *_error(pruning)]
+    return PageSection(lines, figure=figure if rounds else None)
+
+
+def _gain(pruning: PruningRecord) -> Iterator[str]:
+    gain, judges = pruning.heldout_gain, pruning.n_judges
+    limits = f"{round(100 * pruning.interval)}\u00a0% interval {_percent(gain.low)} to {_percent(gain.high)}"
+    who = (
+        f"Judged by the {judges} pipelines that took no part in choosing" if judges else "Judged by held-out pipelines"
+    )
+    compared = "than a question of an exam shortened at random"
+    if gain.low > 0:
+        yield f"{who}, a question of the shorter exam tells {percent(gain.estimate)} more {compared} ({limits})."
+    elif gain.high < 0:
+        yield f"{who}, a question of the shorter exam tells less {compared} ({limits}): keep the whole exam."
+    else:
+        more = "more" if gain.estimate >= 0 else "less"
+        yield (
+            f"{who}, no gain can be claimed: the estimate is that a question of the shorter exam tells "
+            f"{percent(abs(gain.estimate))} {more} {compared}, but the interval includes 0 ({limits})."
+        )
+    claimed = pruning.rounds[-1].claimed_gain
+    if claimed is not None:
+        yield (
+            f"The pipelines that did the choosing would claim {_percent(claimed)}: choosing and judging on the same "
+            "answers flatters, so that number is not used."
+        )
+
+
+def _error(pruning: PruningRecord) -> Iterator[str]:
+    """What the shorter exam costs: fewer questions measure a pipeline less precisely."""
+    targets, first, last = pruning.targets, pruning.rounds[0].standard_error, pruning.rounds[-1].standard_error
+    if not targets or len(first) != len(targets) or len(last) != len(targets):
+        return
+    parts = [
+        f"{plain_number(before)} to {plain_number(after)} at ability {signed(target, 0)}"
+        for target, before, after in zip(targets, first, last, strict=True)
+    ]
+    yield (
+        f"With fewer questions the standard error of a pipeline's ability goes from {joined(parts)} (in a quick fit of "
+        "the pipelines that did the choosing, without components: a scale of its own)."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{signed(100 * share, 0)}\u00a0%"

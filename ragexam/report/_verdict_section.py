@@ -1,0 +1,149 @@
+"""The verdict on the page: what to take, what to know before trusting it, a card for each component."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from examcore.page import chance, joined, points
+from ragexam.report._component_names import facet_name, level_name
+from ragexam.report._component_verdicts import FacetVerdict, describe, sentences
+from ragexam.report._provenance import model_roles
+from ragexam.report._response_scores import bound_of, facets_of, levels_of, without_black_boxes
+from ragexam.report._run_evidence import RunEvidence
+from ragexam.report._run_findings import RunFindings
+from ragexam.report._trust_section import misfit_sentences
+
+
+@dataclass(frozen=True)
+class ChanceBar:
+    """The probability of a level to be best: `share` in whole percent, and as text."""
+
+    name: str
+    share: int
+    text: str
+
+
+@dataclass(frozen=True)
+class VerdictCard:
+    """What is said of one component; `accuracy` is empty where the sentence is about accuracy already."""
+
+    heading: str
+    answer: str
+    sentence: str
+    accuracy: str
+    chances: Sequence[ChanceBar]
+
+
+@dataclass(frozen=True)
+class VerdictSection:
+    """The verdict with its warnings and cards, and a note on where its numbers come from."""
+
+    sentences: Sequence[str]
+    warnings: Sequence[str]
+    cards: Sequence[VerdictCard]
+    note: str
+
+
+def verdict_section(found: RunFindings) -> VerdictSection:
+    """The verdict, the warnings that belong beside it, and a card per component."""
+    fitted = [verdict for verdict in found.verdicts if verdict.compared and verdict.unit != "accuracy"]
+    by_accuracy = [
+        facet_name(verdict.facet) for verdict in found.verdicts if verdict.compared and verdict not in fitted
+    ]
+    all_by_accuracy = found.from_accuracy or bool(by_accuracy and not fitted)
+    scale = "accuracy, resampled over questions" if all_by_accuracy else "the fitted measurement model"
+    if by_accuracy and not all_by_accuracy:
+        scale += f", for the {joined(by_accuracy)} from accuracy, resampled over questions"
+    bounds = sorted(set(_bounds(found.evidence.scores)))
+    left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
+    allowance = (
+        ""
+        if all_by_accuracy
+        else " Intervals in ability allow for combinations that do better or worse than their parts suggest and for "
+        "answers that pipelines share; intervals in accuracy only for the choice of questions."
+    )
+    return VerdictSection(
+        sentences(found.verdicts) if found.verdicts else ["The answers name no components to compare."],
+        [*verdict_warnings(found), *misfit_sentences(found.departures)],
+        [_verdict_card(verdict) for verdict in found.verdicts],
+        f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
+    )
+
+
+def verdict_warnings(found: RunFindings) -> list[str]:
+    """What a reader must know before trusting the verdict."""
+    lines = []
+    evidence, model = found.evidence, found.evidence.model
+    if model is None:
+        lines.append("No measurement model was fitted: the verdict rests on accuracy alone.")
+    elif not model.converged:
+        lines.append(
+            "The measurement model did not converge: treat the verdict and every ability on this page as provisional."
+        )
+    elif found.from_accuracy:
+        lines.append("The measurement model was fitted without components: the verdict rests on accuracy alone.")
+    lines += [f"{note[:1].upper()}{note[1:]}." for note in evidence.notes]
+    if len(without_black_boxes(evidence.scores)) < len(evidence.scores):
+        lines.append(
+            "Black boxes bring their own retrieval and share no component with the grid: they stand in the table of "
+            "pipelines and in no comparison of components."
+        )
+    lines += _role_warnings(evidence)
+    if math.isfinite(found.value_of_passages.estimate) and not found.value_of_passages.low > 0:
+        lines.append(
+            "Pipelines do not surely answer better with the right passage than without any: "
+            "this exam may not measure retrieval at all."
+        )
+    return lines
+
+
+def _role_warnings(evidence: RunEvidence) -> Iterator[str]:
+    """A model that wrote or checked questions and also sits the exam is flattered by its own selection."""
+    examinees = {_model(level): level for level in levels_of(evidence.scores, "llm")} if _has_llm(evidence) else {}
+    for name, roles in model_roles(evidence.questions).items():
+        if _model(name) in examinees:
+            yield (
+                f"{examinees[_model(name)]} {joined(roles)} the questions and also sits the exam: "
+                "questions were selected on its own answers, which flatters its score."
+            )
+
+
+def _has_llm(evidence: RunEvidence) -> bool:
+    return "llm" in facets_of(evidence.scores)
+
+
+def _model(name: str) -> str:
+    """A model's bare name, so that a path or prefix does not hide that two are the same."""
+    bare = name.rsplit("/", 1)[-1].rsplit(":", 1)[-1].lower().removesuffix(".gguf")
+    return "".join(letter for letter in bare if letter.isalnum())
+
+
+def _bounds(scores: pd.DataFrame) -> Iterator[str]:
+    for facet in facets_of(scores):
+        for level in levels_of(scores, facet):
+            bound = bound_of(level)
+            if bound:
+                yield bound
+
+
+def _verdict_card(verdict: FacetVerdict) -> VerdictCard:
+    best = level_name(verdict.facet, verdict.best) if verdict.best else "–"
+    if verdict.compared and not verdict.told_apart:
+        answer = joined([level_name(verdict.facet, level) for level in verdict.ties], "or")
+    else:
+        answer = best
+    by_ability = verdict.compared and verdict.unit != "accuracy"
+    return VerdictCard(
+        heading=f"Best {facet_name(verdict.facet)}" if verdict.compared else facet_name(verdict.facet).capitalize(),
+        answer=answer,
+        sentence=describe(verdict),
+        accuracy=f"In accuracy: {points(verdict.accuracy_gap)}." if by_ability else "",
+        chances=[
+            ChanceBar(level_name(verdict.facet, level), round(100 * share), chance(share, short=True))
+            for level, share in verdict.chances
+        ],
+    )
