@@ -5,4 +5,4 @@ from rag.local._json_shape import JsonShape, Vocabulary
 from rag.local._local_model import LocalModel
 from rag.local._pretrained import load_local_model
 
-__all__ = ["JsonShape", "LocalModel", "Vocabulary", "BatchWriter", "load_local_model"]
+__all__ = ["BatchWriter", "JsonShape", "LocalModel", "Vocabulary", "load_local_model"]

@@ -3,4 +3,4 @@
 from rag.servers._options import PREFIX, Price, ServerAddress, ServerOptions, is_server, parse_address
 from rag.servers._traffic import Traffic
 
-__all__ = ["PREFIX", "ServerAddress", "Price", "ServerOptions", "Traffic", "parse_address", "is_server"]
+__all__ = ["PREFIX", "Price", "ServerAddress", "ServerOptions", "Traffic", "is_server", "parse_address"]
