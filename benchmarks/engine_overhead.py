@@ -22,7 +22,7 @@ from pydoc_data.topics import topics
 import psutil
 
 from examcore import Chunk, Exam, Question
-from rag import AnswerStore, build_retriever, grid_of, load_model, sit
+from rag import AnswerStore, Sitting, build_retriever, grid_of, load_model, sit
 from rag.engines import EngineOptions, open_engine
 
 ROOT = Path(__file__).parent.parent
@@ -70,7 +70,7 @@ def measure(name: str, count: int) -> dict[str, float]:
     ):
         retrievers = {kind: build_retriever(kind, chunks) for kind in kinds}
         models = {"small": lambda: load_model("embedded:smollm2-135m")}
-        sit(exam, grid, chunks, store, models, retrievers, pool, progress=mark, engine=engine)
+        sit(Sitting(exam, grid, chunks, models, retrievers, pool), store, progress=mark, engine=engine)
         chosen = [one.chosen for one in store.answers()]
     (begun, before), (ended, after) = marks[0], marks[-1]
     return {"clock": ended - begun, "processors": after - before, "answers": len(chosen), "chosen": hash(tuple(chosen))}

@@ -26,7 +26,7 @@ from pathlib import Path
 import psutil
 
 from examcore import Chunk, Exam, Likelihoods, Prompt, Question
-from rag import Answer, AnswerStore, build_retriever, grid_of, sit
+from rag import Answer, AnswerStore, Sitting, build_retriever, grid_of, sit
 from rag.engines import STORE_BYTES, EngineOptions, open_engine
 
 ROOT = Path(__file__).parent.parent
@@ -73,7 +73,7 @@ def answer(path: Path, options: EngineOptions, seconds: float = SECONDS) -> list
     exam, pool = Exam(tuple(asked[:QUESTIONS])), asked[QUESTIONS:]
     retrievers = {kind: build_retriever(kind, chunks) for kind in kinds}
     with AnswerStore(path) as store, open_engine(options) as engine:
-        sit(exam, grid, chunks, store, {"slow": lambda: Slow(seconds)}, retrievers, pool, engine=engine)
+        sit(Sitting(exam, grid, chunks, {"slow": lambda: Slow(seconds)}, retrievers, pool), store, engine=engine)
         return [replace(one, seconds=0.0) for one in store.answers()]
 
 

@@ -35,7 +35,7 @@ from rag.retrieval._protocol import Retriever
 from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses
 from rag.sitting._preparation import load_language_model, prepare_models
 from rag.sitting._settings_differences import differences
-from rag.sitting._sitting import SittingSettings, sit
+from rag.sitting._sitting import Sitting, SittingSettings, sit
 from rag.sitting._stored_prompts import ExamPrompts, bound_prompts, stored_prompts
 from rag.weights._hub import hub_offline, quiet_libraries
 from rag.weights._placement import fast_bfloat16
@@ -69,6 +69,7 @@ __all__ = [
     "Retriever",
     "SettingsGroup",
     "Shot",
+    "Sitting",
     "SittingSettings",
     "Task",
     "TaskAnswer",

@@ -37,6 +37,7 @@ from irt.selecting.selection import FEWEST
 from rag import (
     AnswerStore,
     Engine,
+    Sitting,
     embed,
     failed_requests,
     load_language_model,
@@ -303,17 +304,19 @@ def _sit(
 ) -> None:
     grid = library.grid
     sit(
-        library.exam,
-        grid.grid.pipelines,
-        library.chunks,
+        Sitting(
+            library.exam,
+            grid.grid.pipelines,
+            library.chunks,
+            builds(grid.grid, heard),
+            library.retrievers,
+            pool,
+            grid.sitting(seed),
+            {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)},
+        ),
         store,
-        builds(grid.grid, heard),
-        library.retrievers,
-        pool,
-        grid.sitting(seed),
-        report,
-        {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)},
-        engine,
+        progress=report,
+        engine=engine,
     )
 
 

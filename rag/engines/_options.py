@@ -1,4 +1,4 @@
-"""Which engine, and how much of it."""
+"""The engine that a command asks for, and how many workers it uses."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ ENGINES = ("local", "ray")
 class EngineOptions:
     """Where examinees answer; nothing here changes an answer.
 
-    `name`: `local` or `ray`. `workers`: how many answer at once; unsaid, `local` is this process, and `ray` takes one
-    per GPU, or one per four processors. `address`: the Ray cluster to join, `auto` for the one this machine belongs to;
-    unsaid, one is begun here. `worker_gpus`: GPUs a Ray worker takes, 1 where there are any; 0.5 puts two on one.
+    `name`: `local` or `ray`. `workers`: how many answer at once (default: `local` uses this process alone, `ray` one
+    per GPU, or one per four processors without any). `address`: the Ray cluster to join, `auto` for the one that this
+    machine belongs to (default: start one here). `worker_gpus`: GPUs per Ray worker (default 1 if there are any); 0.5
+    puts two workers on one.
     """
 
     name: str = "local"
@@ -46,39 +47,38 @@ class EngineOptions:
 
 
 def _silent(_: str) -> None:
-    """News that nobody asked for."""
+    """Drop a line of news."""
 
 
 @contextmanager
-def open_engine(options: EngineOptions, say: Notify = _silent) -> Iterator[Engine]:
-    """The engine of these options; what it needs is begun when it is first used. `say` is told of lost workers."""
+def open_engine(options: EngineOptions, notify: Notify = _silent) -> Iterator[Engine]:
+    """The engine of these options; its workers start at first use. `notify` gets a line for each lost worker."""
     with ExitStack() as held:
         if options.name == "ray":
-            yield _on_ray(cache(lambda: held.enter_context(join_cluster(*_cluster(options)))), say)
+            yield _on_ray(
+                cache(lambda: held.enter_context(join_cluster(options.address, options.workers, options.worker_gpus))),
+                notify,
+            )
         elif options.workers is None:
             yield in_process
         else:
-            yield _in_processes(options.workers, say)
+            yield _in_processes(options.workers, notify)
 
 
-def _cluster(options: EngineOptions) -> tuple[str | None, int | None, float | None]:
-    return options.address, options.workers, options.worker_gpus
-
-
-def _on_ray(needed: Callable[[], WorkerResources], say: Notify) -> Engine:
+def _on_ray(needed: Callable[[], WorkerResources], notify: Notify) -> Engine:
     @contextmanager
     def engine(build: ExamineeFactory, normalization: str) -> Iterator[Examinee]:
         need = needed()
-        with closing(RayWorkers(build, normalization, need)) as crew:
-            yield PooledExaminee(crew, need.workers, say)
+        with closing(RayWorkers(build, normalization, need)) as pool:
+            yield PooledExaminee(pool, need.workers, notify)
 
     return engine
 
 
-def _in_processes(workers: int, say: Notify) -> Engine:
+def _in_processes(workers: int, notify: Notify) -> Engine:
     @contextmanager
     def engine(build: ExamineeFactory, normalization: str) -> Iterator[Examinee]:
-        with closing(ProcessWorkers(build, normalization, workers)) as crew:
-            yield PooledExaminee(crew, workers, say)
+        with closing(ProcessWorkers(build, normalization, workers)) as pool:
+            yield PooledExaminee(pool, workers, notify)
 
     return engine

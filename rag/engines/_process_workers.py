@@ -18,23 +18,23 @@ from rag.engines._replica import module_paths, pack
 from rag.engines._worker_pool import WorkerEvent, WorkerExited, WorkKind
 
 POLL_SECONDS = 1.0
-"""How long `hear` waits."""
+"""How long `poll` waits."""
 
 
 class ProcessWorkers:
-    """A `Crew` of processes, each at the other end of a pipe. They end with this one, however it ends."""
+    """A `Crew` of processes, each connected by a pipe. They end with this process, even if it is killed."""
 
     def __init__(self, build: ExamineeFactory, normalization: str, workers: int) -> None:
         self._packed, self._normalization, self._workers = pack(build), normalization, workers
         self._pipes: dict[int, Connection] = {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._gpus, self._taken = visible_gpus(), dict[int, str]()
+        self._gpus, self._gpu_of = visible_gpus(), dict[int, str]()
 
-    def begin(self, worker: int) -> None:
+    def start(self, worker: int) -> None:
         """See `Crew`."""
-        gpu = least_used_gpu(self._gpus, self._taken.values())
+        gpu = least_used_gpu(self._gpus, self._gpu_of.values())
         if gpu is not None:
-            self._taken[worker] = gpu
+            self._gpu_of[worker] = gpu
         ours, theirs = Pipe()
         with theirs:
             self._processes[worker] = subprocess.Popen(
@@ -42,7 +42,7 @@ class ProcessWorkers:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                # Ctrl-C is for the command, which then ends its workers.
+                # Ctrl-C goes to the command, which then ends its workers.
                 start_new_session=True,
                 env=worker_environment(os.environ, gpu),
             )
@@ -50,21 +50,21 @@ class ProcessWorkers:
         threads = max(1, processors() // self._workers)
         self._send(worker, (worker, self._packed, self._normalization, threads))
 
-    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
+    def submit(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
         """See `Crew`."""
         self._send(worker, (job, work, list(tasks)))
 
-    def hear(self) -> Sequence[WorkerEvent]:
+    def poll(self) -> Sequence[WorkerEvent]:
         """See `Crew`."""
-        heard: list[WorkerEvent] = []
+        events: list[WorkerEvent] = []
         numbers = {id(pipe): worker for worker, pipe in self._pipes.items()}
         for pipe in wait(list(self._pipes.values()), POLL_SECONDS):
             worker = numbers[id(pipe)]
             try:
-                heard.append(self._pipes[worker].recv())
+                events.append(self._pipes[worker].recv())
             except (EOFError, OSError):
-                heard.append(self._gone(worker))
-        return heard
+                events.append(self._exited(worker))
+        return events
 
     def close(self) -> None:
         """See `Crew`."""
@@ -79,13 +79,13 @@ class ProcessWorkers:
         pipe = self._pipes.get(worker)
         if pipe is None:
             return
-        # What a worker said before it ended is still in its pipe, and the end behind that.
+        # A worker that ended may have left events in its pipe; `poll` reads those and then its end.
         with suppress(OSError):
             pipe.send(message)
 
-    def _gone(self, worker: int) -> WorkerExited:
+    def _exited(self, worker: int) -> WorkerExited:
         self._pipes.pop(worker).close()
-        self._taken.pop(worker, None)
+        self._gpu_of.pop(worker, None)
         process = self._processes.pop(worker)
         process.kill()
         status = process.wait()
@@ -95,7 +95,7 @@ class ProcessWorkers:
 
 
 def worker_environment(now: Mapping[str, str], gpu: str | None) -> dict[str, str]:
-    """What a worker's process finds: the same modules, and one GPU if there is any."""
+    """The environment of a worker's process: the same module path, and one GPU if there is any."""
     path = os.pathsep.join(module_paths())
     return {**now, "PYTHONPATH": path, **({} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu})}
 
@@ -107,14 +107,14 @@ def least_used_gpu(gpus: Sequence[str], taken: Iterable[str]) -> str | None:
 
 
 def processors() -> int:
-    """How many processors computations here may take."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    return int(said) if said.isdigit() and int(said) else len(os.sched_getaffinity(0))
+    """How many processors this process may compute on."""
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    return int(threads) if threads.isdigit() and int(threads) else len(os.sched_getaffinity(0))
 
 
 def visible_gpus() -> list[str]:
     """The GPUs that this process may use, as `CUDA_VISIBLE_DEVICES` names them."""
-    said = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if said is not None:
-        return [one for one in said.split(",") if one.strip()]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return [one for one in visible.split(",") if one.strip()]
     return [one.name.removeprefix("nvidia") for one in sorted(Path("/dev").glob("nvidia[0-9]*"))]

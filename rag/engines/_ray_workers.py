@@ -1,4 +1,4 @@
-"""Workers as actors of a Ray cluster: one that runs already, or one begun on this machine for as long as it takes."""
+"""Workers as actors of a Ray cluster: a running one, or one started on this machine for the duration."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from rag.engines._replica import Replica, module_paths, pack
 from rag.engines._worker_pool import WorkerEvent, WorkerExited, WorkKind
 
 POLL_SECONDS = 1.0
-"""How long `hear` waits."""
+"""How long `poll` waits."""
 STORE_BYTES = 100_000_000
-"""Shared memory of a cluster begun here, which holds no more than batches on their way."""
+"""Bytes of shared memory of a cluster started here; it only holds batches in transit."""
 START_ATTEMPTS = 3
 QUIET_OPTIONS = {"log_to_driver": False, "logging_level": "ERROR"}
 QUIET_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    # An actor without a GPU sees none; saying so spares a warning.
+    # Otherwise Ray warns that an actor without a GPU sees none.
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
 }
 
 
 class WorkerResources(NamedTuple):
-    """How many workers, and what each takes."""
+    """How many workers, and the processors and GPUs of each."""
 
     workers: int
     processors: int
@@ -37,93 +37,93 @@ class WorkerResources(NamedTuple):
 
 
 class RayWorkers:
-    """A `Crew` of Ray actors. They end with this process, however it ends."""
+    """A `Crew` of Ray actors. They end with this process, even if it is killed."""
 
-    def __init__(self, build: ExamineeFactory, normalization: str, need: WorkerResources) -> None:
+    def __init__(self, build: ExamineeFactory, normalization: str, resources: WorkerResources) -> None:
         import ray
 
-        self._ray, self._normalization, self._need = ray, normalization, need
+        self._ray, self._normalization, self._resources = ray, normalization, resources
         self._packed = ray.put(pack(build))
-        kind = ray.remote(num_cpus=need.processors, num_gpus=need.gpus, max_restarts=0, max_task_retries=0)
+        kind = ray.remote(num_cpus=resources.processors, num_gpus=resources.gpus, max_restarts=0, max_task_retries=0)
         self._kind: Any = kind(Replica)
         self._actors: dict[int, Any] = {}
-        self._awaited: list[tuple[int, Any]] = []
+        self._streams: list[tuple[int, Any]] = []
 
-    def begin(self, worker: int) -> None:
+    def start(self, worker: int) -> None:
         """See `Crew`."""
-        actor = self._kind.remote(worker, self._packed, self._normalization, self._need.processors, module_paths())
+        actor = self._kind.remote(worker, self._packed, self._normalization, self._resources.processors, module_paths())
         self._actors[worker] = actor
-        self._await(worker, actor.begin)
+        self._listen(worker, actor.start)
 
-    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
+    def submit(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
         """See `Crew`."""
         if worker in self._actors:
-            self._await(worker, self._actors[worker].work, job, work, list(tasks))
+            self._listen(worker, self._actors[worker].work, job, work, list(tasks))
 
-    def hear(self) -> Sequence[WorkerEvent]:
+    def poll(self) -> Sequence[WorkerEvent]:
         """See `Crew`."""
-        heard: list[WorkerEvent] = []
-        for worker, stream in self._stirring():
+        events: list[WorkerEvent] = []
+        for worker, stream in self._streams_with_events():
             if worker not in self._actors:
                 continue
             try:
-                heard.append(self._ray.get(next(stream)))
+                events.append(self._ray.get(next(stream)))
             except StopIteration:
-                self._awaited = [one for one in self._awaited if one[1] is not stream]
+                self._streams = [one for one in self._streams if one[1] is not stream]
             except self._ray.exceptions.RayError as error:
-                heard.append(self._gone(worker, error))
-        return heard
+                events.append(self._exited(worker, error))
+        return events
 
     def close(self) -> None:
         """See `Crew`."""
         for actor in self._actors.values():
             self._ray.kill(actor)
-        self._actors, self._awaited = {}, []
+        self._actors, self._streams = {}, []
 
-    def _await(self, worker: int, method: Any, *arguments: object) -> None:
-        self._awaited.append((worker, method.options(num_returns="streaming").remote(*arguments)))
+    def _listen(self, worker: int, method: Any, *arguments: object) -> None:
+        self._streams.append((worker, method.options(num_returns="streaming").remote(*arguments)))
 
-    def _stirring(self) -> list[tuple[int, Any]]:
-        """The streams that have something to say, after the first has."""
-        streams = [stream for _, stream in self._awaited]
+    def _streams_with_events(self) -> list[tuple[int, Any]]:
+        """The streams that hold an event, once the first one does."""
+        streams = [stream for _, stream in self._streams]
         if self._ray.wait(streams, timeout=POLL_SECONDS)[0]:
             ready, _ = self._ray.wait(streams, num_returns=len(streams), timeout=0)
-            return [(worker, stream) for worker, stream in self._awaited if any(stream is one for one in ready)]
+            return [(worker, stream) for worker, stream in self._streams if any(stream is one for one in ready)]
         return []
 
-    def _gone(self, worker: int, error: Exception) -> WorkerExited:
+    def _exited(self, worker: int, error: Exception) -> WorkerExited:
         self._ray.kill(self._actors.pop(worker))
-        self._awaited = [one for one in self._awaited if one[0] != worker]
+        self._streams = [one for one in self._streams if one[0] != worker]
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         return WorkerExited(worker, next((line for line in reversed(lines) if "exit" in line.lower()), lines[0])[:200])
 
 
 @contextmanager
 def join_cluster(address: str | None, workers: int | None, worker_gpus: float | None) -> Iterator[WorkerResources]:
-    """A cluster to work on: that at `address` (`auto`: the one this machine belongs to), else one begun here.
+    """Join the cluster at `address` (`auto`: the one this machine belongs to), or start one here without an address.
 
-    Yields what the workers take of it. Raises `FailedError` for a cluster that is not there, ValueError without Ray and
-    for more workers than there is room for.
+    Yields the resources of the workers. Raises `FailedError` when there is no such cluster, ValueError without Ray and
+    for more workers than fit.
     """
     ray = _quiet_ray()
-    begun = not ray.is_initialized()
-    if begun:
+    ours = not ray.is_initialized()
+    if ours:
         _start(ray, workers) if address is None else _connect(ray, address)
     try:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         yield divide_resources(nodes, workers, worker_gpus)
     finally:
-        if begun:
+        if ours:
             ray.shutdown()
 
 
 def divide_resources(
     nodes: Sequence[Mapping[str, float]], workers: int | None, worker_gpus: float | None
 ) -> WorkerResources:
-    """How the processors and GPUs of machines are divided among workers.
+    """Divide the processors and GPUs of machines among workers.
 
-    Unsaid, a worker takes one GPU where there are any, and there are as many workers as GPUs, or one per four
-    processors. Each gets as many processors as let all find a place.
+    By default a worker takes one GPU if there are any, and there is one worker per GPU, or per four processors. Each
+    gets as many processors as possible so that all still fit.
     """
     found = sum(node.get("GPU", 0) for node in nodes)
     each = (1.0 if found else 0.0) if worker_gpus is None else worker_gpus
@@ -138,13 +138,13 @@ def divide_resources(
 
 
 def _places(node: Mapping[str, float], count: int, worker_gpus: float) -> int:
-    """How many workers a machine has room for."""
+    """How many workers fit on a machine."""
     places = int(node.get("CPU", 0) // count)
     return min(places, int(node.get("GPU", 0) // worker_gpus)) if worker_gpus else places
 
 
 def _quiet_ray() -> Any:
-    """Ray, told to keep to itself; ValueError without it."""
+    """Import Ray with its output switched off; ValueError if it is not installed."""
     for name, value in QUIET_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
@@ -154,14 +154,14 @@ def _quiet_ray() -> Any:
         raise ValueError(
             f"--engine ray: {error.name or error} is not installed; wanted pip install 'ragexam[ray]'"
         ) from None
-    # It prints every loss of a worker on standard output, where results go; losses are told by whoever replaces them.
+    # Ray prints every lost worker on standard output, where our results go; `PooledExaminee` reports them.
     if hasattr(worker, "print_to_stdstream"):
         worker.print_to_stdstream = lambda *_, **__: None
     return ray
 
 
 def _start(ray: Any, workers: int | None) -> None:
-    """Begin a cluster here; Ray gives up after 30 seconds, which a busy machine may need more than once."""
+    """Start a cluster here; try again, because Ray gives up after 30 seconds, which a busy machine may exceed."""
     count = max(processors(), workers or 1)
     for left in reversed(range(START_ATTEMPTS)):
         try:
@@ -171,12 +171,12 @@ def _start(ray: Any, workers: int | None) -> None:
             ray.shutdown()
             if not left:
                 raise FailedError(
-                    f"--engine ray: no cluster could be begun here ({first_error_line(error)})"
+                    f"--engine ray: no cluster could be started here ({first_error_line(error)})"
                 ) from error
 
 
 def _connect(ray: Any, address: str) -> None:
-    """Join a cluster. Ray itself would wait minutes for one that is not there."""
+    """Join a cluster, checking its port first: Ray would wait minutes for one that is not there."""
     try:
         host, _, port = address.rpartition(":")
         if port.isdigit():
@@ -185,5 +185,5 @@ def _connect(ray: Any, address: str) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         raise FailedError(
             f"--address {address}: no Ray cluster there ({first_error_line(error)}); wanted one that runs "
-            "(ray start --head) and, if it asks for a token, RAY_AUTH_MODE=token; or no --address to begin one here"
+            "(ray start --head) and, if it asks for a token, RAY_AUTH_MODE=token; or no --address to start one here"
         ) from error

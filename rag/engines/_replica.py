@@ -11,45 +11,43 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 
-from examcore import FailedError
+from examcore import FailedError, exit_status_of
 from rag.answering._examinees import Examinee, ExamineeFactory, in_process
 from rag.answering._tasks import Task
 from rag.engines._worker_pool import AnswersArrived, JobDone, WorkerEvent, WorkerFailed, WorkerReady, WorkKind
 
 T = TypeVar("T")
-OURS = frozenset({"exam_gen", "rag", "ragexam"})
 USER_ERRORS: tuple[type[Exception], ...] = (FailedError, OSError, ValueError)
-"""What an examinee may raise to be told in one line; the first that fits."""
+"""What an examinee may raise for the user to read in one line; the first match counts."""
 SEND_SECONDS = 0.5
-"""What is said within so many seconds travels together."""
+"""Send results at most this often (s)."""
 
 
 class Replica:
     """Builds an examinee and answers for it. It yields only `WorkerEvent`s and does not raise.
 
-    `threads`: how many its computations take; `paths`: where modules are looked for besides.
+    `threads`: how many it computes with; `paths`: added to the module path.
     """
 
     def __init__(self, worker: int, packed: bytes, normalization: str, threads: int, paths: Sequence[str] = ()) -> None:
         self._worker, self._packed, self._normalization = worker, packed, normalization
         self._examinee: Examinee | None = None
         self._held = ExitStack()
-        # The libraries that compute are not loaded yet, and read this when they are.
+        # The numerical libraries are not loaded yet; they read this when they are.
         os.environ["OMP_NUM_THREADS"] = str(threads)
         sys.path += [one for one in paths if one not in sys.path]
 
-    def begin(self) -> Iterator[WorkerEvent]:
+    def start(self) -> Iterator[WorkerEvent]:
         """Build the examinee."""
-        yield from self._guarded(self._begin)
+        yield from self._guarded(self._start)
 
     def work(self, job: int, work: WorkKind, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
         """Do a job."""
         yield from self._guarded(lambda: self._check(job, tasks) if work == "check" else self._answer(job, tasks))
 
-    def _begin(self) -> Iterator[WorkerEvent]:
+    def _start(self) -> Iterator[WorkerEvent]:
         self._examinee = self._held.enter_context(in_process(unpack(self._packed), self._normalization))
         yield WorkerReady(self._worker, dict(self._examinee.settings), f"{platform.node()} ({os.getpid()})")
 
@@ -60,8 +58,8 @@ class Replica:
 
     def _answer(self, job: int, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
         assert self._examinee is not None
-        for said in grouped_by_time(self._examinee.answer(tasks)):
-            yield AnswersArrived(self._worker, job, said)
+        for results in grouped_by_time(self._examinee.answer(tasks)):
+            yield AnswersArrived(self._worker, job, results)
         yield JobDone(self._worker, job)
 
     def _guarded(self, events: Callable[[], Iterator[WorkerEvent]]) -> Iterator[WorkerEvent]:
@@ -71,11 +69,11 @@ class Replica:
             yield _failed(self._worker, error)
 
 
-def grouped_by_time(said: Iterable[T], seconds: float = SEND_SECONDS) -> Iterator[list[T]]:
-    """What came since the last parcel, as soon as one thing comes after so many seconds, and what is left."""
+def grouped_by_time(items: Iterable[T], seconds: float = SEND_SECONDS) -> Iterator[list[T]]:
+    """The items in groups: one group ends with the first item that comes `seconds` after the last group."""
     held: list[T] = []
     since = time.monotonic()
-    for one in said:
+    for one in items:
         held.append(one)
         if time.monotonic() - since >= seconds:
             yield held
@@ -85,36 +83,29 @@ def grouped_by_time(said: Iterable[T], seconds: float = SEND_SECONDS) -> Iterato
 
 
 def module_paths() -> list[str]:
-    """Where this process looks for modules."""
+    """The module path of this process, absolute."""
     return [str(Path(one).absolute()) for one in sys.path]
 
 
 def pack(build: ExamineeFactory) -> bytes:
-    """A way to build as bytes; ValueError for one that holds what cannot leave this process."""
+    """A factory as bytes; ValueError when it holds something that cannot be sent to another process."""
     import cloudpickle
 
     try:
         return bytes(cloudpickle.dumps(build))
-    except Exception as error:  # whatever the things it holds raise
+    except Exception as error:  # objects raise what they like when they are pickled
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"engine: what builds the model cannot be sent to workers ({message})") from error
 
 
 def unpack(packed: bytes) -> ExamineeFactory:
-    """The way to build."""
+    """The factory."""
     build: ExamineeFactory = pickle.loads(packed)
     return build
 
 
 def _failed(worker: int, error: Exception) -> WorkerFailed:
-    """A ValueError of ours and any OSError are told in one line; everything else keeps its trace."""
+    """A ValueError of ours and any OSError become one line for the user; everything else keeps its trace."""
     known = next((one for one in USER_ERRORS if isinstance(error, one)), None)
-    ours = known is not ValueError or _raised_in(error.__traceback__) in OURS
-    kind = known.__name__ if known and ours else "fault"
+    kind = known.__name__ if known and exit_status_of(error) is not None else "fault"
     return WorkerFailed(worker, kind, str(error) or type(error).__name__, "".join(traceback.format_exception(error)))
-
-
-def _raised_in(trace: TracebackType | None) -> str:
-    """The top-level package whose code raised."""
-    *_, (frame, _) = traceback.walk_tb(trace)
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

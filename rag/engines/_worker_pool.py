@@ -1,4 +1,4 @@
-"""Crews: workers, however they are started, and what is heard of them."""
+"""Pools of workers, however they are started, and the events that they report."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from rag.answering._examinees import TaskAnswer, TaskFailure
 from rag.answering._tasks import Task
 
 WorkKind = Literal["check", "answer"]
-"""What an examinee is asked to do with tasks."""
+"""What an examinee does with the tasks of a job."""
 
 
 class WorkerReady(NamedTuple):
-    """A worker has built its examinee; `where` names its machine."""
+    """A worker has built its examinee; `machine` names where it runs."""
 
     worker: int
     settings: Mapping[str, object]
-    where: str
+    machine: str
 
 
 class AnswersArrived(NamedTuple):
-    """Some of what a worker says of a job's tasks; places count from the job's first task."""
+    """Some results of a job; their places count from the job's first task."""
 
     worker: int
     job: int
-    said: Sequence[TaskAnswer | TaskFailure]
+    results: Sequence[TaskAnswer | TaskFailure]
 
 
 class JobDone(NamedTuple):
-    """A worker has done a job."""
+    """A worker has finished a job."""
 
     worker: int
     job: int
 
 
 class WorkerExited(NamedTuple):
-    """A worker is no more."""
+    """A worker's process has ended."""
 
     worker: int
-    why: str
+    reason: str
 
 
 class WorkerFailed(NamedTuple):
-    """An examinee raised: `kind` is `ValueError` or `OSError` for what the user can mend, `FailedError`, or `fault`."""
+    """An examinee raised: `kind` is `ValueError`, `OSError` or `FailedError` (told in one line), or `fault` (a bug)."""
 
     worker: int
     kind: str
@@ -55,18 +55,18 @@ WorkerEvent = WorkerReady | AnswersArrived | JobDone | WorkerExited | WorkerFail
 
 
 class WorkerPool(Protocol):
-    """Workers under numbers that are never used twice. Each does its jobs one after the other."""
+    """Workers by number; a number is never used twice. Each worker does its jobs one after the other."""
 
-    def begin(self, worker: int) -> None:
+    def start(self, worker: int) -> None:
         """Start a worker; `WorkerReady` or `WorkerExited` follows."""
         ...
 
-    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
-        """Hand a job to a worker that is ready."""
+    def submit(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
+        """Give a job to a worker that is ready."""
         ...
 
-    def hear(self) -> Sequence[WorkerEvent]:
-        """What has happened, in the order it did at each worker; waits a while and may then be empty."""
+    def poll(self) -> Sequence[WorkerEvent]:
+        """The events since the last call, in order for each worker; waits a second and may then be empty."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a worker process does: it reads jobs from its pipe, and ends when the pipe does."""
+"""The main program of a worker process: it reads jobs from its pipe and ends when the pipe closes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def main() -> None:
     """Serve the pipe whose number is the first argument."""
     pipe = Connection(int(sys.argv[1]))
     jobs: Jobs = SimpleQueue()
-    # Before anything heavy is loaded: whoever begun this process may end at any moment, and then so does this one.
+    # Listen first: when the process that started this one ends, so must this one, even while it loads a model.
     threading.Thread(target=_listen, args=(pipe, jobs), daemon=True).start()
     try:
         serve(pipe, jobs)
-    except OSError:  # nobody hears it any more
+    except OSError:  # nobody reads the pipe any more
         os._exit(1)
 
 
@@ -37,14 +37,14 @@ def _listen(pipe: Connection, jobs: Jobs) -> None:
 
 
 def serve(pipe: Connection, jobs: Jobs) -> None:
-    """Begin the replica that the first message describes, then do the jobs of the others."""
+    """Start the replica that the first message describes, then do the jobs of the following ones."""
     replica = Replica(*jobs.get())
-    send(pipe, replica.begin())
+    send(pipe, replica.start())
     while True:
         send(pipe, replica.work(*jobs.get()))
 
 
 def send(pipe: Connection, events: Iterator[WorkerEvent]) -> None:
-    """Send each event as soon as it is there."""
+    """Send each event as it comes."""
     for event in events:
         pipe.send(event)

@@ -1,4 +1,4 @@
-"""What got no answer, in words: who was asked, which questions, and what came instead."""
+"""Prompts without an answer: which examinee, which questions, and why, in one line."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from examcore import counted
 
 MAX_REASONS = 3
-"""So many reasons are told; what else was lost is counted."""
+"""A summary names at most this many reasons and counts the rest."""
 MAX_QUESTIONS = 3
-"""So many questions are named for each reason."""
+"""A summary names at most this many questions for each reason."""
 
 
 class FailedPrompts:
-    """Prompts that got no answer, by who was asked and why."""
+    """Prompts that got no answer, by examinee and reason."""
 
     def __init__(self) -> None:
         self._questions: dict[tuple[str, str], list[str]] = {}
@@ -23,19 +23,19 @@ class FailedPrompts:
     def __len__(self) -> int:
         return sum(map(len, self._questions.values()))
 
-    def add(self, who: str, question: str, reason: str) -> None:
-        """Count a prompt about a question, by its id, that `who` did not answer."""
-        # Reasons that differ in numbers alone are one; the first stands for them.
-        kind = self._reasons.setdefault((who, re.sub(r"\d+", "0", reason)), reason)
-        self._questions.setdefault((who, kind), []).append(question)
+    def add(self, examinee: str, question: str, reason: str) -> None:
+        """Count a prompt about a question, by its id, that `examinee` did not answer."""
+        # Reasons that differ only in numbers count as one; the first of them is shown.
+        kind = self._reasons.setdefault((examinee, re.sub(r"\d+", "0", reason)), reason)
+        self._questions.setdefault((examinee, kind), []).append(question)
 
-    def in_words(self) -> str:
+    def summary(self) -> str:
         """All of them in one line: `2 prompts got no answer: box (http://...), questions q3, q7: status 500`."""
         ranked = sorted(self._questions.items(), key=lambda one: -len(one[1]))
-        told = [f"{who}, {question_list(questions)}: {reason}" for (who, reason), questions in ranked[:MAX_REASONS]]
+        shown = [f"{one}, {question_list(questions)}: {reason}" for (one, reason), questions in ranked[:MAX_REASONS]]
         rest = sum(len(questions) for _, questions in ranked[MAX_REASONS:])
         more = [f"{rest} for other reasons"] if rest else []
-        return f"{counted(len(self), 'prompt')} got no answer: {'; '.join([*told, *more])}"
+        return f"{counted(len(self), 'prompt')} got no answer: {'; '.join([*shown, *more])}"
 
 
 def question_list(questions: Sequence[str]) -> str:

@@ -1,14 +1,14 @@
-"""Sitting: every pipeline answers every question it has not answered yet."""
+"""Sitting an exam: every pipeline answers every question that it has not answered yet."""
 
 from __future__ import annotations
 
 import gc
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
-from examcore import Chunk, Exam, FailedError, Question
+from examcore import Chunk, Exam, FailedError, Question, ReportProgress
 from rag.answering import _prompts as prompts
 from rag.answering._examinees import Engine, Examinee, ExamineeFactory, TaskAnswer, TaskFailure, in_process
 from rag.answering._prompts import Shot, draw_shots
@@ -19,16 +19,14 @@ from rag.retrieval._protocol import Retriever
 from rag.sitting._answer_store import Answer, AnswerStore
 from rag.sitting._failed_prompts import FailedPrompts
 
-Progress = Callable[[int, int], None]
-"""Called with answers stored and answers wanted."""
-
 
 @dataclass(frozen=True)
 class SittingSettings:
-    """How the exam is sat: passages a pipeline reads, normalisation, shots with their passages or without, seed.
+    """How an exam is sat.
 
-    `budget`: passages are read in their order as long as their titles and texts have no more characters than this; the
-    first is always read, and none is cut. Pipelines that have `passages` or `budget` of their own keep to those.
+    `k`: passages that a pipeline reads. `budget`: at most this many characters of titles and texts together; the first
+    passage is always read, and none is cut. A pipeline's own `passages` and `budget` come first. `normalization`: how
+    log-likelihoods become scores. `shot_passages`: show the passages of the examples. `seed` draws the examples.
     """
 
     k: int = 1
@@ -38,8 +36,8 @@ class SittingSettings:
     budget: int | None = None
 
     @property
-    def reading(self) -> PassageLimits:
-        """How much pipelines read that do not say it themselves."""
+    def limits(self) -> PassageLimits:
+        """How much a pipeline reads that has no limits of its own."""
         return PassageLimits(self.k, self.budget)
 
     def __post_init__(self) -> None:
@@ -52,152 +50,156 @@ class SittingSettings:
             raise ValueError(f"sitting: normalization {self.normalization!r}: unknown; wanted one of {wanted}")
 
 
-def sit(
-    exam: Exam,
-    pipelines: Sequence[Pipeline],
-    chunks: Sequence[Chunk],
-    store: AnswerStore,
-    models: Mapping[str, ExamineeFactory],
-    retrievers: Mapping[str, Retriever],
-    pool: Sequence[Question] = (),
-    settings: SittingSettings | None = None,
-    progress: Progress | None = None,
-    identities: Mapping[str, object] | None = None,
-    engine: Engine = in_process,
-) -> int:
-    """Answer what is pending and return how many answers were added.
+@dataclass(frozen=True)
+class Sitting:
+    """An exam, who sits it, and what they need.
 
-    `models` and `retrievers` go by the names in the pipelines; a model is built only when it has something to answer,
-    one at a time: a language model, whose log-likelihoods choose, or any other `Examinee`. `engine` says where.
-    `chunks` are what the retrievers search; `pool` holds the questions shots are drawn from. `identities` says more of
-    what stands behind a name (a model's path, a retriever's encoder) and is stored as part of the settings. Every
-    answer is stored as it comes: stop at any moment and call again, the result is the same. Raises ValueError before
-    the first answer for a store, a pool or a prompt that does not fit, `FailedError` when somebody gives no answers: at
-    once where nothing would come of going on, else at the end.
+    `models` and `retrievers` go by their names in the pipelines. A model is built only when it has something to answer,
+    one at a time: a language model, whose log-likelihoods choose, or any other `Examinee`. The retrievers search
+    `chunks`; examples are drawn from the questions of `pool`. `identities` describes what a name stands for (a model's
+    path, a retriever's encoder) and is stored with the settings.
     """
-    chosen = settings or SittingSettings()
-    _check_names(pipelines, models, retrievers)
-    shots = draw_shots(
-        pool,
-        exam,
-        max((one.shots for one in pipelines), default=0),
-        seed=chosen.seed,
-        with_passages=chosen.shot_passages,
-    )
-    common = {**asdict(chosen), "prompt": prompts.EXAM_PROMPT_VERSION, "chunks": chunks_digest(chunks)}
-    store.begin(exam, {one: _settings(one, chosen, common, shots, identities or {}) for one in pipelines})
-    pending = store.pending(exam, pipelines)
-    total = len(exam) * len(pipelines)
-    desk = _AnswerRecorder(store, chosen, progress, total - len(pending), total)
-    passages = PassageLookup(retrievers, chosen.reading)
+
+    exam: Exam
+    pipelines: Sequence[Pipeline]
+    chunks: Sequence[Chunk]
+    models: Mapping[str, ExamineeFactory]
+    retrievers: Mapping[str, Retriever]
+    pool: Sequence[Question] = ()
+    settings: SittingSettings = field(default_factory=SittingSettings)
+    identities: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for pipeline in self.pipelines:
+            if pipeline.llm not in self.models:
+                known = ", ".join(self.models)
+                raise ValueError(f"pipeline {pipeline.id}: no model {pipeline.llm!r}; wanted one of {known}")
+            if pipeline.retriever not in self.retrievers:
+                known = ", ".join(self.retrievers)
+                raise ValueError(f"pipeline {pipeline.id}: no retriever {pipeline.retriever!r}; wanted one of {known}")
+
+    def shots(self) -> tuple[Shot, ...]:
+        """The examples, as many as any pipeline shows; ValueError for a pool that does not fit."""
+        most = max((one.shots for one in self.pipelines), default=0)
+        chosen = self.settings
+        return draw_shots(self.pool, self.exam, most, seed=chosen.seed, with_passages=chosen.shot_passages)
+
+    def stored_settings(self, shots: Sequence[Shot]) -> dict[Pipeline, dict[str, object]]:
+        """For each pipeline the settings that its answers depend on."""
+        common = {
+            **asdict(self.settings),
+            "prompt": prompts.EXAM_PROMPT_VERSION,
+            "chunks": chunks_digest(self.chunks),
+        }
+        return {one: {**common, **self._own_settings(one, shots[: one.shots])} for one in self.pipelines}
+
+    def description(self, name: str) -> str:
+        """A model's name, with the model or address that it stands for where that is known."""
+        identity = self.identities.get(name)
+        target = (identity.get("system") or identity.get("model")) if isinstance(identity, Mapping) else None
+        return f"{name} ({target})" if target else name
+
+    def _own_settings(self, pipeline: Pipeline, shots: Sequence[Shot]) -> dict[str, object]:
+        limits = limits_of(pipeline, self.settings.limits)
+        names = (pipeline.llm, pipeline.retriever)
+        return {
+            "k": limits.k,
+            "budget": limits.budget,
+            "shots": shots_digest(shots),
+            # A key of its own, so that stores written before it was kept can be continued.
+            **({"shot_choices": _digest([one.choices for one in shots])} if shots else {}),
+            "behind": {name: self.identities[name] for name in names if name in self.identities},
+        }
+
+
+def sit(
+    sitting: Sitting, store: AnswerStore, *, progress: ReportProgress | None = None, engine: Engine = in_process
+) -> int:
+    """Answer what is pending and return the number of answers added; `progress` counts answers.
+
+    Every answer is stored as it comes: stop at any moment and call again, the result is the same. Raises ValueError
+    before the first answer for a store, a pool or a prompt that does not fit; `FailedError` when an examinee gives no
+    answers: at once if going on is pointless, else at the end.
+    """
+    shots = sitting.shots()
+    store.begin(sitting.exam, sitting.stored_settings(shots))
+    pending = store.pending(sitting.exam, sitting.pipelines)
+    total = len(sitting.exam) * len(sitting.pipelines)
+    recorder = _AnswerRecorder(store, sitting.settings, progress, total - len(pending), total)
+    passages = PassageLookup(sitting.retrievers, sitting.settings.limits)
     for llm in dict.fromkeys(pipeline.llm for pipeline, _ in pending):
         mine = [(pipeline, question) for pipeline, question in pending if pipeline.llm == llm]
-        tasks = tasks_of(exam, mine, passages, shots)
-        with engine(models[llm], chosen.normalization) as examinee:
+        tasks = tasks_of(sitting.exam, mine, passages, shots)
+        with engine(sitting.models[llm], sitting.settings.normalization) as examinee:
             store.settle({one: {"model": dict(examinee.settings)} for one, _ in mine})
             examinee.check(tasks)
-            desk.answer(examinee, tasks, _who(llm, identities or {}))
+            recorder.record_answers(examinee, tasks, sitting.description(llm))
         del examinee
-        gc.collect()
-    if desk.losses:
-        raise FailedError(desk.losses.in_words())
+        gc.collect()  # one model at a time has to fit in memory
+    if recorder.failed:
+        raise FailedError(recorder.failed.summary())
     return len(pending)
 
 
-def _who(name: str, identities: Mapping[str, object]) -> str:
-    """A name of the grid, and the model or address behind it where that is known."""
-    behind = identities.get(name)
-    place = (behind.get("system") or behind.get("model")) if isinstance(behind, Mapping) else None
-    return f"{name} ({place})" if place else name
-
-
 class _AnswerRecorder:
-    """Takes what examinees say to the store, and tells how far they are."""
+    """Writes the answers of examinees to the store and reports progress; collects prompts without an answer."""
 
     def __init__(
-        self, store: AnswerStore, settings: SittingSettings, progress: Progress | None, done: int, total: int
+        self, store: AnswerStore, settings: SittingSettings, progress: ReportProgress | None, done: int, total: int
     ) -> None:
         self._store, self._settings, self._progress = store, settings, progress
         self._done, self._total = done, total
-        self.losses = FailedPrompts()
+        self.failed = FailedPrompts()
 
-    def answer(self, examinee: Examinee, tasks: Sequence[Task], who: str) -> None:
-        self._tell()
+    def record_answers(self, examinee: Examinee, tasks: Sequence[Task], name: str) -> None:
+        """Store each answer as it comes; `name` stands for the examinee in messages."""
+        self._report()
         try:
-            for said in examinee.answer(tasks):
-                self._take(tasks[said.place], said, who)
+            for result in examinee.answer(tasks):
+                self._record(tasks[result.place], result, name)
         except FailedError as error:
-            if not self.losses:
+            if not self.failed:
                 raise
-            raise FailedError(f"{error}; {self.losses.in_words()}") from error
+            raise FailedError(f"{error}; {self.failed.summary()}") from error
 
-    def _take(self, task: Task, said: TaskAnswer | TaskFailure, who: str) -> None:
-        if isinstance(said, TaskFailure):
-            self.losses.add(who, task.question.id, said.reason)
+    def _record(self, task: Task, result: TaskAnswer | TaskFailure, name: str) -> None:
+        if isinstance(result, TaskFailure):
+            self.failed.add(name, task.question.id, result.reason)
             return
-        self._store.add(*self._answers(task, said))
+        self._store.add(*self._answers(task, result))
         self._done += len(task.pipelines)
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self._progress is not None:
             self._progress(self._done, self._total)
 
-    def _answers(self, task: Task, said: TaskAnswer) -> Iterable[Answer]:
+    def _answers(self, task: Task, result: TaskAnswer) -> Iterable[Answer]:
         for pipeline in task.pipelines:
             yield Answer(
                 pipeline=pipeline.id,
                 question=task.question.id,
-                chosen=said.chosen,
-                correct=said.chosen == task.question.key,
-                normalization=self._settings.normalization if said.likelihoods.sums else "",
-                log_likelihoods=said.likelihoods.sums,
-                choice_tokens=said.likelihoods.tokens,
-                unconditional=said.unconditional,
-                passages=task.passages[: said.read],
-                prompt_tokens=said.likelihoods.prompt_tokens,
-                seconds=said.seconds / len(task.pipelines),
-                reply=said.reply,
-                cut=said.cut,
+                chosen=result.chosen,
+                correct=result.chosen == task.question.key,
+                normalization=self._settings.normalization if result.likelihoods.sums else "",
+                log_likelihoods=result.likelihoods.sums,
+                choice_tokens=result.likelihoods.tokens,
+                unconditional=result.unconditional,
+                passages=task.passages[: result.read],
+                prompt_tokens=result.likelihoods.prompt_tokens,
+                seconds=result.seconds / len(task.pipelines),
+                reply=result.reply,
+                cut=result.cut,
             )
 
 
-def _check_names(pipelines: Sequence[Pipeline], models: Mapping[str, object], retrievers: Mapping[str, object]) -> None:
-    for pipeline in pipelines:
-        if pipeline.llm not in models:
-            raise ValueError(f"pipeline {pipeline.id}: no model {pipeline.llm!r}; wanted one of {', '.join(models)}")
-        if pipeline.retriever not in retrievers:
-            known = ", ".join(retrievers)
-            raise ValueError(f"pipeline {pipeline.id}: no retriever {pipeline.retriever!r}; wanted one of {known}")
-
-
-def _settings(
-    pipeline: Pipeline,
-    chosen: SittingSettings,
-    common: Mapping[str, object],
-    shots: Sequence[Shot],
-    identities: Mapping[str, object],
-) -> dict[str, object]:
-    behind = {name: identities[name] for name in (pipeline.llm, pipeline.retriever) if name in identities}
-    reading = limits_of(pipeline, chosen.reading)
-    return {
-        **common,
-        "k": reading.k,
-        "budget": reading.budget,
-        "shots": shots_digest(shots[: pipeline.shots]),
-        # Of its own, so that answers from before it was kept go on.
-        **({"shot_choices": _digest([one.choices for one in shots[: pipeline.shots]])} if pipeline.shots else {}),
-        "behind": behind,
-    }
-
-
 def chunks_digest(chunks: Sequence[Chunk]) -> str:
-    """What is stored with answers of the passages that retrievers searched."""
+    """The digest of the searched passages that is stored with answers."""
     return _digest([[one.id, one.text] for one in chunks])
 
 
 def shots_digest(shots: Sequence[Shot]) -> str:
-    """What is stored with answers of the solved questions that were shown."""
+    """The digest of the examples shown that is stored with answers."""
     return _digest([{"stem": one.stem, "answer": one.answer, "passage": one.passage} for one in shots])
 
 

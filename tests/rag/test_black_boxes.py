@@ -6,14 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from examcore import Chunk, Exam, FailedError, Question
-from rag import NO_CHOICE, OWN_FACETS, Answer, AnswerStore, BlackBoxSpec, ClosedBook, Pipeline, grid_of, sit
-from rag.answering._black_box import check_black_box, read_reply
+from rag import NO_CHOICE, OWN_FACETS, Answer, AnswerStore, BlackBoxSpec, ClosedBook, Pipeline, Sitting, grid_of, sit
+from rag.answering._black_box import build_black_box, check_black_box, read_reply
 from rag.grid._black_box_spec import black_box_of
 from tests.rag.faulty_server import Body, Say, Server, serving
 
@@ -28,12 +29,14 @@ def sat(chunks: list[Chunk], tmp_path: Path) -> Callable[..., list[Answer]]:
     def go(spec: BlackBoxSpec, exam: Exam, name: str = "a.sqlite") -> list[Answer]:
         with AnswerStore(tmp_path / name) as store:
             sit(
-                exam,
-                [Pipeline(spec.name, OWN_FACETS)],
-                chunks,
+                Sitting(
+                    exam,
+                    [Pipeline(spec.name, OWN_FACETS)],
+                    chunks,
+                    {spec.name: partial(build_black_box, spec)},
+                    {OWN_FACETS: ClosedBook(OWN_FACETS)},
+                ),
                 store,
-                {spec.name: spec.build},
-                {OWN_FACETS: ClosedBook(OWN_FACETS)},
             )
             return store.answers()
 
@@ -321,12 +324,14 @@ def test_settings_say_what_was_shown_and_how_it_was_read(exam: Exam, chunks: lis
         spec = called(name)
         with AnswerStore(tmp_path / f"{name}.sqlite") as store:
             sit(
-                exam,
-                [Pipeline(name, OWN_FACETS)],
-                chunks,
+                Sitting(
+                    exam,
+                    [Pipeline(name, OWN_FACETS)],
+                    chunks,
+                    {name: partial(build_black_box, spec)},
+                    {OWN_FACETS: ClosedBook(OWN_FACETS)},
+                ),
                 store,
-                {name: spec.build},
-                {OWN_FACETS: ClosedBook(OWN_FACETS)},
             )
             found = store.settings(f"{name}+own+icl0")["model"]
             assert found == {"answers": "endpoint", "choices": shown, "reading": "choice-1"}

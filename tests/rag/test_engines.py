@@ -21,6 +21,7 @@ from rag import (
     AnswerStore,
     Examinee,
     Pipeline,
+    Sitting,
     Task,
     TaskAnswer,
     TaskFailure,
@@ -63,8 +64,8 @@ def many(count: int, prompts: int = 3) -> list[Task]:
     ]
 
 
-class Rehearsal:
-    """A crew without processes: one event at a time, of a worker drawn by lot, who may also end."""
+class SimulatedPool:
+    """A pool without processes: one event at a time, of a worker drawn at random, which may also end."""
 
     def __init__(self, examinee: Examinee, seed: int, mortality: float = 0.0, deadly: str = "") -> None:
         self.examinee, self.mortality, self.deadly = examinee, mortality, deadly
@@ -72,11 +73,11 @@ class Rehearsal:
         self.coming: dict[int, list[WorkerEvent]] = {}
         self.most = 0
 
-    def begin(self, worker: int) -> None:
+    def start(self, worker: int) -> None:
         assert worker not in self.coming
         self.coming[worker] = [WorkerReady(worker, {}, "here")]
 
-    def give(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
+    def submit(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
         coming = self.coming[worker]
         for said in self.examinee.answer(tasks):
             if tasks[said.place].question.id == self.deadly:
@@ -85,7 +86,7 @@ class Rehearsal:
         coming.append(JobDone(worker, job))
         self.most = max(self.most, sum(isinstance(one, JobDone) for one in coming))
 
-    def hear(self) -> Sequence[WorkerEvent]:
+    def poll(self) -> Sequence[WorkerEvent]:
         ready = [worker for worker, coming in self.coming.items() if coming]
         if not ready:
             return []
@@ -99,7 +100,7 @@ class Rehearsal:
         self.coming.clear()
 
 
-def said_here(examinee: Examinee, tasks: Sequence[Task]) -> list[TaskAnswer]:
+def answered_here(examinee: Examinee, tasks: Sequence[Task]) -> list[TaskAnswer]:
     found = [one._replace(seconds=0.0) for one in examinee.answer(tasks) if isinstance(one, TaskAnswer)]
     return sorted(found, key=lambda one: one.place)
 
@@ -127,21 +128,21 @@ def test_whatever_workers_end_every_task_is_said_once_and_alike(
     tasks = many(30)
     with in_process(lambda: hash_model, "sum") as examinee:
         news: list[str] = []
-        crew = Rehearsal(examinee, seed, mortality=0.1)
-        team = PooledExaminee(crew, 1 + seed % 4, news.append)
-        found = [one for one in team.answer(tasks) if isinstance(one, TaskAnswer)]
-        assert sorted((one._replace(seconds=0.0) for one in found), key=lambda one: one.place) == said_here(
+        pool = SimulatedPool(examinee, seed, mortality=0.1)
+        pooled = PooledExaminee(pool, 1 + seed % 4, news.append)
+        found = [one for one in pooled.answer(tasks) if isinstance(one, TaskAnswer)]
+        assert sorted((one._replace(seconds=0.0) for one in found), key=lambda one: one.place) == answered_here(
             examinee, tasks
         )
-        assert crew.most <= 2
-        assert len(crew.coming) - 1 - seed % 4 == len(news) > 0
+        assert pool.most <= 2
+        assert len(pool.coming) - 1 - seed % 4 == len(news) > 0
 
 
 def test_a_task_that_ends_its_worker_is_given_up_and_the_others_are_answered(hash_model: Any) -> None:
     tasks = many(30)
     with in_process(lambda: hash_model, "sum") as examinee:
-        team = PooledExaminee(Rehearsal(examinee, 1, deadly="q7"), 2, lambda _: None)
-        found = list(team.answer(tasks))
+        pooled = PooledExaminee(SimulatedPool(examinee, 1, deadly="q7"), 2, lambda _: None)
+        found = list(pooled.answer(tasks))
     assert sorted(one.place for one in found) == list(range(len(tasks)))
     lost = {one.place: one.reason for one in found if isinstance(one, TaskFailure)}
     assert {7, 37, 67} <= set(lost)
@@ -151,27 +152,27 @@ def test_a_task_that_ends_its_worker_is_given_up_and_the_others_are_answered(has
 
 def test_workers_that_always_end_are_not_begun_for_ever(hash_model: Any) -> None:
     with in_process(lambda: hash_model, "sum") as examinee:
-        crew = Rehearsal(examinee, 0)
-        crew.begin = lambda worker: crew.coming.update({worker: [WorkerExited(worker, "no memory")]})  # type: ignore[method-assign]
+        pool = SimulatedPool(examinee, 0)
+        pool.start = lambda worker: pool.coming.update({worker: [WorkerExited(worker, "no memory")]})  # type: ignore[method-assign]
         with pytest.raises(FailedError, match=r"workers ended 5 times in turn \(no memory\)$"):
-            PooledExaminee(crew, 3, lambda _: None)
-        assert len(crew.coming) == 3 * MAX_WORKER_FAILURES
+            PooledExaminee(pool, 3, lambda _: None)
+        assert len(pool.coming) == 3 * MAX_WORKER_FAILURES
 
 
 def test_one_that_always_ends_is_left_out_and_the_others_go_on(hash_model: Any) -> None:
     tasks, news = many(40), list[str]()
     with in_process(lambda: hash_model, "sum") as examinee:
-        crew = Rehearsal(examinee, 0)
-        begin = crew.begin
+        pool = SimulatedPool(examinee, 0)
+        start = pool.start
 
         def only_the_second(worker: int) -> None:
-            begin(worker)
+            start(worker)
             if worker != 2:
-                crew.coming[worker] = [WorkerExited(worker, "no memory")]
+                pool.coming[worker] = [WorkerExited(worker, "no memory")]
 
-        crew.begin = only_the_second  # type: ignore[method-assign]
-        found = [one for one in PooledExaminee(crew, 2, news.append).answer(tasks) if isinstance(one, TaskAnswer)]
-        assert [one._replace(seconds=0.0) for one in sorted(found, key=lambda one: one.place)] == said_here(
+        pool.start = only_the_second  # type: ignore[method-assign]
+        found = [one for one in PooledExaminee(pool, 2, news.append).answer(tasks) if isinstance(one, TaskAnswer)]
+        assert [one._replace(seconds=0.0) for one in sorted(found, key=lambda one: one.place)] == answered_here(
             examinee, tasks
         )
     assert news[-1] == "note: a worker ended 5 times in turn (no memory); 1 go on"
@@ -179,13 +180,13 @@ def test_one_that_always_ends_is_left_out_and_the_others_go_on(hash_model: Any) 
 
 def test_workers_that_would_answer_otherwise_are_refused(hash_model: Any) -> None:
     with in_process(lambda: hash_model, "sum") as examinee:
-        crew = Rehearsal(examinee, 0)
+        pool = SimulatedPool(examinee, 0)
         kinds = iter(("bfloat16", "float32"))
-        crew.begin = lambda worker: crew.coming.update(  # type: ignore[method-assign]
+        pool.start = lambda worker: pool.coming.update(  # type: ignore[method-assign]
             {worker: [WorkerReady(worker, {"dtype": next(kinds)}, f"node{worker}")]}
         )
         with pytest.raises(ValueError, match=r"worker on node\d would answer with dtype '\w+', another with '"):
-            list(PooledExaminee(crew, 2, lambda _: None).answer(many(20)))
+            list(PooledExaminee(pool, 2, lambda _: None).answer(many(20)))
 
 
 def test_parcels_hold_all_in_order_and_leave_soon() -> None:
@@ -200,7 +201,7 @@ def test_a_replica_tells_our_errors_from_faults(hash_model: Any, monkeypatch: py
             raise error
 
         monkeypatch.setenv("OMP_NUM_THREADS", "1")
-        return next(Replica(1, pack(build), "sum", 1).begin())
+        return next(Replica(1, pack(build), "sum", 1).start())
 
     found = failing(OSError("disk gone"))
     assert isinstance(found, WorkerFailed)
@@ -209,7 +210,7 @@ def test_a_replica_tells_our_errors_from_faults(hash_model: Any, monkeypatch: py
     assert failing(ValueError("not of ours")).kind == "fault"  # type: ignore[union-attr]
     replica = Replica(1, pack(lambda: None), "nothing", 1)
     replica._packed = pack(lambda: EngineOptions("slurm"))  # type: ignore[arg-type, return-value]
-    refused = next(replica.begin())
+    refused = next(replica.start())
     assert isinstance(refused, WorkerFailed)
     assert (refused.kind, refused.message) == ("ValueError", "--engine slurm: unknown; wanted local or ray")
 
@@ -262,9 +263,9 @@ def test_ray_is_loaded_by_those_who_ask_for_it_only() -> None:
 
 CLUSTER = """
 import sys, ray
-from rag.engines._ray_workers import joined
+from rag.engines._ray_workers import join_cluster
 try:
-    with joined(None, 2, None):
+    with join_cluster(None, 2, None):
         print(ray.get_runtime_context().gcs_address, flush=True)
         sys.stdin.read()
 except OSError as error:
@@ -311,9 +312,9 @@ def room(exam: Exam, chunks: list[Chunk], pool: list[Question], hash_model: Any,
     def go(path: str, options: EngineOptions, build: Any = None, **more: Any) -> list[Answer]:
         retrievers = {kind: build_retriever(kind, chunks) for kind in ("closed-book", "oracle", "bm25")}
         model = build or (lambda: hash_model)
-        with AnswerStore(tmp_path / path) as store, open_engine(options, more.pop("say", print)) as engine:
-            usual = {"pipelines": GRID, "models": {"one": model}, "pool": pool, "engine": engine}
-            sit(exam, chunks=chunks, store=store, retrievers=retrievers, **{**usual, **more})
+        with AnswerStore(tmp_path / path) as store, open_engine(options, more.pop("notify", print)) as engine:
+            sitting = Sitting(exam, more.pop("pipelines", GRID), chunks, {"one": model}, retrievers, pool)
+            sit(sitting, store, engine=engine, **more)
             return [replace(one, seconds=0.0) for one in store.answers()]
 
     return go
@@ -399,7 +400,7 @@ def test_a_worker_that_is_killed_is_replaced(
 ) -> None:
     whole, flag, news = room("whole.sqlite", EngineOptions()), tmp_path / "deadly", list[str]()
     flag.touch()
-    found = room("other.sqlite", options, lambda: Mortal(hash_model, "keeper", flag), say=news.append)
+    found = room("other.sqlite", options, lambda: Mortal(hash_model, "keeper", flag), notify=news.append)
     assert found == whole
     assert not flag.exists()
     assert len(news) == 1
@@ -475,8 +476,8 @@ def test_the_command_is_quiet_and_ends_with_its_workers(
 
 def test_no_cluster_at_the_address_is_said_in_one_line() -> None:
     code = (
-        "import sys\nfrom rag.engines._ray_workers import joined\n"
-        "try:\n    with joined(sys.argv[1], 1, None): pass\nexcept OSError as error: print(error)"
+        "import sys\nfrom rag.engines._ray_workers import join_cluster\n"
+        "try:\n    with join_cluster(sys.argv[1], 1, None): pass\nexcept OSError as error: print(error)"
     )
     with socket.socket() as taken:  # bound, but nobody listens
         taken.bind(("127.0.0.1", 0))

@@ -22,13 +22,14 @@ from rag import (
     PassageLimits,
     PassageLookup,
     Pipeline,
+    Sitting,
     TaskAnswer,
     draw_shots,
     load_model,
     sit,
     tasks_of,
 )
-from rag.answering import LetterExaminee
+from rag.answering import LetterExaminee, build_black_box
 from rag.grid._black_box_spec import black_box_of
 from rag.retrieval._bounds import Oracle
 from rag.servers import ServerOptions
@@ -79,8 +80,8 @@ def build(
         "echo": lambda: load_model(far, server=options),
         "local letters": lambda: LetterExaminee(load_model(str(tiny_folder("llama")), dtype="float32")),
         "server letters": lambda: LetterExaminee(load_model(far, server=options)),
-        "endpoint": asked.build,
-        "called": called.build,
+        "endpoint": lambda: build_black_box(asked),
+        "called": lambda: build_black_box(called),
     }
     return builds[mode]
 
@@ -141,7 +142,7 @@ def test_a_sitting_stopped_after_any_answer_goes_on_to_the_same_answers(
 
         with AnswerStore(tmp_path / name) as store:
             try:
-                sit(exam, pipelines, chunks, store, {"x": build}, kinds, pool, progress=progress)
+                sit(Sitting(exam, pipelines, chunks, {"x": build}, kinds, pool), store, progress=progress)
             except KeyboardInterrupt:
                 assert len(store.answers()) == stop
             settings = store.settings(pipelines[0].id)["model"]

@@ -12,7 +12,7 @@ def test_one_is_told_as_one() -> None:
     losses = FailedPrompts()
     losses.add("box (http://h/ask)", "q3", "status 500: no index, 1 attempt")
     said = "1 prompt got no answer: box (http://h/ask), question q3: status 500: no index, 1 attempt"
-    assert losses.in_words() == said
+    assert losses.summary() == said
 
 
 def test_those_lost_in_the_same_way_stand_together_and_none_goes_uncounted() -> None:
@@ -22,7 +22,7 @@ def test_those_lost_in_the_same_way_stand_together_and_none_goes_uncounted() -> 
         for number in numbers:
             losses.add("box", f"q{number}", reason)
     assert len(losses) == 10
-    assert losses.in_words() == (
+    assert losses.summary() == (
         "10 prompts got no answer: box, questions q0, q1, q2 and 2 more: status 500; box, question q7: no answer "
         "within 1 s; box, question q8: broken JSON; 2 for other reasons"
     )
@@ -44,4 +44,4 @@ def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
     losses = FailedPrompts()
     for place in range(3):
         losses.add("far", f"q{place}", f"0 of the prompt's {place + 8} tokens")
-    assert losses.in_words() == "3 prompts got no answer: far, questions q0, q1, q2: 0 of the prompt's 8 tokens"
+    assert losses.summary() == "3 prompts got no answer: far, questions q0, q1, q2: 0 of the prompt's 8 tokens"

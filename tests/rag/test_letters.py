@@ -16,6 +16,7 @@ from rag import (
     ClosedBook,
     Pipeline,
     Shot,
+    Sitting,
     Task,
     TaskFailure,
     draw_shots,
@@ -132,7 +133,7 @@ def sat(exam: Exam, chunks: list[Chunk], pool: list[Question], tmp_path: Path) -
         kinds = {"closed-book": ClosedBook(), "oracle": Oracle(chunks)}
         pipelines = [Pipeline("far", kind, shots) for kind in kinds for shots in (0, 1)]
         with AnswerStore(tmp_path / "a.sqlite") as store:
-            sit(exam, pipelines, chunks, store, {"far": build}, kinds, pool)
+            sit(Sitting(exam, pipelines, chunks, {"far": build}, kinds, pool), store)
             return store.answers()
 
     return go

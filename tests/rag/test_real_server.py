@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from examcore import Chunk, Exam, Prompt
-from rag import Answer, AnswerStore, ClosedBook, Pipeline, load_model, sit
+from rag import Answer, AnswerStore, ClosedBook, Pipeline, Sitting, load_model, sit
 from rag.answering import LetterExaminee
 from rag.retrieval._bounds import Oracle
 from rag.servers import ServerOptions
@@ -76,7 +76,7 @@ def test_a_served_model_writes_what_it_writes_here(served: tuple[str, str]) -> N
 
 def sat(build: Callable[[], Any], exam: Exam, chunks: list[Chunk], store: AnswerStore) -> dict[tuple[str, str], Answer]:
     kinds = {"closed-book": ClosedBook(), "oracle": Oracle(chunks)}
-    sit(exam, [Pipeline("x", kind) for kind in kinds], chunks, store, {"x": build}, kinds)
+    sit(Sitting(exam, [Pipeline("x", kind) for kind in kinds], chunks, {"x": build}, kinds), store)
     return {(one.pipeline, one.question): one for one in store.answers()}
 
 

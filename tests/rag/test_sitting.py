@@ -17,7 +17,18 @@ from typing import Any
 import pytest
 
 from examcore import Arrival, Chunk, Exam, FailedError, Likelihoods, NoReply, Prompt, Question
-from rag import Answer, AnswerStore, Pipeline, Retriever, SittingSettings, build_retriever, grid_of, load_model, sit
+from rag import (
+    Answer,
+    AnswerStore,
+    Pipeline,
+    Retriever,
+    Sitting,
+    SittingSettings,
+    build_retriever,
+    grid_of,
+    load_model,
+    sit,
+)
 from rag.answering._prompts import NEUTRAL
 from rag.answering._tasks import within_budget
 from rag.retrieval._protocol import searched_text
@@ -41,7 +52,9 @@ def room(exam: Exam, chunks: list[Chunk], pool: list[Question], hash_model: Any,
         models = {"one": lambda: hash_model, "two": lambda: type(hash_model)("two")}
         usual = {"exam": exam, "pipelines": GRID, "chunks": chunks, "models": models, "pool": pool}
         with AnswerStore(tmp_path / path) as store:
-            sit(store=store, retrievers=retrievers(chunks), **{**usual, **options})
+            given = {"retrievers": retrievers(chunks), **usual, **options}
+            work = {name: given.pop(name) for name in ("progress", "engine") if name in given}
+            sit(Sitting(**given), store, **work)
             return timeless(store)
 
     return go
@@ -246,7 +259,7 @@ from examcore._records import Chunk, Exam, Question
 from rag.sitting._answer_store import AnswerStore
 from rag.grid._grid import grid_of
 from rag.retrieval._kinds import build_retriever
-from rag.sitting._sitting import sit
+from rag.sitting._sitting import Sitting, sit
 from conftest import HashModel
 chunks = [Chunk(f"c{n}", "d", f"Number {n} is followed by {n + 1}.", 0, 9) for n in range(30)]
 def ask(n):
@@ -260,7 +273,7 @@ class Slow(HashModel):
 with AnswerStore(Path(sys.argv[1])) as store:
     kinds = {kind: build_retriever(kind, chunks) for kind in ("closed-book", "oracle")}
     say = lambda done, total: print("at work", flush=True)
-    sit(Exam(tuple(asked[:24])), grid, chunks, store, {"hash": Slow}, kinds, asked[24:], progress=say)
+    sit(Sitting(Exam(tuple(asked[:24])), grid, chunks, {"hash": Slow}, kinds, asked[24:]), store, progress=say)
 """
 
 
@@ -303,7 +316,7 @@ def test_passages_and_budget_are_each_pipelines_own(
     grid = grid_of({"llms": ["one"], "retrievers": ["lsa"], "passages": [1, 3], "budget": [short, long]}).pipelines
     kinds = {"lsa": build_retriever("lsa", chunks)}
     with AnswerStore(tmp_path / "a.sqlite") as store:
-        sit(exam, grid, chunks, store, {"one": lambda: hash_model}, kinds)
+        sit(Sitting(exam, grid, chunks, {"one": lambda: hash_model}, kinds), store)
         assert store.pipelines() == sorted(grid, key=lambda one: one.id)
         store.to_responses_csv(tmp_path / "responses.csv", exam, grid)
         read = {(one.pipeline, one.question): one.passages for one in store.answers()}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Exam, Likelihoods, Prompt, Question
-from rag import AnswerStore, Pipeline, SittingSettings, bound_prompts, build_retriever, sit, stored_prompts
+from rag import AnswerStore, Pipeline, Sitting, SittingSettings, bound_prompts, build_retriever, sit, stored_prompts
 from rag.answering._prompts import NEUTRAL
 from rag.retrieval._third_party import ThirdPartyRetriever
 
@@ -41,7 +41,7 @@ def store(
 def sit_with(store: AnswerStore, exam: Exam, chunks: list[Chunk], pool: list[Question], model: Any) -> None:
     retrievers = {name: build_retriever(name, chunks) for name in ("closed-book", "bm25")}
     settings = SittingSettings(k=2, shot_passages=True, seed=3)
-    sit(exam, PIPELINES, chunks, store, {"hash": lambda: model}, retrievers, pool, settings)
+    sit(Sitting(exam, PIPELINES, chunks, {"hash": lambda: model}, retrievers, pool, settings), store)
 
 
 def test_the_prompts_of_a_sitting_are_found_again(
@@ -105,7 +105,7 @@ def test_pipelines_that_read_more_or_less_are_told_apart(
     crossed = [Pipeline("hash", "lsa", 0, passages) for passages in (1, 3)]
     lsa = build_retriever("lsa", chunks)
     with AnswerStore(tmp_path / "crossed.sqlite") as store:
-        sit(exam, crossed, chunks, store, {"hash": lambda: hash_model}, {"lsa": lsa})
+        sit(Sitting(exam, crossed, chunks, {"hash": lambda: hash_model}, {"lsa": lsa}), store)
         found = stored_prompts(store, exam, chunks, [])
     assert [one.name for one in found] == ["lsa-k1", "lsa-k3"]
     for one, k in zip(found, (1, 3), strict=True):
@@ -117,6 +117,6 @@ def test_passages_from_outside_the_corpus_are_named(
 ) -> None:
     outside = ThirdPartyRetriever(chunks, lambda text, k: ["From elsewhere."], "mine")
     with AnswerStore(tmp_path / "outside.sqlite") as store:
-        sit(exam, [Pipeline("hash", "mine")], chunks, store, {"hash": lambda: hash_model}, {"mine": outside})
+        sit(Sitting(exam, [Pipeline("hash", "mine")], chunks, {"hash": lambda: hash_model}, {"mine": outside}), store)
         with pytest.raises(ValueError, match=r"pipeline hash\+mine\+icl0 read 'text:\w+', which is no chunk; wanted"):
             stored_prompts(store, exam, chunks, [])

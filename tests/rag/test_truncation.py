@@ -16,6 +16,7 @@ from rag import (
     AnswerStore,
     Pipeline,
     Shot,
+    Sitting,
     SittingSettings,
     Task,
     build_retriever,
@@ -240,7 +241,7 @@ def room(exam: Exam, chunks: list[Chunk], pool: list[Question], tmp_path: Path) 
     def go(path: str, model: Reader, pipelines: Sequence[Pipeline], exam: Exam = exam) -> AnswerStore:
         store = AnswerStore(tmp_path / path)
         kinds = {kind: build_retriever(kind, chunks) for kind in ("closed-book", "bm25")}
-        sit(exam, pipelines, chunks, store, {"one": lambda: model}, kinds, pool, SittingSettings(k=3))
+        sit(Sitting(exam, pipelines, chunks, {"one": lambda: model}, kinds, pool, SittingSettings(k=3)), store)
         return store
 
     return go

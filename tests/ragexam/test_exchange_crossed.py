@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rag import Answer, AnswerStore, grid_of, sit
+from rag import Answer, AnswerStore, Sitting, grid_of, sit
 from ragexam.exchange import export_exam
 from ragexam.exchange._reading import import_answers
 from tests.ragexam.exported import hostile_exam, pipeline_of, rows_of, write_samples, write_source
@@ -36,7 +36,7 @@ def sat(run: Path, model: Any, kinds: Sequence[str | dict[str, str]] = RETRIEVER
     with AnswerStore(run / "answers.sqlite") as store:
         retrievers = {one.name: one.build(chunks) for one in grid.retrievers}
         behind = {one.name: one.identity for one in grid.retrievers}
-        sit(exam, grid.pipelines, chunks, store, {"hash": lambda: model}, retrievers, pool, identities=behind)
+        sit(Sitting(exam, grid.pipelines, chunks, {"hash": lambda: model}, retrievers, pool, identities=behind), store)
         store.to_responses_csv(run / "responses.csv", exam, grid.pipelines)
         return Sat(run, {(one.pipeline, one.question): one for one in store.answers()})
 

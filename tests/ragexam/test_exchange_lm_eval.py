@@ -20,6 +20,7 @@ from rag import (
     Answer,
     AnswerStore,
     ChoiceEvidence,
+    Sitting,
     SittingSettings,
     bound_prompts,
     build_retriever,
@@ -63,7 +64,7 @@ def both(request: Any, tiny_folder: Callable[..., Path], tmp_path_factory: pytes
     with AnswerStore(run / "answers.sqlite") as store:
         models = {model.name: lambda: load_model(str(model), "float32", "cpu")}
         retrievers = {name: build_retriever(name, chunks) for name in RETRIEVERS}
-        sit(exam, pipelines, chunks, store, models, retrievers, pool, SittingSettings(k=2))
+        sit(Sitting(exam, pipelines, chunks, models, retrievers, pool, SittingSettings(k=2)), store)
         store.to_responses_csv(run / "responses.csv", exam, pipelines)
         answers = {(one.pipeline, one.question): one for one in store.answers()}
     export_exam(run, "lm-eval", run / "tasks", "oddities")
