@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -14,22 +14,24 @@ def with_records(function: Callable[..., None], **bound: object) -> Callable[...
     """The function with its `bound` arguments filled in, and one parameter per field in the place of each record.
 
     A field becomes the option `--its-name`, or that of a typer annotation. Its metadata may have `help`, `metavar` and
-    another `flag`; where they say `"option": False` the field keeps its default. Sequences are comma-separated lists.
+    another `flag`; where they say `"option": False`, or where the function has a parameter of that name, the field
+    keeps its default. Sequences are comma-separated lists.
     """
+    own = inspect.signature(function).parameters
     hints = get_type_hints(function, include_extras=True)
     records: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in own.items():
         if name in bound:
             continue
         if is_dataclass(hints[name]):
             records[name] = hints[name]
-            parameters += _options(hints[name])
+            parameters += _options(hints[name], own.keys() - {name})
         else:
             parameters.append(_parameter(name, hints[name], parameter.default))
 
     def command(**values: Any) -> None:
-        built = {name: record(**_taken(values, record)) for name, record in records.items()}
+        built = {name: record(**_taken(values, record, own.keys() - {name})) for name, record in records.items()}
         function(**values, **built, **bound)
 
     command.__doc__ = function.__doc__
@@ -56,17 +58,17 @@ def numbers(words: str) -> list[float]:
         raise typer.BadParameter(f"found '{words}'; wanted numbers separated by commas") from error
 
 
-PARSERS: dict[Any, Callable[[str], Any]] = {
-    Sequence[str]: names,
-    Sequence[Sequence[str]]: pairs,
-    Sequence[float]: numbers,
+PARSERS: dict[Any, tuple[Callable[[str], Any], str]] = {
+    Sequence[str]: (names, "NAME,..."),
+    Sequence[Sequence[str]]: (pairs, "NAME:NAME,..."),
+    Sequence[float]: (numbers, "NUMBER,..."),
 }
-"""How the words of an option that is no single value are read."""
+"""How the words of an option that is no single value are read, and how help shows them."""
 
 
-def _options(record: Any) -> Iterator[inspect.Parameter]:
+def _options(record: Any, own: Container[str]) -> Iterator[inspect.Parameter]:
     hints = get_type_hints(record, include_extras=True)
-    for field in _option_fields(record):
+    for field in _option_fields(record, own):
         hint = hints[field.name]
         if get_origin(hint) is not Annotated:
             hint = Annotated[hint, _option(field, hint)]
@@ -78,20 +80,20 @@ def _options(record: Any) -> Iterator[inspect.Parameter]:
 
 def _option(field: Field[Any], hint: Any) -> Any:
     flag = field.metadata.get("flag", f"--{field.name.replace('_', '-')}")
-    read = [PARSERS[each] for each in (hint, *get_args(hint)) if each in PARSERS]
-    metavar = field.metadata.get("metavar")
-    return typer.Option(flag, help=field.metadata.get("help"), metavar=metavar, parser=read[0] if read else None)
+    parser, shown = next((PARSERS[each] for each in (hint, *get_args(hint)) if each in PARSERS), (None, None))
+    metavar = field.metadata.get("metavar") or shown
+    return typer.Option(flag, help=field.metadata.get("help"), metavar=metavar, parser=parser)
 
 
-def _option_fields(record: Any) -> list[Field[Any]]:
-    return [field for field in fields(record) if field.metadata.get("option", True)]
+def _option_fields(record: Any, own: Container[str]) -> list[Field[Any]]:
+    return [field for field in fields(record) if field.metadata.get("option", True) and field.name not in own]
 
 
 def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def _taken(values: dict[str, Any], record: Any) -> dict[str, Any]:
+def _taken(values: dict[str, Any], record: Any, own: Container[str]) -> dict[str, Any]:
     """The values of a record's fields, taken out of `values`."""
-    taken = {field.name: values.pop(field.name) for field in _option_fields(record)}
+    taken = {field.name: values.pop(field.name) for field in _option_fields(record, own)}
     return {name: value for name, value in taken.items() if value is not None}

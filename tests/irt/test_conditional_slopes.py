@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irt
-from irt.selecting import slopes
+from irt.selecting import conditional_slopes as module
 from irt.selecting.conditional_slopes import conditional_slopes, group_shift
 
 
@@ -30,7 +30,7 @@ def test_conditional_moments_are_those_of_all_patterns(attempts: list[int]) -> N
         for student in range(5):
             k[student] = min(n[student], left)
             left -= int(k[student])
-        mean, variance = slopes._moments(np.array([0.7, 2.0]), k[:, None], n[:, None].astype(float), theta[:, None])
+        mean, variance = module._moments(np.array([0.7, 2.0]), k[:, None], n[:, None].astype(float), theta[:, None])
         for place, slope in enumerate((0.7, 2.0)):
             assert (mean[place, 0], variance[place, 0]) == pytest.approx(enumerated(slope, theta, n, total))
 
@@ -57,9 +57,9 @@ def test_blocks_of_students_lose_little(monkeypatch: pytest.MonkeyPatch) -> None
     sim = irt.simulate(80, 40, seed=2)
     theta = np.broadcast_to(sim.truth.theta[:, None], sim.data.scores.shape)
     in_blocks = conditional_slopes(sim.data.successes, sim.data.attempts, theta)
-    monkeypatch.setattr(slopes, "BLOCK", 80)
+    monkeypatch.setattr(module, "BLOCK", 80)
     whole = conditional_slopes(sim.data.successes, sim.data.attempts, theta)
-    middle = len(slopes.SHIFTS) // 2
+    middle = len(module.SHIFTS) // 2
     assert in_blocks.slope == pytest.approx(whole.slope, rel=0.05)
     lost = 1 - in_blocks.information[middle].sum() / whole.information[middle].sum()
     assert -0.01 < lost < 0.08
