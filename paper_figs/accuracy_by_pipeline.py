@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from examcore import IntervalEstimate
 from irt.responses import Floats
-from paper_figs.commands import script
-from paper_figs.resampling import DRAWS, Interval, interval, share_interval, shares, weights
-from paper_figs.runs import BOUNDS, Run
-from paper_figs.tabling import DASH, Cell, Row, Table, heading, name, row, with_limits
+from paper_figs._command_line import script
+from paper_figs._question_resampling import DRAWS, interval, share_interval, shares, weights
+from paper_figs._table_files import DASH, PaperCell, PaperRow, PaperTable, heading, name, row, with_limits
+from paper_figs._task_results import BOUNDS, TaskResults
 
 AVERAGE = "Average"
 NOTE = (
@@ -24,7 +25,7 @@ Cells = dict[tuple[str, str], Floats]
 """Share right in the sample and in each resample of questions `[1 + DRAWS]`, by language model and retriever."""
 
 
-def compute(runs: Sequence[Run]) -> pd.DataFrame:
+def compute(runs: Sequence[TaskResults]) -> pd.DataFrame:
     """`task, llm, retriever, pipelines, questions, accuracy, low, high, best, behind, behind_low, behind_high`.
 
     `behind` is the accuracy of the task's best combination minus this one's, on the same resampled questions. With
@@ -39,23 +40,25 @@ def compute(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def build(runs: Sequence[Run]) -> list[Table]:
+def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Language models over retrievers, by task."""
     data = compute(runs)
     tasks = list(dict.fromkeys(data["task"]))
     by_place = {(one["llm"], one["retriever"], one["task"]): one for one in data.to_dict("records")}
-    rows: list[Row] = []
+    rows: list[PaperRow] = []
     for llm in dict.fromkeys(data["llm"]):
         rows.append(heading(name(llm)))
         retrievers = dict.fromkeys(data.loc[data["llm"] == llm, "retriever"])
         rows += [row(name(one), *(_cell(by_place.get((llm, one, task))) for task in tasks)) for one in retrievers]
     heads = ("Retriever", *(name(task) for task in tasks))
     return [
-        Table("accuracy_by_pipeline", "Accuracy by language model and retriever, %", NOTE, data, heads, tuple(rows))
+        PaperTable(
+            "accuracy_by_pipeline", "Accuracy by language model and retriever, %", NOTE, data, heads, tuple(rows)
+        )
     ]
 
 
-def _cells(run: Run, seed: int) -> Cells:
+def _cells(run: TaskResults, seed: int) -> Cells:
     llms, retrievers = run.levels("llm"), run.levels("retriever")
     if not (llms and retrievers):
         raise ValueError(f"{run.responses}: no facets llm and retriever; wanted the parts of the pipelines")
@@ -64,7 +67,7 @@ def _cells(run: Run, seed: int) -> Cells:
     return {cell: shares(run.data, students, drawn) for cell, students in places.items() if students}
 
 
-def _rows(task: str, cells: Cells, questions: int, run: Run | None) -> pd.DataFrame:
+def _rows(task: str, cells: Cells, questions: int, run: TaskResults | None) -> pd.DataFrame:
     chosen = {cell: values[0] for cell, values in cells.items() if cell[1] not in BOUNDS}
     best = max(chosen, key=lambda cell: chosen[cell]) if chosen else None
     rows = []
@@ -85,12 +88,12 @@ def _rows(task: str, cells: Cells, questions: int, run: Run | None) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def _cell(found: Mapping[Hashable, Any] | None) -> Cell:
+def _cell(found: Mapping[Hashable, Any] | None) -> PaperCell:
     if found is None:
-        return Cell(DASH)
-    accuracy = Interval(*(float(found[key]) for key in ("accuracy", "low", "high")))
+        return PaperCell(DASH)
+    accuracy = IntervalEstimate(*(float(found[key]) for key in ("accuracy", "low", "high")))
     tied = not found["best"] and found["retriever"] not in BOUNDS and found["behind_low"] <= 0
-    return Cell(with_limits(accuracy, 1, scale=100) + ("†" if tied else ""), strong=bool(found["best"]))
+    return PaperCell(with_limits(accuracy, 1, scale=100) + ("†" if tied else ""), strong=bool(found["best"]))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

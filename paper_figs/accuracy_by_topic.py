@@ -11,10 +11,10 @@ from matplotlib.projections.polar import PolarAxes
 
 from irt import plots
 from irt.plots.style import legend_below, records, wrapped
-from paper_figs.commands import script
-from paper_figs.drawing import Panel, Plate
-from paper_figs.resampling import over_questions
-from paper_figs.runs import BOUNDS, Run, facet_name
+from paper_figs._command_line import script
+from paper_figs._figure_files import FigurePanel, PaperFigure
+from paper_figs._question_resampling import over_questions
+from paper_figs._task_results import BOUNDS, TaskResults, facet_name
 
 FEW = 15
 """Questions below which a topic is marked: one question is worth more than six percent points."""
@@ -35,7 +35,7 @@ CAPTION = (
 POOLED = " The smallest topics stand together: {}."
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: TaskResults) -> pd.DataFrame:
     """`task, facet, level, topic, questions, few, accuracy, low, high`.
 
     Beyond the 12 largest topics the others are pooled, and beyond the 6 largest those of fewer than 5 questions.
@@ -90,7 +90,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     legend_below(ax, columns=3)
 
 
-def build(runs: Sequence[Run]) -> list[Plate]:
+def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     """One plate per task: retrievers and language models."""
     plates = []
     for run in runs:
@@ -98,13 +98,15 @@ def build(runs: Sequence[Run]) -> list[Plate]:
         facets = [name for name in ("retriever", "llm") if name in set(table["facet"])]
         beside = _beside(table)
         height = 3.5 if beside else 4.3
-        panels = tuple(Panel(table[table["facet"] == one], draw, facet_name(one), height, polar=True) for one in facets)
+        panels = tuple(
+            FigurePanel(table[table["facet"] == one], draw, facet_name(one), height, polar=True) for one in facets
+        )
         few = table.loc[table["few"], "topic"].nunique()
         marked = f"† where there are fewer than {FEW}" if few else f"at least {FEW} in every topic"
         name, title = f"accuracy_by_topic-{run.slug}", f"Accuracy by topic: {run.task}"
         rest = next((topic for topic in table["topic"] if topic.endswith(_REST)), "")
         caption = CAPTION.format(marked, POOLED.format(rest) if rest else "")
-        plates.append(Plate(name, title, caption, panels, columns=2 if beside else 1, across=not beside))
+        plates.append(PaperFigure(name, title, caption, panels, columns=2 if beside else 1, across=not beside))
     return plates
 
 

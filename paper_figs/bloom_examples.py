@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from examcore import IntervalEstimate
 from irt import kernels
-from paper_figs import fits
+from paper_figs import _cached_fits as fits
+from paper_figs._command_line import script
+from paper_figs._question_resampling import over_questions
+from paper_figs._table_files import DASH, PaperRow, PaperTable, name, row, with_limits
+from paper_figs._task_results import TaskResults
 from paper_figs.bloom_levels import BY_VERBS, MEANINGS
-from paper_figs.commands import script
-from paper_figs.resampling import Interval, over_questions
-from paper_figs.runs import Run
-from paper_figs.tabling import DASH, Row, Table, name, row, with_limits
 from taxonomy import LEVELS, VERBS
 
 EXAMPLE_WORDS = 28
@@ -26,7 +27,7 @@ NOTE = (
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: TaskResults) -> pd.DataFrame:
     """`task, level, meaning, verbs, questions, accuracy, low, high, information…, example_id, example`."""
     groups, fit, everyone = run.labelled("bloom"), fits.item_fit(run), range(len(run.data.students))
     theta = fit.abilities["theta"].to_numpy(float)
@@ -35,7 +36,7 @@ def compute(run: Run) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for level in LEVELS:
         ids = groups.get(level, [])
-        found = over_questions(run.data.select(ids), everyone) if ids else Interval(*[np.nan] * 3)
+        found = over_questions(run.data.select(ids), everyone) if ids else IntervalEstimate(*[np.nan] * 3)
         told = _information(run, ids)
         alone = [one for one in ids if sum(one in others for others in groups.values()) == 1]
         example = max(alone or ids, key=each.__getitem__) if ids else None
@@ -55,7 +56,7 @@ def compute(run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def build(runs: Sequence[Run]) -> list[Table]:
+def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """One table per task: levels with numbers and an example."""
     heads = ("Level", "Asks to", "Verbs, some", "Questions", "Accuracy, %", "Information", "Example")
     tables = []
@@ -63,14 +64,14 @@ def build(runs: Sequence[Run]) -> list[Table]:
         data = compute(run)
         rows = tuple(_row(one) for one in data.to_dict("records"))
         title = f"Levels of Bloom's revised taxonomy: {run.task}"
-        tables.append(Table(f"bloom_examples-{run.slug}", title, NOTE, data, heads, rows, wide=(1, 2, 6)))
+        tables.append(PaperTable(f"bloom_examples-{run.slug}", title, NOTE, data, heads, rows, wide=(1, 2, 6)))
     return tables
 
 
-def _information(run: Run, ids: Sequence[str]) -> Interval:
+def _information(run: TaskResults, ids: Sequence[str]) -> IntervalEstimate:
     """Mean over the questions at 25 quantiles of the pipelines' abilities, from draws of the questions' parameters."""
     if not ids:
-        return Interval(*[np.nan] * 3)
+        return IntervalEstimate(*[np.nan] * 3)
     fit = fits.item_fit(run)
     theta = np.quantile(fit.abilities["theta"], (np.arange(25) + 0.5) / 25)
     drawn = fit.thinned(1000)
@@ -78,12 +79,12 @@ def _information(run: Run, ids: Sequence[str]) -> Interval:
     each = [kernels.information(theta, *(drawn[key][:, one, None] for key in "abcd")).mean(axis=1) for one in places]
     draws = np.mean(each, axis=0)
     low, high = np.quantile(draws, [0.05, 0.95])
-    return Interval(float(draws.mean()), float(low), float(high))
+    return IntervalEstimate(float(draws.mean()), float(low), float(high))
 
 
-def _row(one: Mapping[Hashable, Any]) -> Row:
-    accuracy = Interval(*(one[key] for key in ("accuracy", "low", "high")))
-    information = Interval(*(one[key] for key in ("information", "information_low", "information_high")))
+def _row(one: Mapping[Hashable, Any]) -> PaperRow:
+    accuracy = IntervalEstimate(*(one[key] for key in ("accuracy", "low", "high")))
+    information = IntervalEstimate(*(one[key] for key in ("information", "information_low", "information_high")))
     verbs = ", ".join(one["verbs"].split()[:5])
     return row(one["level"], one["meaning"], verbs, str(one["questions"]), with_limits(accuracy, 0, scale=100),
                with_limits(information, 2), _example(one))  # fmt: skip

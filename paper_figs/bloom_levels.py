@@ -10,10 +10,10 @@ from matplotlib.patches import Polygon
 
 from irt import plots
 from irt.plots.style import grid, legend_below, records
-from paper_figs.commands import script
-from paper_figs.drawing import Panel, Plate
-from paper_figs.resampling import jeffreys
-from paper_figs.runs import Run
+from paper_figs._command_line import script
+from paper_figs._figure_files import FigurePanel, PaperFigure
+from paper_figs._question_resampling import jeffreys
+from paper_figs._task_results import TaskResults
 from taxonomy import LEVELS
 
 MEANINGS = {
@@ -37,7 +37,7 @@ CAPTION = (
 _SHADES = ("#D6E6F2", "#BCD8EB", "#9DC6E0", "#7DB3D5", "#5E9EC8", "#3F88BB")
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: TaskResults) -> pd.DataFrame:
     """`task, level, questions, of, share, low, high`."""
     found, total = run.labelled("bloom"), len(run.questions)
     rows = []
@@ -88,12 +88,12 @@ def draw_shares(ax: Axes, table: pd.DataFrame) -> None:
     legend_below(ax, columns=2)
 
 
-def build(runs: Sequence[Run]) -> list[Plate]:
+def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     """The levels, and the tasks' questions beside them."""
     table = pd.concat([compute(run) for run in runs], ignore_index=True)
     height = 2.6 + 0.3 * len(runs)
-    panels = (Panel(table, draw_levels, height=height), Panel(table, draw_shares, height=height))
-    return [Plate("bloom_levels", "Bloom's revised taxonomy", CAPTION, panels)]
+    panels = (FigurePanel(table, draw_levels, height=height), FigurePanel(table, draw_shares, height=height))
+    return [PaperFigure("bloom_levels", "Bloom's revised taxonomy", CAPTION, panels)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

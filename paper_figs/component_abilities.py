@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 import irt
-from paper_figs import fits
-from paper_figs.commands import script
-from paper_figs.resampling import Interval, interval, shares, weights
-from paper_figs.runs import Run, facet_name, level_name
-from paper_figs.tabling import DASH, Row, Table, heading, name, row, with_limits
+from examcore import IntervalEstimate
+from paper_figs import _cached_fits as fits
+from paper_figs._command_line import script
+from paper_figs._question_resampling import interval, shares, weights
+from paper_figs._table_files import DASH, PaperRow, PaperTable, heading, name, row, with_limits
+from paper_figs._task_results import TaskResults, facet_name, level_name
 
 NOTE = (
     "Contrasts to the average level of a component, with 90 % intervals. Ability: zero-sum effects from the joint "
@@ -23,14 +24,14 @@ NOTE = (
 ABILITY, ACCURACY = "ability", "accuracy"
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: TaskResults) -> pd.DataFrame:
     """`task, scale, facet, level, effect, low, high, method`, in ability and in accuracy (0 to 1)."""
     ability = fits.components(run)[["facet", "level", "effect", "low", "high", "method"]].assign(scale=ABILITY)
     table = pd.concat([ability, accuracy_contrasts(run)], ignore_index=True).assign(task=run.task)
     return table[["task", "scale", "facet", "level", "effect", "low", "high", "method"]]
 
 
-def accuracy_contrasts(run: Run) -> pd.DataFrame:
+def accuracy_contrasts(run: TaskResults) -> pd.DataFrame:
     """Share right at each level minus the mean over the levels of its facet, bootstrapped over questions."""
     drawn = weights(len(run.data.items))
     rows = []
@@ -43,11 +44,11 @@ def accuracy_contrasts(run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["scale", "facet", "level", "effect", "low", "high", "method"])
 
 
-def build(runs: Sequence[Run]) -> list[Table]:
+def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Levels by task, first in ability, then in accuracy."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
     tasks = [run.task for run in runs]
-    rows: list[Row] = []
+    rows: list[PaperRow] = []
     for scale, unit in ((ABILITY, "ability, standard deviations"), (ACCURACY, "accuracy, percentage points")):
         part = data[data["scale"] == scale]
         for facet in dict.fromkeys(part["facet"]):
@@ -56,13 +57,13 @@ def build(runs: Sequence[Run]) -> list[Table]:
                 here = part[(part["facet"] == facet) & (part["level"] == level)].set_index("task")
                 rows.append(row(name(level_name(facet, level)), *(_cell(here, task, scale) for task in tasks)))
     heads = ("", *(name(task) for task in tasks))
-    return [Table("component_abilities", "What components are worth", NOTE, data, heads, tuple(rows))]
+    return [PaperTable("component_abilities", "What components are worth", NOTE, data, heads, tuple(rows))]
 
 
 def _cell(here: pd.DataFrame, task: str, scale: str) -> str:
     if task not in here.index:
         return DASH
-    found = Interval(*(float(here[column].loc[task]) for column in ("effect", "low", "high")))
+    found = IntervalEstimate(*(float(here[column].loc[task]) for column in ("effect", "low", "high")))
     return with_limits(found, 2 if scale == ABILITY else 1, scale=1 if scale == ABILITY else 100, sign=True)
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from irt import plots
-from paper_figs.commands import script
+from paper_figs._command_line import script
+from paper_figs._figure_files import Draw, FigurePanel, PaperFigure
+from paper_figs._task_results import TaskResults, facet_name, level_name
 from paper_figs.component_abilities import ABILITY, ACCURACY, compute
-from paper_figs.drawing import Draw, Panel, Plate
-from paper_figs.runs import Run, facet_name, level_name
 
 CAPTION = (
     "Contrast of each level to the average level of its component, with 90 % interval. Left: in ability, standard "
@@ -21,18 +21,18 @@ CAPTION = (
 AXES = {ABILITY: "Ability, standard deviations", ACCURACY: "Accuracy, percentage points"}
 
 
-def build(runs: Sequence[Run]) -> list[Plate]:
+def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     """One plate of two panels per task."""
     return [_plate(run) for run in runs]
 
 
-def _plate(run: Run) -> Plate:
+def _plate(run: TaskResults) -> PaperFigure:
     table = compute(run)
     parts = {scale: table[table["scale"] == scale] for scale in AXES}
     panels = tuple(
-        Panel(part, _draw(scale), scale.capitalize(), plots.forest_height(part)) for scale, part in parts.items()
+        FigurePanel(part, _draw(scale), scale.capitalize(), plots.forest_height(part)) for scale, part in parts.items()
     )
-    return Plate(f"component_contrasts-{run.slug}", f"What each component is worth: {run.task}", CAPTION, panels)
+    return PaperFigure(f"component_contrasts-{run.slug}", f"What each component is worth: {run.task}", CAPTION, panels)
 
 
 def _draw(scale: str) -> Draw:

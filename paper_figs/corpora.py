@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from paper_figs.commands import script
-from paper_figs.runs import Run
-from paper_figs.tabling import DASH, Row, Table, name, number, row
+from paper_figs._command_line import script
+from paper_figs._table_files import DASH, PaperRow, PaperTable, name, number, row
+from paper_figs._task_results import TaskResults
 
 NOTE = (
     "Counts and means are of the whole corpus as it was cut, not of a sample, so they have no sampling error; in "
@@ -17,7 +17,7 @@ NOTE = (
 )
 
 
-def compute(runs: Sequence[Run]) -> pd.DataFrame:
+def compute(runs: Sequence[TaskResults]) -> pd.DataFrame:
     """`task, attribute, value, least, most`; tasks whose results do not tell of their corpus have no row."""
     rows = []
     for run in runs:
@@ -27,7 +27,7 @@ def compute(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["task", "attribute", "value", "least", "most"])
 
 
-def build(runs: Sequence[Run]) -> list[Table]:
+def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Attributes by task."""
     data = compute(runs)
     told = [run.task for run in runs if run.corpus]
@@ -35,7 +35,7 @@ def build(runs: Sequence[Run]) -> list[Table]:
     values = {(one["attribute"], one["task"]): one for one in data.to_dict("records")}
     rows = [row(one, *(_cell(values[one, task]) for task in told)) for one in _ATTRIBUTES] if told else _none()
     note = NOTE.format(f"Not told by the results: {', '.join(lacking)}." if lacking else "").strip()
-    return [Table("corpora", "Corpora", note, data, ("", *(name(task) for task in told)), tuple(rows))]
+    return [PaperTable("corpora", "Corpora", note, data, ("", *(name(task) for task in told)), tuple(rows))]
 
 
 _ATTRIBUTES: Mapping[str, str] = {
@@ -67,7 +67,7 @@ def _cell(found: Mapping[Hashable, Any]) -> str:
     return f"{text} [{number(float(found['least']), 0)}, {number(float(found['most']), 0)}]"
 
 
-def _none() -> list[Row]:
+def _none() -> list[PaperRow]:
     return [row("No task's results tell of its corpus.")]
 
 

@@ -11,10 +11,10 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from irt import plots
 from irt.plots.style import records, wrapped
-from paper_figs import fits
-from paper_figs.commands import script
-from paper_figs.drawing import Panel, Plate
-from paper_figs.runs import Run
+from paper_figs import _cached_fits as fits
+from paper_figs._command_line import script
+from paper_figs._figure_files import FigurePanel, PaperFigure
+from paper_figs._task_results import TaskResults
 
 
 class Step(NamedTuple):
@@ -45,7 +45,7 @@ CAPTION = (
 _WIDE, _HIGH = 0.88, 0.82
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: TaskResults) -> pd.DataFrame:
     """`task, step, count`: one row per box, empty where the results do not say."""
     corpus, statistics = run.corpus or {}, run.statistics or {}
     lost = None
@@ -87,11 +87,15 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_axis_off()
 
 
-def build(runs: Sequence[Run]) -> list[Plate]:
+def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     """The drawing with the numbers of all tasks."""
     table = pd.concat([compute(run) for run in runs], ignore_index=True)
-    panel = Panel(table, draw, height=2.7 + 0.26 * (len(runs) - 1))
-    return [Plate("exam_process", "Writing, sitting, measuring and shortening an exam", CAPTION, (panel,), across=True)]
+    panel = FigurePanel(table, draw, height=2.7 + 0.26 * (len(runs) - 1))
+    return [
+        PaperFigure(
+            "exam_process", "Writing, sitting, measuring and shortening an exam", CAPTION, (panel,), across=True
+        )
+    ]
 
 
 def _count(row: Mapping[Hashable, Any]) -> str:

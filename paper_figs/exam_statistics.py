@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from paper_figs.commands import script
-from paper_figs.resampling import Interval, jeffreys
-from paper_figs.runs import Run
-from paper_figs.tabling import DASH, Row, Table, heading, name, number, row, with_limits
+from examcore import IntervalEstimate
+from paper_figs._command_line import script
+from paper_figs._question_resampling import jeffreys
+from paper_figs._table_files import DASH, PaperRow, PaperTable, heading, name, number, row, with_limits
+from paper_figs._task_results import TaskResults
 
 NOTE = (
     "Counts of the run that wrote the exam. Baselines: percent correct of an examinee who always picks the same "
@@ -27,7 +28,7 @@ ROWS: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: TaskResults) -> pd.DataFrame:
     """`task, group, attribute, value, low, high, sd`; empty where the results do not say."""
     found = {**_counts(run), **_baselines(run), **_lengths(run)}
     rows = []
@@ -38,22 +39,22 @@ def compute(run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["task", "group", "attribute", "value", "low", "high", "sd"])
 
 
-def build(runs: Sequence[Run]) -> list[Table]:
+def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Attributes by task."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
     values = {(one["attribute"], one["task"]): one for one in data.to_dict("records")}
-    rows: list[Row] = []
+    rows: list[PaperRow] = []
     for group, attributes in ROWS.items():
         rows.append(heading(group))
         rows += [row(one, *(_cell(values[one, run.task]) for run in runs)) for one in attributes]
     heads = ("", *(name(run.task) for run in runs))
-    return [Table("exam_statistics", "Exams", NOTE, data, heads, tuple(rows))]
+    return [PaperTable("exam_statistics", "Exams", NOTE, data, heads, tuple(rows))]
 
 
-Found = dict[str, tuple[float, float, float, float]]
+PaperRuns = dict[str, tuple[float, float, float, float]]
 
 
-def _counts(run: Run) -> Found:
+def _counts(run: TaskResults) -> PaperRuns:
     told = run.statistics
     counts = {"In the exam": len(run.questions)}
     if told is not None:
@@ -67,7 +68,7 @@ def _counts(run: Run) -> Found:
     return {key: (float(count), np.nan, np.nan, np.nan) for key, count in counts.items()}
 
 
-def _baselines(run: Run) -> Found:
+def _baselines(run: TaskResults) -> PaperRuns:
     """From the key and the lengths in words of each choice, of which several may be the longest."""
     table = run.questions
     positions = table["key"].value_counts()
@@ -83,7 +84,7 @@ def _longest(question: Mapping[Hashable, Any]) -> float:
     return float(top[int(question["key"])]) / float(top.sum())
 
 
-def _lengths(run: Run) -> Found:
+def _lengths(run: TaskResults) -> PaperRuns:
     table, told = run.questions, run.statistics or {}
     n, choices = len(table), np.concatenate([np.asarray(one, float) for one in table["choice_words"]])
     found = {
@@ -109,7 +110,7 @@ def _cell(one: Mapping[Hashable, Any]) -> str:
         return DASH
     if one["group"] == "Questions":
         return number(value, 0)
-    limits = Interval(value, one["low"], one["high"])
+    limits = IntervalEstimate(value, one["low"], one["high"])
     if one["group"] == "Lengths":
         return f"{with_limits(limits, 1)}; sd {number(one['sd'], 1)}"
     return with_limits(limits, 1, scale=100)

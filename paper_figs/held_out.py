@@ -9,8 +9,8 @@ import numpy as np
 
 import irt
 from irt.responses import Floats
-from paper_figs.fits import population_fit
-from paper_figs.resampling import weights
+from paper_figs._cached_fits import population_fit
+from paper_figs._question_resampling import weights
 
 FOLDS = 5
 Predict = Callable[[irt.ResponseMatrix], Floats]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paper_figs import grouping
-from paper_figs.commands import script
-from paper_figs.drawing import Plate
-from paper_figs.runs import Run
+from paper_figs import _grouped_information as grouping
+from paper_figs._command_line import script
+from paper_figs._figure_files import PaperFigure
+from paper_figs._task_results import TaskResults
 from taxonomy import FORMS
 
 CAPTION = (
@@ -16,7 +16,7 @@ CAPTION = (
 )
 
 
-def build(runs: Sequence[Run]) -> list[Plate]:
+def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     """One panel per task."""
     title = "Information by question word"
     return [grouping.plate(runs, "information_by_question_word", title, CAPTION, "form", FORMS)]

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from irt import plots
-from paper_figs import fits
-from paper_figs.commands import script
-from paper_figs.drawing import Panel, Plate
-from paper_figs.runs import Run
+from paper_figs import _cached_fits as fits
+from paper_figs._command_line import script
+from paper_figs._figure_files import FigurePanel, PaperFigure
+from paper_figs._task_results import TaskResults
 
 CAPTION = (
     "Left: mean Fisher information of a question over ability after each round, which leaves out the least "
@@ -21,7 +21,7 @@ CAPTION = (
 )
 
 
-def curves(run: Run) -> pd.DataFrame:
+def curves(run: TaskResults) -> pd.DataFrame:
     """`task, round, n_items, theta, mean`; round 0 is the whole exam."""
     pruned = fits.pruning(run)
     rounds = [
@@ -32,22 +32,22 @@ def curves(run: Run) -> pd.DataFrame:
     return pd.concat(rounds, ignore_index=True)
 
 
-def gains(run: Run) -> pd.DataFrame:
+def gains(run: TaskResults) -> pd.DataFrame:
     """`task, round, n_items, claimed, heldout, low, high, random…`: gains as shares of the whole exam's information."""
     rows = [_gain(row) for row in fits.pruning(run)["trajectory"]]
     return pd.DataFrame([{"task": run.task, **row} for row in rows])
 
 
-def build(runs: Sequence[Run]) -> list[Plate]:
+def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     """Two panels per task."""
-    panels: list[Panel] = []
+    panels: list[FigurePanel] = []
     height = min(2.8, 9.0 / len(runs))  # all on one page
     for run in runs:
         panels += [
-            Panel(curves(run), plots.pruning_rounds, run.task, height),
-            Panel(gains(run), plots.pruning_gain, f"{run.task}: gain", height),
+            FigurePanel(curves(run), plots.pruning_rounds, run.task, height),
+            FigurePanel(gains(run), plots.pruning_gain, f"{run.task}: gain", height),
         ]
-    return [Plate("information_over_pruning", "Iterative improvement of the exam", CAPTION, tuple(panels))]
+    return [PaperFigure("information_over_pruning", "Iterative improvement of the exam", CAPTION, tuple(panels))]
 
 
 def _gain(row: Mapping[str, Any]) -> dict[str, float]:

@@ -12,12 +12,12 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from irt import kernels, plots
 from irt.plots.exams import group_places
 from irt.plots.style import grid, legend_below
-from paper_figs import fits
-from paper_figs.commands import script
-from paper_figs.drawing import Panel, Plate
-from paper_figs.grouping import SCALE, THETA
-from paper_figs.resampling import INTERVAL
-from paper_figs.runs import Run
+from paper_figs import _cached_fits as fits
+from paper_figs._command_line import script
+from paper_figs._figure_files import FigurePanel, PaperFigure
+from paper_figs._grouped_information import SCALE, THETA
+from paper_figs._question_resampling import INTERVAL
+from paper_figs._task_results import TaskResults
 from taxonomy import FORMS, LEVELS
 
 CAPTION = (
@@ -32,7 +32,7 @@ _LEAST = 0.01
 """Information at which the logarithmic scale ends."""
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: TaskResults) -> pd.DataFrame:
     """`task, panel, group, questions, theta, value, low, high`.
 
     `panel` is curve or information (one group per question, and `mean`), word, bloom, or pipeline (abilities alone).
@@ -101,18 +101,18 @@ def draw_groups(panel: str, order: Sequence[str]) -> Callable[[Axes, pd.DataFram
     return draw
 
 
-def build(runs: Sequence[Run]) -> list[Plate]:
+def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     """One plate of four panels per task."""
     plates = []
     for run in runs:
         table = compute(run)
         panels = (
-            Panel(table, draw_curves, "Characteristic curves", 2.6),
-            Panel(table, draw_information, "Information of questions", 2.6),
-            Panel(table, draw_groups("word", FORMS), "By question word", 2.8),
-            Panel(table, draw_groups("bloom", LEVELS), "By level of Bloom's taxonomy", 2.8),
+            FigurePanel(table, draw_curves, "Characteristic curves", 2.6),
+            FigurePanel(table, draw_information, "Information of questions", 2.6),
+            FigurePanel(table, draw_groups("word", FORMS), "By question word", 2.8),
+            FigurePanel(table, draw_groups("bloom", LEVELS), "By level of Bloom's taxonomy", 2.8),
         )
-        plates.append(Plate(f"irt_plate-{run.slug}", f"Item response model: {run.task}", CAPTION + SCALE, panels))
+        plates.append(PaperFigure(f"irt_plate-{run.slug}", f"Item response model: {run.task}", CAPTION + SCALE, panels))
     return plates
 
 
@@ -128,7 +128,7 @@ def _frame(panel: str, group: str, n: int, value: np.ndarray, low: np.ndarray, h
     return pd.DataFrame({"panel": panel, "group": group, "questions": n, **columns})
 
 
-def _grouped(run: Run, panel: str, kind: str, order: Sequence[str]) -> pd.DataFrame:
+def _grouped(run: TaskResults, panel: str, kind: str, order: Sequence[str]) -> pd.DataFrame:
     found = run.labelled(kind)
     groups = {name: found[name] for name in sorted(found, key=[*order, *found].index)}
     table = fits.item_fit(run).information_by(groups, THETA)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from examcore import IntervalEstimate
 from irt.responses import Floats
-from paper_figs import fits, held_out
-from paper_figs.commands import script
-from paper_figs.resampling import INTERVAL, Interval, interval, shares, weights
-from paper_figs.runs import Run
-from paper_figs.tabling import Row, Table, heading, name, row, with_limits
+from paper_figs import _cached_fits as fits
+from paper_figs import held_out
+from paper_figs._command_line import script
+from paper_figs._question_resampling import INTERVAL, interval, shares, weights
+from paper_figs._table_files import PaperRow, PaperTable, heading, name, row, with_limits
+from paper_figs._task_results import TaskResults
 
 IN_SAMPLE = "2PL on the answers it was fitted to"
 GAIN = f"2PL against {held_out.BASELINE}"
@@ -27,35 +29,35 @@ NOTE = (
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: TaskResults) -> pd.DataFrame:
     """`task, group, attribute, value, low, high`."""
-    rows: list[tuple[str, str, Interval]] = [*_accuracy(run), *_errors(run), *_parameters(run)]
+    rows: list[tuple[str, str, IntervalEstimate]] = [*_accuracy(run), *_errors(run), *_parameters(run)]
     found = [(run.task, group, attribute, *values) for group, attribute, values in rows]
     return pd.DataFrame(found, columns=["task", "group", "attribute", "value", "low", "high"])
 
 
-def build(runs: Sequence[Run]) -> list[Table]:
+def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Attributes by task."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
     values = {(one["group"], one["attribute"], one["task"]): one for one in data.to_dict("records")}
-    rows: list[Row] = []
+    rows: list[PaperRow] = []
     for group in dict.fromkeys(data["group"]):
         rows.append(heading(group))
         for one in dict.fromkeys(data.loc[data["group"] == group, "attribute"]):
             cells = [values[group, one, run.task] for run in runs]
             rows.append(row(one, *(_cell(group, cell) for cell in cells)))
     heads = ("", *(name(run.task) for run in runs))
-    return [Table("model_fit", "Fit of the item response model", NOTE, data, heads, tuple(rows))]
+    return [PaperTable("model_fit", "Fit of the item response model", NOTE, data, heads, tuple(rows))]
 
 
 def _cell(group: str, cell: Mapping[Hashable, Any]) -> str:
-    found = Interval(cell["value"], cell["low"], cell["high"])
+    found = IntervalEstimate(cell["value"], cell["low"], cell["high"])
     if "%" in group:
         return with_limits(found, 1, scale=100)
     return with_limits(found, 3 if group.startswith("Error") else 2)
 
 
-def _accuracy(run: Run) -> list[tuple[str, str, Interval]]:
+def _accuracy(run: TaskResults) -> list[tuple[str, str, IntervalEstimate]]:
     drawn = weights(len(run.data.items))
     each = np.array([shares(run.data, [one], drawn) for one in range(len(run.data.students))])
     group = "Accuracy, %"
@@ -65,7 +67,7 @@ def _accuracy(run: Run) -> list[tuple[str, str, Interval]]:
     ]
 
 
-def _errors(run: Run) -> list[tuple[str, str, Interval]]:
+def _errors(run: TaskResults) -> list[tuple[str, str, IntervalEstimate]]:
     group = "Error (RMSE) on answers held out"
     found = {
         label: held_out.rmse(run.data, held_out.predictions(run.data, method))
@@ -79,7 +81,7 @@ def _errors(run: Run) -> list[tuple[str, str, Interval]]:
     ]
 
 
-def _parameters(run: Run) -> list[tuple[str, str, Interval]]:
+def _parameters(run: TaskResults) -> list[tuple[str, str, IntervalEstimate]]:
     fit, guessing = fits.item_fit(run), fits.item_fit(run, "3pl")
     quantities = {
         "discrimination a": fit.draws["a"],
@@ -87,16 +89,16 @@ def _parameters(run: Run) -> list[tuple[str, str, Interval]]:
         "guessing c (3PL)": guessing.draws["c"],
         "ability θ": fit.draws["theta"],
     }
-    found: list[tuple[str, str, Interval]] = []
+    found: list[tuple[str, str, IntervalEstimate]] = []
     for label, draws in quantities.items():
         found.append(("Parameters", f"{label}: mean", _posterior(draws.mean(axis=1))))
         found.append(("Parameters", f"{label}: standard deviation", _posterior(draws.std(axis=1, ddof=1))))
     return found
 
 
-def _posterior(draws: Floats) -> Interval:
+def _posterior(draws: Floats) -> IntervalEstimate:
     low, high = np.quantile(draws, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return Interval(float(draws.mean()), float(low), float(high))
+    return IntervalEstimate(float(draws.mean()), float(low), float(high))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

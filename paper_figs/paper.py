@@ -27,10 +27,10 @@ from paper_figs import (
     irt_plates,
     model_fit,
 )
-from paper_figs.commands import CACHE, Build, distinct, save
-from paper_figs.drawing import SCREEN, Plate
-from paper_figs.runs import Run, read_run
-from paper_figs.tabling import Table, as_html
+from paper_figs._command_line import CACHE, Build, distinct, save
+from paper_figs._figure_files import SCREEN, PaperFigure
+from paper_figs._table_files import PaperTable, as_html
+from paper_figs._task_results import TaskResults, read_run
 
 TASKS: Mapping[str, tuple[str, ...]] = {
     "DevOps": ("devops", "paper_grid"),
@@ -58,18 +58,18 @@ PARTS: Mapping[str, Build] = {
 """What the document holds, in its order."""
 
 
-class Section(NamedTuple):
+class PaperSection(NamedTuple):
     """One part of the document: what was made, and why it lacks tasks that could not be drawn."""
 
     label: str
-    made: tuple[Plate | Table, ...]
+    made: tuple[PaperFigure | PaperTable, ...]
     lacking: tuple[str, ...]
 
 
-class Found(NamedTuple):
+class PaperRuns(NamedTuple):
     """The runs of the document, and a sentence for each task or folder that is left out."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[TaskResults, ...]
     left_out: tuple[str, ...]
 
 
@@ -94,14 +94,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def given(runs: Sequence[Run]) -> Found:
+def given(runs: Sequence[TaskResults]) -> PaperRuns:
     """Runs that were named; the paper's tasks that are not among them are left out."""
     named = {run.slug for run in distinct(runs)}
-    absent = [task for task in TASKS if Run(Path(), task, Path()).slug not in named]
-    return Found(tuple(runs), tuple(f"{task}: no run was given." for task in absent))
+    absent = [task for task in TASKS if TaskResults(Path(), task, Path()).slug not in named]
+    return PaperRuns(tuple(runs), tuple(f"{task}: no run was given." for task in absent))
 
 
-def discover(experiments: Path, cache: Path) -> Found:
+def discover(experiments: Path, cache: Path) -> PaperRuns:
     """The answers kept for each of the paper's tasks; a task without answers is left out by name."""
     folders = sorted(path.parent for path in experiments.glob("*/released/responses.csv"))
     runs, left_out = [], []
@@ -109,15 +109,15 @@ def discover(experiments: Path, cache: Path) -> Found:
         mine = [one for one in folders if one.parent.name in names or names[0] in one.parent.name]
         folders = [one for one in folders if one not in mine]
         if mine:
-            runs.append(Run(mine[0], task, cache))
+            runs.append(TaskResults(mine[0], task, cache))
         else:
             left_out.append(f"{task}: no answers are kept in {experiments}/.")
         left_out += [f"{one}: {mine[0]} stands for {task}." for one in mine[1:]]
     left_out += [f"{one}: none of the paper's tasks." for one in folders]
-    return Found(tuple(runs), tuple(left_out))
+    return PaperRuns(tuple(runs), tuple(left_out))
 
 
-def write(found: Found, out: Path) -> Path:
+def write(found: PaperRuns, out: Path) -> Path:
     """Every figure and table in its forms, and `paper.html`, which holds them all."""
     sections = []
     for label, build in PARTS.items():
@@ -133,18 +133,18 @@ def write(found: Found, out: Path) -> Path:
     return path
 
 
-def assembled(label: str, build: Build, runs: Sequence[Run]) -> Section:
+def assembled(label: str, build: Build, runs: Sequence[TaskResults]) -> PaperSection:
     """A part of all runs that have what it needs, and why the others have it not."""
     try:
-        return Section(label, tuple(build(runs)), ())
+        return PaperSection(label, tuple(build(runs)), ())
     except (ValueError, OSError):
         faults = {run: fault for run in runs if (fault := _fault(build, run))}
     good = [run for run in runs if run not in faults]
     lacking = tuple(f"{run.task}: {fault}" for run, fault in faults.items())
-    return Section(label, tuple(build(good)) if good else (), lacking)
+    return PaperSection(label, tuple(build(good)) if good else (), lacking)
 
 
-def _fault(build: Build, run: Run) -> str:
+def _fault(build: Build, run: TaskResults) -> str:
     try:
         build([run])
     except (ValueError, OSError) as error:
@@ -152,7 +152,7 @@ def _fault(build: Build, run: Run) -> str:
     return ""
 
 
-def document(sections: Sequence[Section], found: Found, folder: Path) -> str:
+def document(sections: Sequence[PaperSection], found: PaperRuns, folder: Path) -> str:
     """One HTML page without network or scripts; pictures are in it, files beside it."""
     parts = "".join(_section(section, folder) for section in sections)
     entries = "".join(f'<li><a href="#{_anchor(one.label)}">{html.escape(one.label)}</a></li>' for one in sections)
@@ -162,13 +162,13 @@ def document(sections: Sequence[Section], found: Found, folder: Path) -> str:
     return _PAGE.format(tasks=tasks, left=left, entries=entries, parts=parts)
 
 
-def _section(section: Section, folder: Path) -> str:
-    made = "".join(_table(one) if isinstance(one, Table) else _figure(one, folder) for one in section.made)
+def _section(section: PaperSection, folder: Path) -> str:
+    made = "".join(_table(one) if isinstance(one, PaperTable) else _figure(one, folder) for one in section.made)
     lacking = "".join(f'<p class="note">Not shown: {html.escape(one)}</p>' for one in section.lacking)
     return f'<section id="{_anchor(section.label)}"><h2>{html.escape(section.label)}</h2>{made}{lacking}</section>'
 
 
-def _table(table: Table) -> str:
+def _table(table: PaperTable) -> str:
     files = " ".join(f'<a href="{table.name}.{suffix}">{suffix}</a>' for suffix in ("tex", "md", "csv"))
     return (
         f'<h3>{html.escape(table.title)}</h3><div class="scroll" tabindex="0" role="region" '
@@ -177,7 +177,7 @@ def _table(table: Table) -> str:
     )
 
 
-def _figure(plate: Plate, folder: Path) -> str:
+def _figure(plate: PaperFigure, folder: Path) -> str:
     picture = base64.b64encode((folder / f"{plate.name}{SCREEN.suffix}.svg").read_bytes()).decode()
     files = " ".join(f'<a href="{plate.name}.{suffix}">{suffix}</a>' for suffix in ("pdf", "png", "csv"))
     wide = "" if len(plate.panels) > 1 or plate.across else ' class="narrow"'
@@ -188,7 +188,7 @@ def _figure(plate: Plate, folder: Path) -> str:
     )
 
 
-def _told(run: Run) -> str:
+def _told(run: TaskResults) -> str:
     data = run.data
     return f"{run.task}: {len(data.students)} pipelines, {len(data.items)} questions ({run.folder})"
 

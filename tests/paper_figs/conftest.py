@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_figs.runs import Run, read_run
+from paper_figs._task_results import TaskResults, read_run
 from tests.paper_figs.released_folder import write_released
 
 
@@ -19,5 +19,5 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def hard(released: Path, cache: Path) -> Run:
+def hard(released: Path, cache: Path) -> TaskResults:
     return read_run(str(released), cache)

@@ -22,19 +22,19 @@ from matplotlib.text import Text
 import irt
 from irt import plots
 from irt.selecting.selection import prune
+from paper_figs import _cached_fits as fits
+from paper_figs import _figure_files as drawing
+from paper_figs import _grouped_information as grouping
 from paper_figs import (
     accuracy_by_topic,
     bloom_levels,
     component_abilities,
     component_contrasts,
-    drawing,
     exam_process,
-    fits,
-    grouping,
     information_over_pruning,
     irt_plates,
 )
-from paper_figs.runs import Run, read_run
+from paper_figs._task_results import TaskResults, read_run
 from taxonomy import FORMS, LEVELS
 from tests.paper_figs.released_folder import CORPUS, LLMS, RETRIEVERS, TOPICS, scores, write_released
 from tests.ragexam.report.run_folder import write_run
@@ -59,7 +59,7 @@ def test_script_writes_its_files_for_hard_names(
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_text_is_large_enough_and_within_the_picture(name: str, hard: Run) -> None:
+def test_text_is_large_enough_and_within_the_picture(name: str, hard: TaskResults) -> None:
     for plate in importlib.import_module(f"paper_figs.{name}").build([hard]):
         for size in drawing.SIZES:
             with drawing.drawn(plate, size) as figure, warnings.catch_warnings():
@@ -93,7 +93,7 @@ def require_inside(text: Text, figure: Figure) -> None:
     assert -2 < box.y0 < box.y1 < height + 2, text
 
 
-def test_topic_accuracy_is_the_share_right_and_few_questions_are_marked(hard: Run) -> None:
+def test_topic_accuracy_is_the_share_right_and_few_questions_are_marked(hard: TaskResults) -> None:
     table = accuracy_by_topic.compute(hard).set_index(["facet", "level", "topic"])
     ids = hard.labelled("topic")[TOPICS[1]]
     found = table.loc[("llm", LLMS[0], TOPICS[1])]
@@ -115,7 +115,7 @@ def test_beyond_twelve_topics_and_beyond_six_of_few_questions_topics_are_pooled(
     assert list(accuracy_by_topic._pooled({"a": ["1"] * 9, "b": ["2"]})) == ["a", "b"]
 
 
-def test_names_of_thirteen_topics_do_not_overlap(hard: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_thirteen_topics_do_not_overlap(hard: TaskResults, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("retriever", level, f"Rather_Long_Name_of_Topic_{n}", 8, True, 0.5, 0.3, 0.7)
             for level in RETRIEVERS for n in range(13)]  # fmt: skip
     columns = ["facet", "level", "topic", "questions", "few", "accuracy", "low", "high"]
@@ -130,7 +130,7 @@ def test_names_of_thirteen_topics_do_not_overlap(hard: Run, monkeypatch: pytest.
             assert not one.get_window_extent().overlaps(other.get_window_extent()), (one, other)
 
 
-def test_shares_of_levels_count_every_label(hard: Run) -> None:
+def test_shares_of_levels_count_every_label(hard: TaskResults) -> None:
     table = bloom_levels.compute(hard).set_index("level")
     assert table["questions"].to_dict()["apply"] == 16
     assert table.loc["apply", "share"] == pytest.approx(16 / 24)
@@ -138,14 +138,14 @@ def test_shares_of_levels_count_every_label(hard: Run) -> None:
     assert 0 < table.loc["understand", "high"] < 0.15
 
 
-def test_information_of_the_forms_adds_up_to_that_of_the_exam(hard: Run) -> None:
+def test_information_of_the_forms_adds_up_to_that_of_the_exam(hard: TaskResults) -> None:
     table = grouping.information(hard, "form", FORMS)
     total = table.groupby("theta")["total"].sum().to_numpy(float)
     assert total == pytest.approx(fits.item_fit(hard).information(grouping.THETA).total, rel=1e-6)
     assert list(dict.fromkeys(table["group"])) == ["what", "which", "how"]
 
 
-def test_plate_holds_the_curves_of_the_fit(hard: Run) -> None:
+def test_plate_holds_the_curves_of_the_fit(hard: TaskResults) -> None:
     table = irt_plates.compute(hard)
     fit = fits.item_fit(hard)
     mean = table[(table["panel"] == "curve") & (table["group"] == "mean")]
@@ -159,7 +159,7 @@ def test_plate_holds_the_curves_of_the_fit(hard: Run) -> None:
     assert item["value"].to_numpy(float) == pytest.approx(fit.information(grouping.THETA, [hard.data.items[3]]).mean[0])
 
 
-def test_pruning_starts_with_the_whole_exam_and_ends_with_what_is_kept(hard: Run) -> None:
+def test_pruning_starts_with_the_whole_exam_and_ends_with_what_is_kept(hard: TaskResults) -> None:
     rounds = information_over_pruning.curves(hard).drop_duplicates("round")["n_items"].tolist()
     assert rounds[0] == 24
     assert rounds[-1] == len(fits.pruning(hard)["kept"]) == 17
@@ -168,7 +168,7 @@ def test_pruning_starts_with_the_whole_exam_and_ends_with_what_is_kept(hard: Run
     assert (gains["low"] <= gains["heldout"]).all()
 
 
-def test_the_process_counts_what_the_results_tell(hard: Run, tmp_path: Path, cache: Path) -> None:
+def test_the_process_counts_what_the_results_tell(hard: TaskResults, tmp_path: Path, cache: Path) -> None:
     counts = exam_process.compute(hard).set_index("step")["count"]
     assert counts["Corpus"] == CORPUS["chunks"]
     assert counts["Filters"] == 35
@@ -177,7 +177,7 @@ def test_the_process_counts_what_the_results_tell(hard: Run, tmp_path: Path, cac
     assert exam_process.compute(untold).set_index("step")["count"].isna().sum() == 3
 
 
-def test_what_stands_in_a_box_of_the_process_fits_it(released: Path, hard: Run, cache: Path) -> None:
+def test_what_stands_in_a_box_of_the_process_fits_it(released: Path, hard: TaskResults, cache: Path) -> None:
     runs = [hard, *(read_run(f"{name} of a very long name={released}", cache) for name in ("One", "Two", "Three"))]
     (plate,) = exam_process.build(runs)
     for size in drawing.SIZES:
@@ -194,7 +194,7 @@ def test_what_stands_in_a_box_of_the_process_fits_it(released: Path, hard: Run, 
                 assert what.y0 > counts.y1 > counts.y0 > box.y0
 
 
-def test_a_level_has_one_colour_in_all_panels(hard: Run) -> None:
+def test_a_level_has_one_colour_in_all_panels(hard: TaskResults) -> None:
     table = grouping.information(hard, "bloom", LEVELS)
     with plots.canvas() as (_, ax):
         plots.grouped_information(ax, table[table["group"] != "remember"], LEVELS)
@@ -203,7 +203,7 @@ def test_a_level_has_one_colour_in_all_panels(hard: Run) -> None:
     assert colours["create (8)"] == plots.COLOURS[5]
 
 
-def test_several_runs_have_a_panel_or_a_figure_each(released: Path, hard: Run, cache: Path) -> None:
+def test_several_runs_have_a_panel_or_a_figure_each(released: Path, hard: TaskResults, cache: Path) -> None:
     twin = read_run(f"Twin={released}", cache)
     (plate,) = information_over_pruning.build([hard, twin])
     assert [panel.title for panel in plate.panels][::2] == ["hard & long", "Twin"]
@@ -212,12 +212,12 @@ def test_several_runs_have_a_panel_or_a_figure_each(released: Path, hard: Run, c
     assert names == ["component_contrasts-hard-long", "component_contrasts-twin"]
 
 
-def test_data_of_panels_that_share_a_table_stand_once(hard: Run) -> None:
+def test_data_of_panels_that_share_a_table_stand_once(hard: TaskResults) -> None:
     (plate,) = irt_plates.build([hard])
     assert len(plate.table) == len(plate.panels[0].table)
 
 
-def test_the_same_results_give_the_same_files(hard: Run, tmp_path: Path) -> None:
+def test_the_same_results_give_the_same_files(hard: TaskResults, tmp_path: Path) -> None:
     (plate,) = bloom_levels.build([hard])
     first, second = (drawing.save(plate, tmp_path / name) for name in ("one", "two"))
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]

@@ -9,7 +9,7 @@ import pytest
 
 import irt
 from paper_figs import held_out
-from paper_figs.resampling import interval
+from paper_figs._question_resampling import interval
 
 
 def simulated(seed: int = 3) -> irt.ResponseMatrix:

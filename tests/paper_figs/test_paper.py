@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from paper_figs import paper
-from paper_figs.runs import Run
+from paper_figs._task_results import TaskResults
 from tests.paper_figs.released_folder import write_released
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ class Sources(HTMLParser):
 
 
 @pytest.mark.slow
-def test_the_document_holds_every_part_and_fetches_nothing(hard: Run, tmp_path: Path) -> None:
+def test_the_document_holds_every_part_and_fetches_nothing(hard: TaskResults, tmp_path: Path) -> None:
     path = paper.write(paper.given([hard]), tmp_path)
     page = path.read_text(encoding="utf-8")
     for label in paper.PARTS:
@@ -70,11 +70,11 @@ def test_the_document_holds_every_part_and_fetches_nothing(hard: Run, tmp_path: 
     assert all((tmp_path / name).is_file() for name in linked)
 
 
-def test_what_a_task_lacks_is_said_and_the_others_are_shown(hard: Run, tmp_path: Path, cache: Path) -> None:
+def test_what_a_task_lacks_is_said_and_the_others_are_shown(hard: TaskResults, tmp_path: Path, cache: Path) -> None:
     folder = write_released(tmp_path / "bare")
     lines = (folder / "responses.csv").read_text(encoding="utf-8").splitlines()
     (folder / "responses.csv").write_text("\n".join(line.rsplit(",", 3)[0] for line in lines), encoding="utf-8")
-    section = paper.assembled("Table 2", paper.PARTS["Table 2"], [hard, Run(folder, "Bare", cache)])
+    section = paper.assembled("Table 2", paper.PARTS["Table 2"], [hard, TaskResults(folder, "Bare", cache)])
     assert set(section.made[0].data["task"]) == {"hard & long"}  # type: ignore[union-attr]
     assert section.lacking[0].startswith("Bare: ")
     assert "wanted the parts of the pipelines" in section.lacking[0]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta
 
 import irt
-from paper_figs.resampling import interval, jeffreys, over_questions, share_interval, shares, weights
+from paper_figs._question_resampling import interval, jeffreys, over_questions, share_interval, shares, weights
 
 
 def table(scores: np.ndarray) -> irt.ResponseMatrix:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from paper_figs.runs import Run, read_run
+from paper_figs._task_results import TaskResults, read_run
 from tests.paper_figs.released_folder import CORPUS, LLMS, write_released
 from tests.ragexam.report.run_folder import write_run
 
 
-def test_released_folder_is_called_after_the_one_around_it(hard: Run, released: Path, cache: Path) -> None:
+def test_released_folder_is_called_after_the_one_around_it(hard: TaskResults, released: Path, cache: Path) -> None:
     assert hard.task == "hard & long"
     assert hard.slug == "hard-long"
     assert read_run(f"DevOps={released}", cache).task == "DevOps"
@@ -23,7 +23,7 @@ def test_a_folder_with_an_equals_sign_in_its_name_is_found(tmp_path: Path, cache
     assert read_run(str(folder), cache).task == "seed=1"
 
 
-def test_facets_levels_and_labels_are_those_of_the_files(hard: Run) -> None:
+def test_facets_levels_and_labels_are_those_of_the_files(hard: TaskResults) -> None:
     assert hard.levels("llm") == LLMS
     assert hard.levels("budget") == ()
     assert len(hard.students_at(llm=LLMS[0], retriever="bm25")) == 2
@@ -39,7 +39,7 @@ def test_a_run_folder_gives_text_and_labels_read_off_it(tmp_path: Path, cache: P
     assert sum(len(ids) for ids in run.labelled("form").values()) == 12
 
 
-def test_counts_come_from_their_file_or_from_the_record(hard: Run, tmp_path: Path, cache: Path) -> None:
+def test_counts_come_from_their_file_or_from_the_record(hard: TaskResults, tmp_path: Path, cache: Path) -> None:
     assert hard.corpus == CORPUS
     folder = write_released(tmp_path / "run", counts=False)
     assert read_run(str(folder), cache).corpus is None

@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from examcore import IntervalEstimate
+from paper_figs import _cached_fits as fits
+from paper_figs import _table_files as tabling
 from paper_figs import (
     accuracy_by_pipeline,
     bloom_examples,
     component_abilities,
     corpora,
     exam_statistics,
-    fits,
     model_fit,
-    tabling,
 )
-from paper_figs.resampling import Interval
-from paper_figs.runs import Run, read_run
+from paper_figs._task_results import TaskResults, read_run
 from tests.paper_figs.released_folder import LLMS, RETRIEVERS, scores, write_released
 from tests.ragexam.report.run_folder import write_run
 
@@ -28,12 +28,12 @@ SPECIAL = "a & b % c_d # $e$ {f} ~g ^h \\i <j> |k| [l] −1 – “m” * `n`"
 
 
 @pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Run:
+def other(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> TaskResults:
     folder = write_released(tmp_path_factory.mktemp("other"), questions=18, counts=False, seed=4)
     return read_run(f"Second={folder}", cache)
 
 
-def test_accuracy_is_the_share_right_and_the_average_that_of_the_tasks(hard: Run, other: Run) -> None:
+def test_accuracy_is_the_share_right_and_the_average_that_of_the_tasks(hard: TaskResults, other: TaskResults) -> None:
     table = accuracy_by_pipeline.compute([hard, other]).set_index(["task", "llm", "retriever"])
     ours = [scores(run.folder, llm=LLMS[1], retriever="bm25").mean() for run in (hard, other)]
     found = [table.loc[(task, LLMS[1], "bm25"), "accuracy"] for task in (hard.task, "Second", "Average")]
@@ -42,7 +42,7 @@ def test_accuracy_is_the_share_right_and_the_average_that_of_the_tasks(hard: Run
     assert (table["accuracy"] <= table["high"]).all()
 
 
-def test_bounds_are_never_best_and_nothing_else_is_better(hard: Run) -> None:
+def test_bounds_are_never_best_and_nothing_else_is_better(hard: TaskResults) -> None:
     table = accuracy_by_pipeline.compute([hard])
     best = table[table["best"]]
     assert len(best) == 1
@@ -52,7 +52,7 @@ def test_bounds_are_never_best_and_nothing_else_is_better(hard: Run) -> None:
     assert table["behind"].to_numpy() == pytest.approx((best["accuracy"].iloc[0] - table["accuracy"]).to_numpy())
 
 
-def test_contrasts_of_accuracy_sum_to_zero_and_are_differences_of_means(hard: Run) -> None:
+def test_contrasts_of_accuracy_sum_to_zero_and_are_differences_of_means(hard: TaskResults) -> None:
     table = component_abilities.accuracy_contrasts(hard)
     assert table.groupby("facet")["effect"].sum().to_numpy() == pytest.approx(np.zeros(3), abs=1e-12)
     means = {level: scores(hard.folder, retriever=level).mean() for level in RETRIEVERS}
@@ -60,7 +60,7 @@ def test_contrasts_of_accuracy_sum_to_zero_and_are_differences_of_means(hard: Ru
     assert found["bm25"] == pytest.approx(means["bm25"] - np.mean(list(means.values())))
 
 
-def test_contrasts_of_ability_are_those_of_the_saved_fit_or_of_one_made_now(hard: Run, cache: Path) -> None:
+def test_contrasts_of_ability_are_those_of_the_saved_fit_or_of_one_made_now(hard: TaskResults, cache: Path) -> None:
     made = fits.components(hard)
     assert set(made["facet"]) == {"llm", "retriever", "icl"}
     assert made.groupby("facet")["effect"].sum().to_numpy() == pytest.approx(np.zeros(3), abs=1e-6)
@@ -81,7 +81,7 @@ def test_a_run_without_facets_is_refused_for_contrasts(tmp_path: Path, cache: Pa
         accuracy_by_pipeline.compute([run])
 
 
-def test_exam_statistics_count_what_was_lost_and_what_guessing_earns(hard: Run, other: Run) -> None:
+def test_exam_statistics_count_what_was_lost_and_what_guessing_earns(hard: TaskResults, other: TaskResults) -> None:
     table = exam_statistics.compute(hard).set_index("attribute")["value"]
     assert table["Written"] == 60
     assert table["Unparsable"] == 15
@@ -98,7 +98,7 @@ def test_equally_long_choices_share_the_luck() -> None:
     assert exam_statistics._longest({"key": 2, "choice_words": (2, 2, 1, 2)}) == 0
 
 
-def test_corpora_leave_out_tasks_that_do_not_tell_and_name_them(hard: Run, other: Run) -> None:
+def test_corpora_leave_out_tasks_that_do_not_tell_and_name_them(hard: TaskResults, other: TaskResults) -> None:
     (table,) = corpora.build([hard, other])
     assert table.heads == ("", "hard & long")
     assert "Not told by the results: Second." in table.note
@@ -106,7 +106,7 @@ def test_corpora_leave_out_tasks_that_do_not_tell_and_name_them(hard: Run, other
     assert nothing.rows[0].cells[0].text == "No task's results tell of its corpus."
 
 
-def test_model_fit_has_the_accuracy_and_parameters_of_the_fit(hard: Run) -> None:
+def test_model_fit_has_the_accuracy_and_parameters_of_the_fit(hard: TaskResults) -> None:
     table = model_fit.compute(hard).set_index("attribute")["value"]
     assert table["mean over pipelines"] == pytest.approx(scores(hard.folder).mean())
     assert table["difficulty b: mean"] == pytest.approx(fits.item_fit(hard).draws["b"].mean())
@@ -115,7 +115,9 @@ def test_model_fit_has_the_accuracy_and_parameters_of_the_fit(hard: Run) -> None
     assert table[model_fit.GAIN] == pytest.approx(gain)
 
 
-def test_bloom_examples_show_ids_without_text_and_questions_with_it(hard: Run, tmp_path: Path, cache: Path) -> None:
+def test_bloom_examples_show_ids_without_text_and_questions_with_it(
+    hard: TaskResults, tmp_path: Path, cache: Path
+) -> None:
     data = bloom_examples.compute(hard).set_index("level")
     groups = hard.labelled("bloom")
     assert data["questions"].to_list() == [8, 0, 16, 0, 0, 8]
@@ -128,9 +130,9 @@ def test_bloom_examples_show_ids_without_text_and_questions_with_it(hard: Run, t
     assert any(one.startswith(stem) for one in told for stem in stems)
 
 
-def hostile_table() -> tabling.Table:
-    rows = (tabling.heading(SPECIAL), tabling.row(SPECIAL, tabling.Cell("[0.1, 0.2]", strong=True)))
-    return tabling.Table("hostile", SPECIAL, SPECIAL, pd.DataFrame({"x": [1]}), ("", SPECIAL), rows)
+def hostile_table() -> tabling.PaperTable:
+    rows = (tabling.heading(SPECIAL), tabling.row(SPECIAL, tabling.PaperCell("[0.1, 0.2]", strong=True)))
+    return tabling.PaperTable("hostile", SPECIAL, SPECIAL, pd.DataFrame({"x": [1]}), ("", SPECIAL), rows)
 
 
 def test_latex_has_no_bare_special_character() -> None:
@@ -160,10 +162,10 @@ def test_numbers_have_a_true_minus_and_no_negative_zero() -> None:
     assert tabling.number(-1234.5, 1) == "−1,234.5"
     assert tabling.number(-0.001, 1, sign=True) == "0.0"
     assert tabling.number(float("nan")) == "–"
-    assert tabling.with_limits(Interval(0.5, 0.25, 0.75), 0, scale=100) == "50 [25, 75]"
+    assert tabling.with_limits(IntervalEstimate(0.5, 0.25, 0.75), 0, scale=100) == "50 [25, 75]"
 
 
-def test_a_table_is_written_in_three_forms(hard: Run, tmp_path: Path) -> None:
+def test_a_table_is_written_in_three_forms(hard: TaskResults, tmp_path: Path) -> None:
     (table,) = accuracy_by_pipeline.build([hard])
     written = tabling.save(table, tmp_path)
     assert [path.name.rsplit(".")[-1] for path in written] == ["csv", "md", "tex"]

@@ -18,14 +18,14 @@ from typing import Any
 import pandas as pd
 
 import irt
-from paper_figs.runs import Run, read_json
+from paper_figs._task_results import TaskResults, read_json
 
 MODEL = "2pl"
 """The model of the questions' curves and of the components."""
 SEED = 0
 
 
-def item_fit(run: Run, model: str = MODEL) -> irt.Fit:
+def item_fit(run: TaskResults, model: str = MODEL) -> irt.Fit:
     """The questions measured against a population of free abilities."""
     folder = _made(run, f"items-{model}", lambda to: population_fit(run.data, model).save(to))
     return _loaded(folder)
@@ -36,7 +36,7 @@ def population_fit(data: irt.ResponseMatrix, model: str) -> irt.Fit:
     return irt.fit(data, model=model, method="mml", facets=(), priors=irt.Priors(), seed=SEED)
 
 
-def components(run: Run) -> pd.DataFrame:
+def components(run: TaskResults) -> pd.DataFrame:
     """`facet, level, effect, sd, low, high, method`: zero-sum effects on ability, from their joint posterior.
 
     Those of the run's own fit where it has one, else of a fit made now: a nested Laplace approximation in seconds, or,
@@ -54,7 +54,7 @@ def components(run: Run) -> pd.DataFrame:
     return table.assign(method=read_json(folder / "fit.json")["method"])
 
 
-def pruning(run: Run) -> dict[str, Any]:
+def pruning(run: TaskResults) -> dict[str, Any]:
     """The record of the run's pruning, else of a pruning to 70 % of the questions made now."""
     for path in (run.folder / "pruned" / "prune.json", run.folder / "prune.json"):
         if path.is_file():
@@ -79,7 +79,7 @@ def _facet_fit(data: irt.ResponseMatrix) -> irt.Fit:
         return irt.fit(data, model=MODEL, method="nuts", facets=facets, seed=SEED)
 
 
-def _require_facets(run: Run) -> None:
+def _require_facets(run: TaskResults) -> None:
     if set(irt.facet_names(run.data)) <= set(irt.constant_facets(run.data)):
         raise ValueError(f"{run.responses}: no facet has two levels; wanted columns such as llm and retriever")
 
@@ -92,7 +92,7 @@ def _checked(path: Path) -> dict[str, Any]:
     return found
 
 
-def _made(run: Run, kind: str, make: Callable[[Path], object]) -> Path:
+def _made(run: TaskResults, kind: str, make: Callable[[Path], object]) -> Path:
     """A folder of the cache, made when it is not there; unfinished ones are made again."""
     _ = run.data  # refuses a folder without answers
     folder = run.cache / f"{kind}-{_hash(run.responses)}"

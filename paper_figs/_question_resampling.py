@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import beta
 
 import irt
+from examcore import IntervalEstimate
 from irt.responses import Floats
 
 INTERVAL = 0.9
 """Share of resamples that an interval holds."""
 DRAWS = 4000
-
-
-class Interval(NamedTuple):
-    """An estimate with its limits; NaN where undefined."""
-
-    estimate: float
-    low: float
-    high: float
 
 
 def weights(questions: int, seed: int = 0) -> Floats:
@@ -41,32 +33,32 @@ def shares(data: irt.ResponseMatrix, students: Sequence[int], how_often: Floats)
         return np.asarray((how_often @ right.T / (how_often @ asked.T)).mean(axis=1))
 
 
-def interval(values: Floats) -> Interval:
+def interval(values: Floats) -> IntervalEstimate:
     """The first value, and the middle `INTERVAL` of the others; NaN where undefined."""
     rest = values[1:][np.isfinite(values[1:])]
     if not np.isfinite(values[0]) or not rest.size:
-        return Interval(float(values[0]), np.nan, np.nan)
+        return IntervalEstimate(float(values[0]), np.nan, np.nan)
     low, high = np.quantile(rest, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return Interval(float(values[0]), float(low), float(high))
+    return IntervalEstimate(float(values[0]), float(low), float(high))
 
 
-def share_interval(values: Floats, questions: int) -> Interval:
+def share_interval(values: Floats, questions: int) -> IntervalEstimate:
     """The interval of a share; resamples say nothing about one that is all or none: it gets Jeffreys' limit.
 
     Limits are NaN for fewer than 2 questions.
     """
     found = interval(values)
     if questions < 2 or not np.isfinite(found.estimate):
-        return Interval(found.estimate, np.nan, np.nan)
+        return IntervalEstimate(found.estimate, np.nan, np.nan)
     return jeffreys(found.estimate * questions, questions) if found.estimate in (0.0, 1.0) else found
 
 
-def jeffreys(count: float, of: int) -> Interval:
+def jeffreys(count: float, of: int) -> IntervalEstimate:
     """A share of independent cases with Jeffreys' interval; one limit is the share itself where it is 0 or 1."""
     low, high = (float(beta.ppf((1 + side * INTERVAL) / 2, count + 0.5, of - count + 0.5)) for side in (-1, 1))
-    return Interval(count / of, low if count > 0 else 0.0, high if count < of else 1.0)
+    return IntervalEstimate(count / of, low if count > 0 else 0.0, high if count < of else 1.0)
 
 
-def over_questions(data: irt.ResponseMatrix, students: Sequence[int], seed: int = 0) -> Interval:
+def over_questions(data: irt.ResponseMatrix, students: Sequence[int], seed: int = 0) -> IntervalEstimate:
     """Share right of these students with its interval over questions."""
     return share_interval(shares(data, students, weights(len(data.items), seed)), len(data.items))

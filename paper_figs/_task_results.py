@@ -24,7 +24,7 @@ _NOT_FACETS = ("student", "item", "score", "trials")
 
 
 @dataclass(frozen=True)
-class Run:
+class TaskResults:
     """What is known of one task; `task` is its name in figures and tables, `cache` where its fits are kept."""
 
     folder: Path
@@ -119,7 +119,7 @@ class Run:
         return found
 
 
-def read_run(argument: str, cache: Path) -> Run:
+def read_run(argument: str, cache: Path) -> TaskResults:
     """A run given as `FOLDER` or `TASK=FOLDER`; a folder `released` is called after the one around it."""
     name, sign, rest = argument.partition("=")
     # A folder may have "=" in its name, too.
@@ -128,7 +128,7 @@ def read_run(argument: str, cache: Path) -> Run:
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder; wanted a run, or TASK=RUN")
     whole = folder.resolve()
-    return Run(folder, name if named else whole.parent.name if whole.name == "released" else whole.name, cache)
+    return TaskResults(folder, name if named else whole.parent.name if whole.name == "released" else whole.name, cache)
 
 
 def read_json(path: Path) -> dict[str, Any]:

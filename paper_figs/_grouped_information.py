@@ -9,16 +9,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from irt import plots
-from paper_figs import fits
-from paper_figs.drawing import Panel, Plate
-from paper_figs.runs import Run
+from paper_figs import _cached_fits as fits
+from paper_figs._figure_files import FigurePanel, PaperFigure
+from paper_figs._task_results import TaskResults
 
 THETA = np.linspace(-3.0, 3.0, 61)
 """Abilities at which curves are drawn."""
 SCALE = "Ability is in standard deviations of a Normal population of pipelines."
 
 
-def information(run: Run, kind: str, order: Sequence[str]) -> pd.DataFrame:
+def information(run: TaskResults, kind: str, order: Sequence[str]) -> pd.DataFrame:
     """`task, group, theta, n_items, total…, mean…` with bands; a question counts under each of its labels."""
     groups = run.labelled(kind)
     if not groups:
@@ -29,11 +29,13 @@ def information(run: Run, kind: str, order: Sequence[str]) -> pd.DataFrame:
     return table
 
 
-def plate(runs: Sequence[Run], name: str, title: str, caption: str, kind: str, order: Sequence[str]) -> Plate:
+def plate(
+    runs: Sequence[TaskResults], name: str, title: str, caption: str, kind: str, order: Sequence[str]
+) -> PaperFigure:
     """One panel per task."""
 
     def draw(ax: Axes, table: pd.DataFrame) -> None:
         plots.grouped_information(ax, table, order)
 
-    panels = tuple(Panel(information(run, kind, order), draw, run.task) for run in runs)
-    return Plate(name, title, f"{caption} {SCALE}", panels)
+    panels = tuple(FigurePanel(information(run, kind, order), draw, run.task) for run in runs)
+    return PaperFigure(name, title, f"{caption} {SCALE}", panels)

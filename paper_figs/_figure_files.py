@@ -21,7 +21,7 @@ Draw = Callable[[Axes, pd.DataFrame], None]
 
 
 @dataclass(frozen=True)
-class Size:
+class FigureSize:
     """Widths in inches of a column and of a page, text in points, dots per inch of the PNG, what its files end on."""
 
     column: float
@@ -31,14 +31,14 @@ class Size:
     suffix: str
 
 
-PRINT = Size(column=3.3, page=7.0, font=7.6, dpi=300, suffix="")
+PRINT = FigureSize(column=3.3, page=7.0, font=7.6, dpi=300, suffix="")
 """A column or a page of a two-column paper; no text is below 7 points."""
-SCREEN = Size(column=5.4, page=10.5, font=9.8, dpi=144, suffix="-screen")
+SCREEN = FigureSize(column=5.4, page=10.5, font=9.8, dpi=144, suffix="-screen")
 SIZES = (PRINT, SCREEN)
 
 
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     """A table and how it is drawn on an axes; `height` is that of the panel in inches at print size."""
 
     table: pd.DataFrame
@@ -49,7 +49,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Plate:
+class PaperFigure:
     """A figure: panels in rows of `columns`, as wide as a column each, and what is written below it.
 
     `across` panels have the page for themselves. The file `name` has the data of all panels under one another.
@@ -58,7 +58,7 @@ class Plate:
     name: str
     title: str
     caption: str
-    panels: tuple[Panel, ...]
+    panels: tuple[FigurePanel, ...]
     columns: int = 2
     across: bool = False
 
@@ -69,7 +69,7 @@ class Plate:
         return pd.concat(list(tables.values()), ignore_index=True)
 
 
-def save(plate: Plate, folder: Path) -> list[Path]:
+def save(plate: PaperFigure, folder: Path) -> list[Path]:
     """Write `NAME.csv`, `NAME.pdf` and `.png` for print, `NAME-screen.svg` and `.png`; same data, same files."""
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / f"{plate.name}.csv"
@@ -89,7 +89,7 @@ def save(plate: Plate, folder: Path) -> list[Path]:
 
 
 @contextmanager
-def drawn(plate: Plate, size: Size) -> Iterator[Figure]:
+def drawn(plate: PaperFigure, size: FigureSize) -> Iterator[Figure]:
     """The plate as a figure of that size, in the style of `irt.plots`."""
     rows = [plate.panels[start : start + plate.columns] for start in range(0, len(plate.panels), plate.columns)]
     single = len(plate.panels) == 1 and not plate.across
@@ -113,7 +113,7 @@ def drawn(plate: Plate, size: Size) -> Iterator[Figure]:
         yield figure
 
 
-def _style(size: Size) -> dict[Any, Any]:
+def _style(size: FigureSize) -> dict[Any, Any]:
     small = max(7.0, size.font - 0.6)
     texts = {"font.size": size.font, "legend.fontsize": small, "xtick.labelsize": small, "ytick.labelsize": small}
     # Outlines instead of letters: the picture looks the same wherever it is opened.

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from examcore import IntervalEstimate
 from irt import plots
-from paper_figs.resampling import Interval
 
 
 @dataclass(frozen=True)
-class Cell:
+class PaperCell:
     """A text of a table; `strong` is set in bold."""
 
     text: str
@@ -24,15 +24,15 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     """Cells of one line; `heading` is one cell that stands over the rows below it."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[PaperCell, ...]
     heading: bool = False
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table of the paper: `data` holds its numbers, one row each; `rows` what a reader sees.
 
     `wide` are the columns whose text may take several lines.
@@ -43,7 +43,7 @@ class Table:
     note: str
     data: pd.DataFrame
     heads: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
     wide: tuple[int, ...] = ()
 
 
@@ -52,14 +52,14 @@ LONGEST = 40
 DASH = "–"
 
 
-def row(*texts: str | Cell) -> Row:
+def row(*texts: str | PaperCell) -> PaperRow:
     """A row of texts."""
-    return Row(tuple(one if isinstance(one, Cell) else Cell(one) for one in texts))
+    return PaperRow(tuple(one if isinstance(one, PaperCell) else PaperCell(one) for one in texts))
 
 
-def heading(text: str) -> Row:
+def heading(text: str) -> PaperRow:
     """A line over the rows of a group."""
-    return Row((Cell(text),), heading=True)
+    return PaperRow((PaperCell(text),), heading=True)
 
 
 def name(text: str) -> str:
@@ -76,7 +76,7 @@ def number(value: float, digits: int = 2, *, sign: bool = False) -> str:
     return f"{0:.{digits}f}" if zero else text.replace("-", "−")
 
 
-def with_limits(found: Interval, digits: int = 2, *, scale: float = 1.0, sign: bool = False) -> str:
+def with_limits(found: IntervalEstimate, digits: int = 2, *, scale: float = 1.0, sign: bool = False) -> str:
     """`0.52 [0.41, 0.63]`; a dash where undefined, for the limits alone where only they are."""
     estimate, low, high = (scale * value for value in found)
     if not math.isfinite(estimate):
@@ -86,7 +86,7 @@ def with_limits(found: Interval, digits: int = 2, *, scale: float = 1.0, sign: b
     )
 
 
-def save(table: Table, folder: Path) -> list[Path]:
+def save(table: PaperTable, folder: Path) -> list[Path]:
     """Write `NAME.csv`, `NAME.md` and `NAME.tex`."""
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / f"{table.name}.csv"
@@ -99,7 +99,7 @@ def save(table: Table, folder: Path) -> list[Path]:
     return written
 
 
-def as_markdown(table: Table) -> str:
+def as_markdown(table: PaperTable) -> str:
     """The table in Markdown, its title above and its note below."""
     width = len(table.heads)
     lines = [_markdown_line(table.heads), "|" + "---|" * width]
@@ -111,7 +111,7 @@ def as_markdown(table: Table) -> str:
     return f"**{_in_markdown(table.title)}**\n\n{body}\n\n{_in_markdown(table.note)}\n"
 
 
-def as_latex(table: Table) -> str:
+def as_latex(table: PaperTable) -> str:
     """The table in LaTeX for `booktabs` (and `tabularx` where text takes several lines)."""
     columns = "".join("X" if place in table.wide else "l" if place == 0 else "r" for place in range(len(table.heads)))
     environment, width = ("tabularx", r"{\textwidth}") if table.wide else ("tabular", "")
@@ -137,7 +137,7 @@ def as_latex(table: Table) -> str:
     return "\n".join([*lines, r"\bottomrule", rf"\end{{{environment}}}", r"\end{table*}", ""])
 
 
-def as_html(table: Table) -> str:
+def as_html(table: PaperTable) -> str:
     """The table in HTML, to stand under a heading of its own."""
     heads = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in table.heads)
     body = "".join(_html_row(one, table) for one in table.rows)
@@ -187,7 +187,7 @@ def _latex_line(texts: Sequence[str]) -> str:
     return " & ".join(texts) + r" \\"
 
 
-def _html_row(one: Row, table: Table) -> str:
+def _html_row(one: PaperRow, table: PaperTable) -> str:
     if one.heading:
         text = html.escape(_plain(one.cells[0].text))
         return f'<tr><th scope="rowgroup" class="group" colspan="{len(table.heads)}">{text}</th></tr>'

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from paper_figs import drawing, tabling
-from paper_figs.drawing import Plate
-from paper_figs.runs import Run, read_run
-from paper_figs.tabling import Table
+from paper_figs import _figure_files as drawing
+from paper_figs import _table_files as tabling
+from paper_figs._figure_files import PaperFigure
+from paper_figs._table_files import PaperTable
+from paper_figs._task_results import TaskResults, read_run
 
-Build = Callable[[Sequence[Run]], Sequence[Plate | Table]]
+Build = Callable[[Sequence[TaskResults]], Sequence[PaperFigure | PaperTable]]
 CACHE = Path(".cache/paper_figs")
 """Where fits are kept."""
 
@@ -38,14 +39,14 @@ def script(build: Build, doc: str | None, argv: Sequence[str] | None = None) -> 
     return 0
 
 
-def save(made: Plate | Table, folder: Path) -> list[Path]:
+def save(made: PaperFigure | PaperTable, folder: Path) -> list[Path]:
     """Write a figure or a table in all its forms."""
-    return drawing.save(made, folder) if isinstance(made, Plate) else tabling.save(made, folder)
+    return drawing.save(made, folder) if isinstance(made, PaperFigure) else tabling.save(made, folder)
 
 
-def distinct(runs: Sequence[Run]) -> Sequence[Run]:
+def distinct(runs: Sequence[TaskResults]) -> Sequence[TaskResults]:
     """The runs; ValueError where two would be called the same."""
-    seen: dict[str, Run] = {}
+    seen: dict[str, TaskResults] = {}
     for run in runs:
         other = seen.setdefault(run.slug, run)
         if other is not run:
