@@ -12,7 +12,6 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from examcore import Arrival, Likelihoods, Prompt, Schema
-from rag.local import BatchWriter
 from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
 from rag.local._decoding import AllowedTokens, PromptTokens, TokenFilter
 from rag.local._json_shape import Vocabulary
