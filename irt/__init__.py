@@ -4,6 +4,7 @@ from irt.adaptive import AdaptiveExam, Rules, administer, begin, replay
 from irt.comparison import Comparison, compare
 from irt.design import connected_students
 from irt.estimation import fit
+from irt.fit_settings import FitSettings
 from irt.graded import GradedParameters
 from irt.graded_simulation import GradedSimulation, GradedTruth, simulate_graded
 from irt.joining import join
@@ -27,6 +28,7 @@ __all__ = [
     "Drop",
     "Estimate",
     "Fit",
+    "FitSettings",
     "Gain",
     "GradedParameters",
     "GradedSimulation",

@@ -91,7 +91,8 @@ def prune(
     if model == "1pl":
         raise ValueError("model '1pl' gives every item the same discrimination; '2pl', '3pl' or '4pl' were wanted")
     band = interval if interval is not None else fit.interval if fit is not None else 0.9
-    require_known(model, method, None, band, 2)
+    require_known(model, method, None)
+    require_probability("interval", band)
     calibration, heldout = split_students(data, holdout, seed, _stratifiers(data, fit, facets))
     refit = _Refit(model, method, options, band, seed)
     part = data.select_students(heldout)
