@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from irt import graded_tables
 from irt.cautions import cautions
 from irt.design import Design, build_design, design_of
 from irt.fit_settings import FitSettings
@@ -18,6 +17,7 @@ from irt.model import Priors
 from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
 from irt.result import Fit
+from irt.tables import unused_scores
 
 
 def fit_graded(
@@ -105,7 +105,7 @@ def _run(
 
 def _advice(data: ResponseMatrix, method: str) -> list[str]:
     """What a table says before any fit: scores that nobody got."""
-    unused = graded_tables.unused_scores(data)
+    unused = unused_scores(data)
     notes = []
     if unused[:, 0].all():
         lowest = int(np.nanmin(data.scores))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from irt.checks.copies import duplicates
 from irt.checks.differential import dif
-from irt.checks.graded_fit import graded_item_residuals, graded_student_fit
 from irt.checks.inputs import listed, sentences
 from irt.checks.item_fit import s_x2
 from irt.checks.item_pairs import dependence
@@ -25,10 +23,8 @@ from irt.item_clusters import shared_answers
 from irt.kernels import ItemParameters
 from irt.model import Priors
 from irt.responses import ResponseMatrix, constant_facets, facet_names
+from irt.result import Fit
 from irt.tables import ASSUMED, ENDLESS, HARDLY, UNSURE
-
-if TYPE_CHECKING:
-    from irt.result import Fit
 
 M2_ITEMS = 60
 BINARY = ("keys", "duplicates", "shared answers", "overall", "dependence", "item fit", "priors")
@@ -132,8 +128,8 @@ def _of_ratings(fit: Fit, items: GradedParameters, seed: int) -> Report:
     found = _run(
         fit,
         {
-            "item residuals": lambda: {"item residuals": graded_item_residuals(data, items, seed=seed)},
-            "students": lambda: {"students": graded_student_fit(data, items)},
+            "item residuals": lambda: {"item residuals": item_residuals(data, items, seed=seed)},
+            "students": lambda: {"students": student_fit(data, items)},
             "predictive": lambda: {f"predictive {name}": table for name, table in fit.predictive_check(seed).items()},
         },
     )

@@ -9,7 +9,7 @@ more than .3 posterior standard deviations rests on the prior.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,7 @@ from irt.checks.inputs import optional
 from irt.checks.loo import smoothed
 from irt.model import SHARED_GUESSING, Priors, guessing_centre
 from irt.responses import Floats
-
-if TYPE_CHECKING:
-    from irt.result import Fit
+from irt.result import Fit
 
 POWERS = (0.5, 2.0)
 NOTABLE = 0.3

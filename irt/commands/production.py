@@ -17,7 +17,6 @@ from irt.reading import read_responses
 from irt.responses import ResponseMatrix, constant_facets, facet_names
 from irt.result import Fit
 from irt.selecting.selection import Pruned, prune
-from irt.storage import record
 
 RESULTS = "a folder for the results"
 UNSAVED = "Nothing was written: --out DIR keeps the result."
@@ -102,7 +101,7 @@ def fitted(data: ResponseMatrix, how: Estimation, out: Path | None = None, progr
         priors=Priors() if how.priors else None,
         progress=progress,
     )
-    return Said(record(result), _fit_lines(result, out), result.warnings, (*result.notes, *_saved(result, out)))
+    return Said(result.record(), _fit_lines(result, out), result.warnings, (*result.notes, *_saved(result, out)))
 
 
 def pruned(data: ResponseMatrix, how: Shortening, out: Path | None = None, progress: Progress | None = None) -> Said:
