@@ -24,8 +24,8 @@ import peers
 import irt
 from irt.checks.convergence import mixing
 from irt.design import build_design
+from irt.fit_settings import FitSettings
 from irt.fitting import nuts, pymc_model
-from irt.fitting.outcome import Settings
 from irt.fitting.sampling import gate
 from irt.model import Priors, Problem, build_problem
 from irt.responses import facet_names
@@ -67,9 +67,11 @@ def simulated(size: str) -> irt.Simulation:
 def measure(tool: str, problem: Problem, truth: irt.Truth, seed: int, draws: int) -> Row:
     clock = Clock()
     if tool == "pymc":
-        sampled = pymc_model.sample(problem, Settings(seed, draws, draws, target_accept=0.8), clock)
+        sampled = pymc_model.sample(
+            problem, FitSettings(seed=seed, warmup=draws, draws=draws, target_accept=0.8), clock
+        )
     else:
-        sampled = nuts.sample(problem, Settings(seed), clock, lambda each: not gate(each)[1])
+        sampled = nuts.sample(problem, FitSettings(seed=seed), clock, lambda each: not gate(each)[1])
     bulk, processor = smallest(sampled.values, sampled.chains), clock.seconds()
     return {
         "compile": sampled.compile_seconds,

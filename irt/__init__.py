@@ -5,6 +5,7 @@ from irt.adaptive import AdaptiveExam, ExamResult, ReplayedExam, Rules, administ
 from irt.comparison import AbilityComparison, compare
 from irt.design import connected_students
 from irt.estimation import fit
+from irt.fit_settings import FitSettings
 from irt.graded import GradedParameters
 from irt.graded_simulation import GradedSimulation, GradedTruth, simulate_graded
 from irt.joining import join
@@ -31,6 +32,7 @@ __all__ = [
     "Estimate",
     "ExamResult",
     "Fit",
+    "FitSettings",
     "GradedParameters",
     "GradedSimulation",
     "GradedTruth",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,13 @@ from irt.answers import pack
 from irt.cautions import cautions
 from irt.checks.loo import loo
 from irt.design import Design, design_of
-from irt.fitting.outcome import Outcome, Progress, Settings, begun
-from irt.given import require_names, require_pairs
+from irt.fit_settings import FitSettings
+from irt.fitting.outcome import Outcome, Progress, begun
 from irt.graded_estimation import fit_graded, require_right_or_wrong
 from irt.item_clusters import Refit, widened
 from irt.leave_one_out import with_loo
-from irt.methods import RATINGS, require_known
-from irt.model import Options, Priors, Problem, build_problem
+from irt.methods import RATINGS
+from irt.model import Priors, Problem, build_problem
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 from irt.result import Fit
@@ -29,24 +30,18 @@ UNRELIABLE = 0.1
 
 def fit(
     data: ResponseMatrix,
-    model: str = "2pl",
-    method: str = "nuts",
+    model: str | None = None,
+    method: str | None = None,
     facets: Sequence[str] | None = None,
     *,
-    interactions: Sequence[Sequence[str]] = (),
-    covariates: Sequence[str] = (),
-    options: Options = 4,
-    backend: str | None = None,
-    seed: int = 0,
-    interval: float = 0.9,
-    warmup: int = 400,
-    draws: int = 3000,
-    chains: int = 2,
-    target_accept: float = 0.9,
-    priors: Priors | None = None,
+    settings: FitSettings | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Fit:
     """Fit `1pl`, `2pl`, `3pl`, `4pl`, `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject), or `grm`.
+
+    Every option is a field of `irt.FitSettings`, given by name (`irt.fit(data, method="map", seed=1)`) or together as
+    `settings`; what is given by name goes first.
 
     `3pl-shared` has one guessing parameter for all items (`auto` does not try it); `grm` (by `nuts` or `mml`) is the
     graded response model of ratings (`read_responses(..., graded=True)`).
@@ -59,48 +54,36 @@ def fit(
     the result is a posteriori, the items a population whose spreads are estimated, as better suits few students);
     `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
     `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
-    with a smooth effect (`irt.smooth`). `options` is the number of choices per item (one number, a list, or a mapping),
-    on which guessing is centred. `progress` is told 0 of 1 once all is accepted. Raises ValueError (one line) for a
-    table or design that cannot be estimated.
+    with a smooth effect (`irt.smooth`). `progress` is told 0 of 1 once all is accepted. Raises ValueError (one line)
+    for a table or design that cannot be estimated, TypeError for an unknown option.
     """
-    facets = None if facets is None else require_names("facets", facets)
-    covariates = require_names("covariates", covariates)
-    interactions = require_pairs(interactions)
+    named = {"model": model, "method": method, "facets": facets}
+    given = {name: value for name, value in named.items() if value is not None} | options
+    settings = (settings or FitSettings()).changed(**given)
     require_matrix(data)
-    if priors is not None and not isinstance(priors, Priors):
-        raise ValueError(f"priors is a {type(priors).__name__}; irt.Priors() or None was wanted")
-    backend = require_known(model, method, backend, interval, chains)
-    if model == RATINGS:
-        return fit_graded(
-            data,
-            method,
-            facets,
-            interactions,
-            covariates,
-            settings=Settings(seed, warmup, draws, chains, target_accept),
-            interval=interval,
-            backend=backend,
-            priors=priors,
-            progress=progress,
-        )
-    require_right_or_wrong(data, model)
+    if settings.method == "nuts" and settings.chains < 2:
+        raise ValueError(f"{settings.chains} chain cannot be checked for convergence; at least 2 were wanted")
+    if settings.model == RATINGS:
+        return fit_graded(data, settings, progress)
+    require_right_or_wrong(data, settings.model)
     require_estimable(data)
-    if method == "mml":
-        data, facets = _without_facets(data, (*(facets or ()), *covariates) or facets, interactions)
-    data, design = design_of(data, facets, interactions, covariates)
-    settings = Settings(seed, warmup, draws, chains, target_accept, priors is not None)
-    call = _Call(data, design, method, backend, interval, settings, progress)
-    compared = ("1pl", "2pl", "3pl") if model == "auto" else (model,)
-    problems = [build_problem(data, design, name, options, priors or Priors()) for name in compared]
+    facets = settings.facets
+    if settings.method == "mml":
+        data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
+    data, design = design_of(data, facets, settings.interactions, settings.covariates)
+    call = _Call(data, design, settings, progress)
+    compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
+    priors = settings.priors or Priors()
+    problems = [build_problem(data, design, name, settings.options, priors) for name in compared]
     begun(progress)
-    if model == "auto" and method == "mml":
+    if settings.model == "auto" and settings.method == "mml":
         return choose_by_bic(call, problems)
     fits = [call.fit(problem) for problem in problems]
-    chosen = choose(fits) if model == "auto" else fits[0]
+    chosen = choose(fits) if settings.model == "auto" else fits[0]
     return widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
 
 
-def _refit(problem: Problem, settings: Settings) -> Refit:
+def _refit(problem: Problem, settings: FitSettings) -> Refit:
     """Modes of the same model for resampled items."""
     from irt.fitting.mode import find_mode
 
@@ -118,14 +101,14 @@ def choose_by_bic(call: _Call, problems: Sequence[Problem]) -> Fit:
     BIC of a fit some of whose items need a prior even so is above its minimum: such a model may win, but may not be
     ruled out, which the reason says.
     """
-    plain = replace(call, settings=replace(call.settings, given_priors=False))
+    plain = replace(call, settings=replace(call.settings, priors=None))
     fits = [plain.fit(problem) for problem in problems]
     rows: list[dict[str, float | int | str]] = []
     for candidate in fits:
         said = {name: candidate.diagnostics[name] for name in ("parameters", "aic", "bic")}
         rows.append({"model": candidate.model, "log_likelihood": candidate.log_likelihood, **said})
     best = int(np.argmin([float(row["bic"]) for row in rows]))
-    given = call.settings.given_priors
+    given = call.settings.priors is not None
     pick = call.fit(problems[best]) if given else fits[best]
     listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in rows)
     reason = f"Chose {pick.model} by the smallest BIC{' of fits without the priors given' if given else ''} ({listed})."
@@ -178,18 +161,15 @@ class _Call:
 
     data: ResponseMatrix
     design: Design
-    method: str
-    backend: str
-    interval: float
-    settings: Settings
+    settings: FitSettings
     progress: Progress | None
 
     def fit(self, problem: Problem) -> Fit:
-        outcome = _run(self.method, self.backend, problem, self.settings, self.progress)
+        outcome = _run(problem, self.settings, self.progress)
         result = Fit(
             model=problem.model,
-            method=self.method,
-            backend=self.backend,
+            method=self.settings.method,
+            backend=self.settings.chosen_backend,
             data=self.data,
             design=self.design,
             draws=outcome.draws,
@@ -197,7 +177,7 @@ class _Call:
             errors=outcome.errors,
             chance=problem.chance,
             chains=outcome.chains,
-            interval=self.interval,
+            interval=self.settings.interval,
             seed=self.settings.seed,
             log_likelihood=outcome.log_likelihood,
             elpd_loo=None,
@@ -212,11 +192,12 @@ class _Call:
         return with_loo(replace(result, warnings=warnings))
 
 
-def _run(method: str, backend: str, problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
+    method = settings.method
     if method == "nuts":
         from irt.fitting.sampling import sample_posterior
 
-        return sample_posterior(problem, settings, progress, backend)
+        return sample_posterior(problem, settings, progress)
     if method == "laplace":
         from irt.fitting.nested import find_nested
 

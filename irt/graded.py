@@ -25,6 +25,19 @@ class GradedParameters(NamedTuple):
     thresholds: Floats
     top: NDArray[np.int64]
 
+    def share(self, theta: Floats) -> Floats:
+        """Expected share of the highest score; broadcasts `theta` against the items."""
+        return np.asarray(expected_score(theta, *self) / self.top)
+
+    def information(self, theta: Floats) -> Floats:
+        """Fisher information about ability; broadcasts `theta` against the items."""
+        return np.asarray(information(theta, *self))
+
+    def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
+        """Ratings `[S, I]` drawn at abilities `[S]`, 0 where not asked."""
+        reached = cumulative(theta[:, None], *self)
+        return np.where(attempts > 0, (rng.random(attempts.shape)[:, :, None] < reached).sum(axis=2), 0.0)
+
 
 def cumulative(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     """P(score >= k) for k = 1..K, `[..., K]`; 0 beyond an item's highest score."""

@@ -7,29 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from irt import graded_tables
 from irt.cautions import cautions
 from irt.design import Design, build_design, design_of
-from irt.fitting.outcome import Outcome, Progress, Settings, begun
+from irt.fit_settings import FitSettings
+from irt.fitting.outcome import Outcome, Progress, begun
 from irt.leave_one_out import with_loo
 from irt.methods import RATINGS
 from irt.model import Priors
 from irt.reading import require_estimable
 from irt.responses import ResponseMatrix, facet_names
 from irt.result import Fit
+from irt.tables import unused_scores
 
 
 def fit_graded(
     data: ResponseMatrix,
-    method: str,
-    facets: Sequence[str] | None,
-    interactions: Sequence[Sequence[str]],
-    covariates: Sequence[str],
-    *,
-    settings: Settings,
-    interval: float,
-    backend: str,
-    priors: Priors | None = None,
+    settings: FitSettings,
     progress: Progress | None = None,
 ) -> Fit:
     """Samejima's graded response model by `nuts` (facets, hierarchical priors) or `mml` (ability Normal(0, 1)).
@@ -37,17 +30,18 @@ def fit_graded(
     A table of right and wrong answers counts as graded with highest score 1, where the model is the 2pl. Raises
     ValueError (one line) for what cannot be estimated.
     """
-    _require_ratings(data, method, priors)
+    method = settings.method
+    _require_ratings(data, method, settings.priors)
     require_estimable(data)
     if data.top is None:
         data = replace(data, top=np.ones(len(data.items), dtype=np.int64))
-    data, design, notes = _designed(data, method, facets, interactions, covariates)
+    data, design, notes = _designed(data, method, settings.facets, settings.interactions, settings.covariates)
     begun(progress)
-    outcome = _run(data, design, method, settings, priors or Priors(), progress)
+    outcome = _run(data, design, method, settings, settings.priors or Priors(), progress)
     fit = Fit(
         model=RATINGS,
         method=method,
-        backend=backend,
+        backend=settings.chosen_backend,
         data=data,
         design=design,
         draws=outcome.draws,
@@ -55,7 +49,7 @@ def fit_graded(
         errors=outcome.errors,
         chance=np.zeros(len(data.items)),
         chains=outcome.chains,
-        interval=interval,
+        interval=settings.interval,
         seed=settings.seed,
         log_likelihood=outcome.log_likelihood,
         elpd_loo=None,
@@ -97,7 +91,7 @@ def _designed(
 
 
 def _run(
-    data: ResponseMatrix, design: Design, method: str, settings: Settings, priors: Priors, progress: Progress | None
+    data: ResponseMatrix, design: Design, method: str, settings: FitSettings, priors: Priors, progress: Progress | None
 ) -> Outcome:
     assert data.top is not None
     if method == "nuts":
@@ -111,7 +105,7 @@ def _run(
 
 def _advice(data: ResponseMatrix, method: str) -> list[str]:
     """What a table says before any fit: scores that nobody got."""
-    unused = graded_tables.unused_scores(data)
+    unused = unused_scores(data)
     notes = []
     if unused[:, 0].all():
         lowest = int(np.nanmin(data.scores))

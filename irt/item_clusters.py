@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from irt.kernels import probability
 from irt.responses import Floats, ResponseMatrix
-
-if TYPE_CHECKING:
-    from irt.result import Fit
+from irt.result import Fit
 
 FEWEST_ITEMS = 10
 ALPHA = 0.05

@@ -20,6 +20,19 @@ class ItemParameters(NamedTuple):
     c: Floats
     d: Floats
 
+    def share(self, theta: Floats) -> Floats:
+        """Expected share of right answers; broadcasts `theta` against the items."""
+        return np.asarray(probability(theta, *self))
+
+    def information(self, theta: Floats) -> Floats:
+        """Fisher information about ability; broadcasts `theta` against the items."""
+        return np.asarray(information(theta, *self))
+
+    def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
+        """Successes `[S, I]` drawn at abilities `[S]`, 0 where there were no attempts."""
+        p = np.clip(probability(theta[:, None], *self), 0.0, 1.0)
+        return rng.binomial(attempts.astype(np.int64), p).astype(np.float64)
+
 
 def probability(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Any:
     """P(correct) = c + (d - c) sigmoid(a (theta - b)), broadcast over its arguments (Barton & Lord 1981)."""
@@ -60,25 +73,6 @@ def information(theta: Any, a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Any:
     log_slope = log_sigmoid(xp, x) + log_sigmoid(xp, -x)
     right, wrong = log_probability(theta, a, b, c, d)
     return (a * (d - c)) ** 2 * xp.exp(2.0 * log_slope - right - wrong)
-
-
-def information_peak(a: Any, b: Any, c: Any = 0.0, d: Any = 1.0) -> Floats:
-    """Ability at which an item informs most.
-
-    For d = 1 this is `b + log((1 + sqrt(1 + 8c))/2)/a` (Birnbaum 1968), above the difficulty when c > 0. With an upper
-    asymptote the stationary point of `2 log(P - c) + 2 log(d - P) - log P - log(1 - P)` is found by bisection.
-    """
-    a, b, c, d = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (a, b, c, d)))
-    low, high = np.zeros(a.shape), np.ones(a.shape)
-    for _ in range(60):
-        share = (low + high) / 2
-        p = c + (d - c) * share
-        slope = 2 / share - 2 / (1 - share) - (d - c) * (1 / p - 1 / (1 - p))
-        low, high = np.where(slope > 0, share, low), np.where(slope > 0, high, share)
-    share = (low + high) / 2
-    numeric = b + np.log(share / (1 - share)) / a
-    exact = b + np.log((1 + np.sqrt(1 + 8 * c)) / 2) / a
-    return np.asarray(np.where(d == 1.0, exact, numeric))
 
 
 def sigmoid(x: Floats) -> Floats:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from irt import graded_tables
 from irt.checks.loo import loo
 from irt.result import Fit
 
@@ -22,7 +21,7 @@ def with_loo(fit: Fit) -> Fit:
     """The fit with PSIS-LOO over its answers, where draws are from the posterior and the table is not too large."""
     if fit.method not in SAMPLERS or fit.data.asked.sum() > MOST_CELLS:
         return fit
-    scored = (loo if fit.graded is None else graded_tables.loo)(fit.data, fit.thinned(DRAWS))
+    scored = loo(fit.data, fit.thinned(DRAWS))
     poor = float(np.mean(scored.k > POOR))
     note = f"PSIS-LOO is unreliable for {poor:.1%} of the answers (Pareto k above {POOR})."
     return replace(

@@ -1,9 +1,13 @@
-"""The likelihood of students' abilities given calibrated items: of right and wrong answers, and of ratings."""
+"""The likelihood of students' abilities given calibrated items: of right and wrong answers, and of ratings.
+
+Scoring and the checks of items and students know only `Likelihood`; each kind of answers is one implementation.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +15,34 @@ from numpy.typing import NDArray
 from irt import graded, kernels, quadrature
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
-from irt.responses import Floats
+from irt.quadrature import Posterior
+from irt.residuals import MeanSquares, item_mean_squares, mean_squares, mean_squares_of, residuals
+from irt.responses import Floats, ResponseMatrix
+
+Items = ItemParameters | GradedParameters
 
 LEAST = -1e6
 """Log-likelihood of what is impossible: finite, so that its absence costs nothing."""
 
 
-class Moments(NamedTuple):
+SMALLEST_LOG = -700.0
+"""Log-probability of a category at least, so that its inverse is finite."""
+
+
+class InformationMoments(NamedTuple):
     """Per item, of the score about ability: information `sum P'^2 / P`, and Warm's `J = sum P' P'' / P`."""
 
     information: Floats
     tilt: Floats
+
+
+class Categories(NamedTuple):
+    """Of every answer at known abilities `[S, I, C]`: chance of each category, its logarithm (0 where an item has no
+    such category), and the slope of that logarithm in ability."""
+
+    chance: Floats
+    log: Floats
+    slope: Floats
 
 
 class Likelihood(Protocol):
@@ -37,8 +58,24 @@ class Likelihood(Protocol):
     def slope(self, theta: Floats) -> Floats:
         """Its derivative `[S]` at `theta` `[S]`."""
 
-    def moments(self, theta: Floats) -> Moments:
+    def moments(self, theta: Floats) -> InformationMoments:
         """Moments `[N, I]` of one answer at abilities `[N]`."""
+
+    @property
+    def counts(self) -> Floats:
+        """Answers in each category `[S, I, C]`."""
+
+    def categories(self, theta: Floats) -> Categories:
+        """The categories of an answer at abilities `[S]`."""
+
+    def posterior(self) -> Posterior:
+        """Posterior of the abilities under a Normal(0, 1) population."""
+
+    def mean_squares(self, theta: Floats, axis: int) -> MeanSquares:
+        """Mean squares over students (`axis=0`, per item) or over items (`axis=1`, per student) at `theta` `[S]`."""
+
+    def redrawn(self, rng: np.random.Generator, theta: Floats) -> Self:
+        """The likelihood of new answers of students of these abilities `[S]` to the same items."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +106,38 @@ class Counted:
         parts = self.successes * per_right - (self.attempts - self.successes) * per_wrong
         return np.asarray(np.sum(np.sign(self.items.a) * parts, axis=1))
 
-    def moments(self, theta: Floats) -> Moments:
+    def moments(self, theta: Floats) -> InformationMoments:
         """Moments `[N, I]` of one answer at abilities `[N]`; J is `sum a (1 - 2 s) I_i`."""
         column = theta[:, None]
         info = kernels.information(column, *self.items)
-        return Moments(info, -self.items.a * np.tanh(self.items.a * (column - self.items.b) / 2) * info)
+        return InformationMoments(info, -self.items.a * np.tanh(self.items.a * (column - self.items.b) / 2) * info)
+
+    @property
+    def counts(self) -> Floats:
+        """Right and wrong answers `[S, I, 2]`."""
+        return np.stack([self.successes, self.attempts - self.successes], axis=2)
+
+    def categories(self, theta: Floats) -> Categories:
+        """Right and wrong, at abilities `[S]`."""
+        a, b, c, d = self.items
+        right, wrong = (np.maximum(each, SMALLEST_LOG) for each in kernels.log_probability(theta[:, None], *self.items))
+        up = kernels.sigmoid(a * (theta[:, None] - b))
+        steep = a * (d - c) * up * (1 - up)
+        logs = np.stack([right, wrong], axis=2)
+        return Categories(np.exp(logs), logs, np.stack([steep * np.exp(-right), -steep * np.exp(-wrong)], axis=2))
+
+    def posterior(self) -> Posterior:
+        """Posterior of the abilities under a Normal(0, 1) population."""
+        return quadrature.posterior(self.successes, self.attempts, self.items)
+
+    def mean_squares(self, theta: Floats, axis: int) -> MeanSquares:
+        """Mean squares over students (`axis=0`, per item) or over items (`axis=1`, per student) at `theta` `[S]`."""
+        found = residuals(self.successes, self.attempts, self.items, theta)
+        return mean_squares(found, self.attempts, axis)
+
+    def redrawn(self, rng: np.random.Generator, theta: Floats) -> Counted:
+        """The likelihood of new answers of students of these abilities `[S]` to the same items."""
+        return replace(self, successes=self.items.draw(rng, theta, self.attempts))
 
 
 @dataclass(frozen=True)
@@ -102,17 +166,71 @@ class Rated:
         own = np.take_along_axis(slopes, self._category[..., None], axis=2)[..., 0]
         return np.asarray(np.where(np.isnan(self.scores), 0.0, own).sum(axis=1))
 
-    def moments(self, theta: Floats) -> Moments:
+    def moments(self, theta: Floats) -> InformationMoments:
         """Moments `[N, I]` of one answer at abilities `[N]`."""
         column = theta[:, None]
         p, slopes = graded.probability(column, *self.items), category_slopes(column, self.items)
         bends = _bends(column, self.items)
         # P' = P u and P'' = P (u^2 + u'), u the slope of log P; minus the mean of u' is the information.
-        return Moments(-np.sum(p * bends, axis=2), np.sum(p * slopes * (slopes**2 + bends), axis=2))
+        return InformationMoments(-np.sum(p * bends, axis=2), np.sum(p * slopes * (slopes**2 + bends), axis=2))
+
+    @property
+    def counts(self) -> Floats:
+        """Indicators `[S, I, K + 1]` of the rating given."""
+        return (self.scores[..., None] == np.arange(self.items.thresholds.shape[1] + 1)).astype(np.float64)
+
+    def categories(self, theta: Floats) -> Categories:
+        """The ratings at abilities `[S]`."""
+        log = graded.log_probability(theta[:, None], *self.items)
+        exists = np.isfinite(log)
+        slope = np.where(exists, category_slopes(theta[:, None], self.items), 0.0)
+        return Categories(np.where(exists, np.exp(log), 0.0), np.where(exists, log, 0.0), slope)
+
+    def posterior(self) -> Posterior:
+        """Posterior of the abilities under a Normal(0, 1) population."""
+        nodes = nodes_of(self, quadrature.BOUND)
+        return quadrature.weigh(self.over(nodes), nodes)
+
+    def mean_squares(self, theta: Floats, axis: int) -> MeanSquares:
+        """Mean squares over students (`axis=0`, per item) or over items (`axis=1`, per student) at `theta` `[S]`."""
+        chance = graded.probability(theta[:, None], *self.items)
+        value, asked = np.arange(chance.shape[2]), ~np.isnan(self.scores)
+        mean = chance @ value
+        away = value - mean[..., None]
+        variance, fourth = (np.where(asked, np.sum(chance * away**power, axis=2), 0.0) for power in (2, 4))
+        return mean_squares_of(np.where(asked, np.nan_to_num(self.scores) - mean, 0.0), variance, fourth, axis)
+
+    def redrawn(self, rng: np.random.Generator, theta: Floats) -> Rated:
+        """The likelihood of new ratings of students of these abilities `[S]` on the same items."""
+        drawn = self.items.draw(rng, theta, self.weights)
+        return replace(self, scores=np.where(np.isnan(self.scores), np.nan, drawn))
 
     @property
     def _category(self) -> NDArray[np.int64]:
         return np.nan_to_num(self.scores).astype(np.int64)
+
+
+def likelihood_of(data: ResponseMatrix, items: Items) -> Likelihood:
+    """The likelihood of a table's answers to items at these parameters."""
+    if isinstance(items, GradedParameters):
+        return Rated(data.scores, items)
+    return Counted(data.successes, data.attempts, items)
+
+
+def items_among(values: Mapping[str, Floats], top: NDArray[np.int64] | None) -> Items:
+    """The items' parameters among the named values of a fit: its point estimates, one of its draws, or all draws."""
+    if "thresholds" in values:
+        assert top is not None
+        return GradedParameters(np.asarray(values["a"]), np.asarray(values["thresholds"]), top)
+    return ItemParameters(*(np.asarray(values[name]) for name in "abcd"))
+
+
+def expected_mean_squares(data: ResponseMatrix, items: Items) -> MeanSquares:
+    """Mean squares `[I]` of a table, each student at the expected ability a posteriori under Normal(0, 1)."""
+    if isinstance(items, ItemParameters):
+        return item_mean_squares(data, items)
+    rated = Rated(data.scores, items)
+    return rated.mean_squares(rated.posterior().mean, 0)
 
 
 def nodes_of(likelihood: Likelihood, bound: float) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from irt.given import require_probability, require_whole
 from irt.model import MODELS
 
 RATINGS = "grm"
@@ -21,7 +20,7 @@ RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": (
 METHODS = tuple(BACKENDS)
 
 
-def require_known(model: str, method: str, backend: str | None, interval: float, chains: int) -> str:
+def require_known(model: str, method: str, backend: str | None) -> str:
     """The backend to fit with, by default the method's first; ValueError for what does not exist or go together."""
     if model not in (*MODELS, "auto", RATINGS):
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted ({RATINGS} for ratings)")
@@ -34,8 +33,4 @@ def require_known(model: str, method: str, backend: str | None, interval: float,
     if backend not in backends[method]:
         wanted = " or ".join(backends[method])
         raise ValueError(f"model '{model}' by '{method}' has no backend '{backend}'; {wanted} was wanted")
-    require_probability("interval", interval)
-    require_whole("chains", chains, 1)
-    if method == "nuts" and chains < 2:
-        raise ValueError(f"{chains} chain cannot be checked for convergence; at least 2 were wanted")
     return backend

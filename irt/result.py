@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import platform
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from irt import graded, graded_tables, kernels, tables
+from irt import graded, posterior_file, tables
 from irt.design import Design
+from irt.files import replacing
+from irt.fitting import fused
 from irt.given import require_names, require_numbers
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
+from irt.likelihoods import Items, items_among
 from irt.responses import Floats, ResponseMatrix
 
+FORMAT = 1
+"""Of `fit.json`."""
+PACKAGES = ("numpy", "scipy", "jax", "numpyro")
+"""Whose versions `fit.json` records."""
 BAND_DRAWS = 400
 CURVE_DRAWS = 6000
 CURVE_CELLS = 300_000
@@ -114,11 +125,11 @@ class Fit:
         Graded items have `a b b1 ... bK` and `top`, the number of thresholds; cells beyond it are empty.
         """
         columns: dict[str, object] = {"item": list(self.data.items)}
-        if self.graded is not None:
-            return self._graded_items(columns, self.graded)
-        for name in "abcd":
+        for name in "abcd" if self.graded is None else "ab":
             columns |= self._columns(name, self.draws[name], self.point[name])
-        table = pd.DataFrame(columns).join(tables.item_fit(self.data, self.parameters, self.chance))
+        if self.graded is not None:
+            columns |= self._threshold_columns(self.graded) | {"top": self.graded.top}
+        table = pd.DataFrame(columns).join(tables.item_fit(self.data, self.estimated_items, self.chance))
         return self._with_weak_items(table)
 
     @cached_property
@@ -145,16 +156,19 @@ class Fit:
     @property
     def parameters(self) -> ItemParameters:
         """The items' point estimates, on the scale of the abilities; ValueError for graded items (see `graded`)."""
-        if self.model == "grm":
-            raise ValueError("graded items have thresholds, not a, b, c, d; Fit.graded was wanted")
-        return ItemParameters(*(np.asarray(self.point[name]) for name in "abcd"))
+        if isinstance(self.estimated_items, ItemParameters):
+            return self.estimated_items
+        raise ValueError("graded items have thresholds, not a, b, c, d; Fit.graded was wanted")
 
     @property
     def graded(self) -> GradedParameters | None:
         """The point estimates of graded items; None for right and wrong answers."""
-        if self.model != "grm" or self.data.top is None:
-            return None
-        return GradedParameters(np.asarray(self.point["a"]), np.asarray(self.point["thresholds"]), self.data.top)
+        return self.estimated_items if isinstance(self.estimated_items, GradedParameters) else None
+
+    @property
+    def estimated_items(self) -> Items:
+        """The items' point estimates, whichever kind of answers they are about."""
+        return items_among(self.point, self.data.top)
 
     @property
     def positive_by_prior(self) -> bool:
@@ -163,7 +177,7 @@ class Fit:
 
     def require_right_or_wrong(self, task: str) -> None:
         """ValueError when the fit is of ratings, which `task` cannot read."""
-        if self.model == "grm":
+        if self.graded is not None:
             raise ValueError(f"{task} reads right and wrong answers; a fit of ratings (model 'grm') was given")
 
     @cached_property
@@ -176,12 +190,13 @@ class Fit:
     @cached_property
     def expected(self) -> Floats:
         """Posterior mean probability of a right answer (share of the highest score) `[S, I]`."""
-        from irt.fitting import fused
-
-        if self.graded is not None:
-            return graded_tables.moments(self.thinned(BAND_DRAWS), self.graded.top).score / self.graded.top
         thin = self.thinned(BAND_DRAWS)
-        return fused.expected(*(thin[name] for name in ("theta", "a", "b", "c", "d")))
+        if self.graded is None:  # a compiled pass: tables of right and wrong answers may be large
+            return fused.expected(*(thin[name] for name in ("theta", "a", "b", "c", "d")))
+        total = np.zeros(self.data.scores.shape)
+        for theta, items in tables.each_draw(self.data, thin):
+            total += items.share(theta[:, None])
+        return total / len(thin["theta"])
 
     def contrast(self, facet: str, level_a: str, level_b: str) -> Estimate:
         """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level.
@@ -263,9 +278,8 @@ class Fit:
 
         The levels of an interaction are combinations, the effects of their facets included.
         """
-        thin, ratings = self.thinned(BAND_DRAWS), self.graded
-        share = tables.expected_share(thin) if ratings is None else graded_tables.expected_share(thin, ratings.top)
-        return tables.accuracy_by_level(thin, self.design, self._tails, share)
+        thin = self.thinned(BAND_DRAWS)
+        return tables.accuracy_by_level(thin, items_among(thin, self.data.top), self.design, self._tails)
 
     def q3(self) -> pd.DataFrame:
         """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend beyond ability."""
@@ -273,8 +287,7 @@ class Fit:
 
     def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
         """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
-        made = tables.replicas if self.graded is None else graded_tables.replicas
-        drawn = made(self.data, self.thinned(BAND_DRAWS), self.seed if seed is None else seed)
+        drawn = tables.replicas(self.data, self.thinned(BAND_DRAWS), self.seed if seed is None else seed)
         return tables.predictive_check(self.data, drawn, self._tails)
 
     def summary(self, draws: Floats, point: float | None = None) -> Estimate:
@@ -299,10 +312,57 @@ class Fit:
         }
 
     def save(self, folder: str | Path) -> None:
-        """Write `items.csv abilities.csv components.csv posterior.nc fit.json`, each atomically, `fit.json` last."""
-        from irt import storage
+        """Write `items.csv abilities.csv components.csv posterior.nc fit.json`; `fit.json` comes last.
 
-        storage.save(self, Path(folder))
+        So a folder that has it is complete. All are put in place when all are written: a save that ends before leaves
+        the folder as it was.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:  # puts the files in place last entered first
+            summary = stack.enter_context(replacing(folder / "fit.json"))
+            posterior_file.write(self._arrays, stack.enter_context(replacing(folder / "posterior.nc")))
+            for name, table in (("items", self.items), ("abilities", self.abilities), ("components", self.components)):
+                table.to_csv(stack.enter_context(replacing(folder / f"{name}.csv")), index=False)
+            summary.write_text(json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            (folder / "fit.json").unlink(missing_ok=True)
+
+    def record(self) -> dict[str, Any]:
+        """The content of `fit.json`."""
+        terms = self.design.terms
+        return {
+            "format": FORMAT,
+            "model": self.model,
+            "method": self.method,
+            "backend": self.backend,
+            "n_students": len(self.data.students),
+            "n_items": len(self.data.items),
+            "facets": [term.name for term in terms if len(term.facets) == 1 and not term.smooth],
+            "covariates": [term.name for term in terms if term.smooth],
+            "interactions": [list(term.facets) for term in terms if len(term.facets) > 1],
+            "log_likelihood": self.log_likelihood,
+            "elpd_loo": self.elpd_loo,
+            "elpd_loo_se": self.elpd_loo_se,
+            "reliability": self.reliability,
+            "residual_scale": None if self.residual_scale is None else self.residual_scale._asdict(),
+            "interval": self.interval,
+            "converged": self.converged,
+            "diagnostics": dict(self.diagnostics),
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+            "model_choice": [dict(row) for row in self.model_choice],
+            "seconds": dict(self.seconds),
+            "seed": self.seed,
+            "chains": self.chains,
+            "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
+        }
+
+    @property
+    def _arrays(self) -> posterior_file.PosteriorArrays:
+        levels = {term.name: term.levels for term in self.design.terms}
+        return posterior_file.PosteriorArrays(
+            self.data, self.draws, self.point, self.errors, self.chance, self.chains, levels
+        )
 
     @property
     def _tails(self) -> tuple[float, float]:
@@ -319,21 +379,18 @@ class Fit:
 
     def _information_curves(self, draws: Mapping[str, Floats], item: int, grid: Floats) -> Floats:
         """Information of one item at the grid, per draw `[D, T]`."""
-        if self.graded is None:
-            return np.asarray(kernels.information(grid, *(draws[name][:, item, None] for name in "abcd")))
-        a, thresholds = draws["a"][:, item, None], draws["thresholds"][:, item, None]
-        return np.asarray(graded.information(grid, a, thresholds, self.graded.top[item]))
+        names = "abcd" if self.graded is None else ("a", "thresholds")
+        top = None if self.graded is None else self.graded.top[item]
+        return items_among({name: draws[name][:, item, None] for name in names}, top).information(grid)
 
-    def _graded_items(self, columns: dict[str, object], items: GradedParameters) -> pd.DataFrame:
-        for name in "ab":
-            columns |= self._columns(name, self.draws[name], self.point[name])
+    def _threshold_columns(self, items: GradedParameters) -> dict[str, object]:
+        columns: dict[str, object] = {}
         real = graded.real_thresholds(items.top)
         wide = self._columns("thresholds", self.draws["thresholds"], items.thresholds)
         for k in range(real.shape[1]):
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
-        fit = graded_tables.item_fit(self.data, items)
-        return self._with_weak_items(pd.DataFrame(columns | {"top": items.top}).join(fit))
+        return columns
 
     def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
         free, common = not self.positive_by_prior, self.model == "1pl"

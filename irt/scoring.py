@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,7 @@ from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Likelihood, Rated, nodes_of
 from irt.printing import first_rows, json_rows, where_whole
 from irt.responses import Floats, ResponseMatrix, require_matrix
-
-if TYPE_CHECKING:
-    from irt.result import Fit
+from irt.result import Fit, require_fit
 
 METHODS = ("eap", "map", "ml", "wle")
 DRAWS = 100
@@ -97,8 +95,6 @@ def score(
     scores are ratings. Raises ValueError for an unknown item or method, a rating above an item's highest score, and
     with `ml` or `wle` for a student who answered nothing.
     """
-    from irt.result import require_fit
-
     require_matrix(data)
     require_fit(fit)
     if method not in METHODS:
@@ -112,19 +108,6 @@ def score(
     found = score_likelihoods(point, method, level, varied)
     notes = tuple(_note(value, count) for value, count in zip(found.theta, answered, strict=True))
     return Scores(method, data.students, answered, *found, notes, level)
-
-
-def score_counts(
-    successes: Floats,
-    attempts: Floats,
-    items: ItemParameters,
-    method: str = "eap",
-    interval: float = 0.9,
-    draws: Sequence[ItemParameters] = (),
-) -> Scored:
-    """Abilities from counts `[S, I]` on items `[I]`; `draws` are equally likely item parameters (none: exact ones)."""
-    point, *varied = (Counted(successes, attempts, each) for each in (items, *draws))
-    return score_likelihoods(point, method, interval, varied)
 
 
 def score_likelihoods(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from irt.design import Design
-from irt.kernels import RUNAWAY, ItemParameters, probability
-from irt.residuals import blocks, counts, item_mean_squares
+from irt.graded import GradedParameters
+from irt.kernels import RUNAWAY
+from irt.likelihoods import Items, expected_mean_squares, items_among
+from irt.residuals import blocks, counts
 from irt.responses import Floats, ResponseMatrix
 
 ABILITIES = 8.0
@@ -34,21 +36,22 @@ def best(names: Sequence[str], draws: Floats, label: str) -> pd.DataFrame:
     return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
 
 
-def item_fit(data: ResponseMatrix, items: ItemParameters, chance: Floats) -> pd.DataFrame:
+def item_fit(data: ResponseMatrix, items: Items, chance: Floats) -> pd.DataFrame:
     """`infit,outfit,point_biserial,flags` per item.
 
-    Infit and outfit are `irt.residuals.item_mean_squares`, empty where fewer than 2 students were asked; the point
-    biserial is the correlation with the share right on the other items, 0 for a constant item, which is flagged.
+    Infit and outfit are `irt.likelihoods.expected_mean_squares`, empty where fewer than 2 students were asked; the
+    point biserial is the correlation with the share right on the other items, 0 for a constant item, which is flagged.
     """
-    squares = item_mean_squares(data, items)
+    squares = expected_mean_squares(data, items)
     parts = [_item_fit(block) for block in _blocks(data)]
     correlation, right, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
+    rated = isinstance(items, GradedParameters)
     return pd.DataFrame(
         {
             "infit": np.where(squares.known, squares.infit, np.nan),
             "outfit": np.where(squares.known, squares.outfit, np.nan),
             "point_biserial": correlation,
-            "flags": _flags(right, asked, correlation, chance),
+            "flags": _rating_flags(data, asked, correlation) if rated else _flags(right, asked, correlation, chance),
         }
     )
 
@@ -189,6 +192,26 @@ def _flags(right: Floats, asked: Floats, correlation: Floats, chance: Floats) ->
     return words
 
 
+def unused_scores(data: ResponseMatrix) -> NDArray[np.bool_]:
+    """Scores 0..K that exist for an item of a table of ratings and that nobody got, `[I, K + 1]`."""
+    assert data.top is not None
+    score = np.arange(int(data.top.max()) + 1)
+    used = np.stack([(data.scores == value).any(axis=0) for value in score], axis=1)
+    return np.asarray((score <= data.top[:, None]) & ~used)
+
+
+def _rating_flags(data: ResponseMatrix, asked: Floats, correlation: Floats) -> list[str]:
+    """Plain words, separated by '; ': unused scores, and a correlation 1.28 standard errors below 0."""
+    error = 1 / np.sqrt(np.maximum(asked - 1, 1))
+    words = []
+    for unused, rho, se in zip(unused_scores(data), correlation, error, strict=True):
+        found = ["nobody scored " + ", ".join(str(score) for score in np.flatnonzero(unused))] if unused.any() else []
+        if rho < -SURE * se:
+            found.append("negative discrimination; perhaps scored in reverse")
+        words.append("; ".join(found))
+    return words
+
+
 def q3(data: ResponseMatrix, expected: Floats) -> pd.DataFrame:
     """Correlations of residuals over students asked both items, for every pair with at least 3 of them."""
     rho, _, count = residual_correlations(np.nan_to_num(data.proportions) - expected, data.asked)
@@ -215,16 +238,16 @@ def residual_correlations(residual: Floats, asked: NDArray[np.bool_]) -> tuple[F
 
 
 def accuracy_by_level(
-    draws: Mapping[str, Floats], design: Design, tails: tuple[float, float], share: Callable[[Floats], Floats]
+    draws: Mapping[str, Floats], items: Items, design: Design, tails: tuple[float, float]
 ) -> pd.DataFrame:
     """Expected share right of a student at each level, or combination, whose other effects and residual are 0.
 
-    `share` gives that of each item `[D, I]` at an ability per draw `[D, 1]`.
+    `items` are those of all `draws`.
     """
     frames = []
     for term in design.terms:
         effects = design.worth(term.name, draws)
-        shares = np.stack([share(effects[:, level, None]).mean(axis=1) for level in range(effects.shape[1])], axis=1)
+        shares = np.stack([items.share(level[:, None]).mean(axis=1) for level in effects.T], axis=1)
         low, high = np.quantile(shares, tails, axis=0)
         columns = {"accuracy": shares.mean(axis=0), "low": low, "high": high}
         frames.append(pd.DataFrame({"facet": term.name, "level": list(term.levels)} | columns))
@@ -232,18 +255,17 @@ def accuracy_by_level(
     return pd.concat(frames, ignore_index=True) if frames else empty
 
 
-def expected_share(draws: Mapping[str, Floats]) -> Callable[[Floats], Floats]:
-    """P(correct) `[D, I]` at an ability per draw `[D, 1]`."""
-    return lambda theta: np.asarray(probability(theta, *(draws[name] for name in "abcd")))
+def each_draw(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Iterator[tuple[Floats, Items]]:
+    """Abilities `[S]` and items of each draw."""
+    for index, theta in enumerate(draws["theta"]):
+        yield theta, items_among({name: values[index] for name, values in draws.items()}, data.top)
 
 
 def replicas(data: ResponseMatrix, draws: Mapping[str, Floats], seed: int) -> Iterator[Floats]:
-    """A table of successes `[S, I]` from each draw of abilities and items."""
-    rng = np.random.default_rng([seed, 2])
-    attempts = data.attempts.astype(np.int64)
-    for theta, *items in zip(*(draws[name] for name in ("theta", "a", "b", "c", "d")), strict=True):
-        p = np.clip(probability(theta[:, None], *items), 0.0, 1.0)
-        yield rng.binomial(attempts, p).astype(np.float64)
+    """A table of successes, or of ratings, `[S, I]` from each draw of abilities and items; 0 where not asked."""
+    rng, attempts = np.random.default_rng([seed, 2]), data.attempts
+    for theta, items in each_draw(data, draws):
+        yield items.draw(rng, theta, attempts)
 
 
 def predictive_check(

@@ -22,8 +22,8 @@ from irt import kernels
 from irt.answers import counted
 from irt.checks.calibration import band, rank_of, uniformity
 from irt.design import Design, build_design
+from irt.fit_settings import FitSettings
 from irt.fitting import nuts
-from irt.fitting.outcome import Settings
 from irt.fitting.prior import Specification, draw_answers, draw_prior
 from irt.model import Problem, report_scale
 from irt.responses import Floats, ResponseMatrix
@@ -66,7 +66,7 @@ def replicate(given: Specification, replications: int, seed: int, out: Path) -> 
         if index not in done:
             successes = draw_answers(truth, index, attempts, seed)
             problem = Problem(counted(successes, attempts), given.design, given.model, given.chance, given.priors)
-            sampled = nuts.sample(problem, Settings(seed=index, warmup=400, draws=1000, chains=1))
+            sampled = nuts.sample(problem, FitSettings(seed=index, warmup=400, draws=1000, chains=1))
             posterior = quantities(sampled.values, problem)
             wanted = {name: values[index : index + 1] for name, values in report_scale(truth, given.design).items()}
             ranks = {

@@ -12,7 +12,6 @@ import pandas as pd
 
 from irt.checks.copies import duplicates
 from irt.checks.differential import dif
-from irt.checks.graded_fit import graded_item_residuals, graded_student_fit
 from irt.checks.inputs import listed, sentences
 from irt.checks.item_fit import s_x2
 from irt.checks.item_pairs import dependence
@@ -153,8 +152,8 @@ def _of_ratings(fit: Fit, items: GradedParameters, seed: int) -> CheckReport:
     found = _run(
         fit,
         {
-            "item residuals": lambda: {"item residuals": graded_item_residuals(data, items, seed=seed)},
-            "students": lambda: {"students": graded_student_fit(data, items)},
+            "item residuals": lambda: {"item residuals": item_residuals(data, items, seed=seed)},
+            "students": lambda: {"students": student_fit(data, items)},
             "predictive": lambda: {f"predictive {name}": table for name, table in fit.predictive_check(seed).items()},
         },
     )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
 from irt.kernels import ItemParameters, probability
+from irt.likelihoods import Items
 from irt.quadrature import posterior
 from irt.responses import Floats, ResponseMatrix, require_matrix
 
@@ -64,20 +65,15 @@ def require_at_most(check: str, count: int, most: int) -> None:
         raise ValueError(f"{check} of {count} items takes too long; at most {most} were wanted: pass a subset of them")
 
 
-def require_matching(data: ResponseMatrix, items: ItemParameters) -> None:
+def require_matching(data: ResponseMatrix, items: Items) -> None:
     """ValueError unless there is a table, and one finite set of parameters per item."""
     require_matrix(data)
-    shape = np.shape(items.b)
+    shape = np.shape(items.a)
     if shape != (len(data.items),):
         raise ValueError(f"parameters of {shape} items for {len(data.items)} items of the table")
-    require_finite(data, *items)
-
-
-def require_finite(data: ResponseMatrix, *parameters: Floats) -> None:
-    """ValueError unless the parameters are finite and there is one (or one row) per item."""
-    if any(len(values) != len(data.items) for values in parameters):
-        raise ValueError(f"parameters of {len(parameters[0])} items for {len(data.items)} items of the table")
-    if not all(np.all(np.isfinite(values)) for values in parameters):
+    if any(len(values) != len(data.items) for values in items):
+        raise ValueError(f"parameters of {len(items.a)} items for {len(data.items)} items of the table")
+    if not all(np.all(np.isfinite(values)) for values in items):
         raise ValueError("an item parameter is not finite")
 
 

@@ -18,7 +18,7 @@ from irt.checks.inputs import ALPHA, optional, require_at_most, require_matching
 from irt.checks.replicas import replicas
 from irt.checks.tails import holm, normal_tail
 from irt.kernels import ItemParameters
-from irt.quadrature import posterior
+from irt.likelihoods import Counted
 from irt.residuals import residuals
 from irt.responses import Floats, ResponseMatrix
 from irt.tables import residual_correlations
@@ -68,7 +68,9 @@ def dependence(
     values, known = q3[first, second], known[first, second]
     mean = _mean(values, known)
     tops, within = [], []
-    for table in replicas(posterior(successes, attempts, items), attempts, items, replicas_count, seed):
+    answered = Counted(successes, attempts, items)
+    for each in replicas(answered.posterior(), answered, replicas_count, seed):
+        table = each.successes
         estimated = items if refit is None else refit(_replaced(data, table))
         drawn, fine = _q3(table, attempts, estimated)
         centre = _mean(drawn[first, second], fine[first, second])

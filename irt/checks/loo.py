@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irt import kernels
+from irt import graded, kernels
 from irt.responses import Floats, ResponseMatrix
 
 Indices = NDArray[np.intp]
@@ -26,18 +26,11 @@ class Loo(NamedTuple):
 
 def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
     """PSIS-LOO over the answered (student, item) cells, row by row of the table."""
-    return over_cells(data.asked, len(draws["a"]), lambda rows, columns: _cells(data, draws, rows, columns))
-
-
-def over_cells(asked: NDArray[np.bool_], size: int, cells: Callable[[Indices, Indices], Floats]) -> Loo:
-    """PSIS-LOO of log-likelihoods that `cells` gives `[D, N]`, of some rows and columns at a time.
-
-    `size` is what one cell takes.
-    """
-    rows, columns = (np.asarray(axis, dtype=np.intp) for axis in np.nonzero(asked))
-    many = max(1, CHUNK // size)
+    cells = _rating_cells if "thresholds" in draws else _cells
+    rows, columns = (np.asarray(axis, dtype=np.intp) for axis in np.nonzero(data.asked))
+    many = max(1, CHUNK // draws["thresholds" if "thresholds" in draws else "a"][:, 0].size)
     parts = [
-        smoothed_loo(cells(rows[start : start + many], columns[start : start + many]))
+        smoothed_loo(cells(data, draws, rows[start : start + many], columns[start : start + many]))
         for start in range(0, len(rows), many)
     ]
     pointwise, k = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -50,6 +43,14 @@ def _cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Indices, col
     right, wrong = kernels.log_probability(theta, a, b, c, d)
     k, n = data.successes[rows, columns], data.attempts[rows, columns]
     return np.where(k > 0, k * right, 0.0) + np.where(n - k > 0, (n - k) * wrong, 0.0)
+
+
+def _rating_cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Indices, columns: Indices) -> Floats:
+    """Log-likelihood `[D, N]` of the cells of a table of ratings."""
+    assert data.top is not None
+    a, thresholds = draws["a"][:, columns], draws["thresholds"][:, columns]
+    logs = graded.log_probability(draws["theta"][:, rows], a, thresholds, data.top[columns])
+    return np.asarray(logs[:, np.arange(len(rows)), data.scores[rows, columns].astype(np.int64)])
 
 
 def smoothed_loo(log_likelihood: Floats) -> tuple[Floats, Floats]:

@@ -12,13 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from irt import kernels
 from irt.checks.inputs import ALPHA, false_discovery_rates, optional, require_matching
 from irt.checks.residual_fit import mean_square_columns
 from irt.checks.tails import normal_tail, upper_tail
-from irt.kernels import ItemParameters
-from irt.quadrature import Posterior, posterior
-from irt.residuals import MeanSquares, mean_squares, residuals
+from irt.likelihoods import Categories, Items, Likelihood, likelihood_of
+from irt.quadrature import Posterior
+from irt.residuals import MeanSquares
 from irt.responses import Floats, ResponseMatrix
 
 FEWEST = 5
@@ -32,22 +31,22 @@ class Corrected(NamedTuple):
     p: Floats
 
 
-def student_fit(data: ResponseMatrix, items: ItemParameters) -> pd.DataFrame:
+def student_fit(data: ResponseMatrix, items: Items) -> pd.DataFrame:
     """`student,theta,answers,infit,infit_z,outfit,outfit_z,lz,lz_star,p,p_adjusted,flag,note,sentence`.
 
     `p` is one-sided, the chance that `lz_star` comes out as low (saddlepoint approximation); `p_adjusted` is Benjamini
     and Hochberg's. A student with fewer than 5 informative answers has no statistics.
     """
     require_matching(data, items)
-    successes, attempts = data.successes, data.attempts
-    ability = posterior(successes, attempts, items)
+    answered = likelihood_of(data, items)
+    ability = answered.posterior()
     theta = ability.mean
-    found = mean_squares(residuals(successes, attempts, items, theta), attempts, 1)
-    star = corrected_fit(successes, attempts, items, modal_ability(successes, attempts, items, ability))
-    return student_table(data, theta, found, standardised_fit(successes, attempts, items, theta), star)
+    found = answered.mean_squares(theta, 1)
+    star = corrected_fit(answered, modal_ability(answered, ability))
+    return _student_table(data, theta, found, standardised_fit(answered, theta), star)
 
 
-def student_table(
+def _student_table(
     data: ResponseMatrix, theta: Floats, found: MeanSquares, plain: Floats, star: Corrected
 ) -> pd.DataFrame:
     """The table of `student_fit` from abilities, mean squares, `lz` `[S]` and `lz_star`."""
@@ -69,40 +68,39 @@ def student_table(
     return table
 
 
-def standardised_fit(successes: Floats, attempts: Floats, items: ItemParameters, theta: Floats) -> Floats:
+def standardised_fit(answered: Likelihood, theta: Floats) -> Floats:
     """`lz` `[S]`: the log-likelihood at `theta` `[S]`, less its mean and over its standard deviation."""
-    p, weight, _ = _terms(theta, items)
-    return np.asarray(((successes - attempts * p) * weight).sum(axis=1) / _sd(attempts, p, weight))
+    at, counts = answered.categories(theta), answered.counts
+    own = at.log - _mean(at, at.log)[..., None]
+    return np.asarray((counts * own).sum(axis=(1, 2)) / _sd(counts, at, own))
 
 
-def corrected_fit(successes: Floats, attempts: Floats, items: ItemParameters, mode: Floats) -> Corrected:
-    """`lz_star` at the modal abilities `[S]` (Snijders 2001, eq. 10 to 15, prior Normal(0, 1)).
+def corrected_fit(answered: Likelihood, mode: Floats) -> Corrected:
+    """`lz_star` at the modal abilities `[S]` (Snijders 2001, eq. 10 to 15, prior Normal(0, 1); ratings: Sinharay 2016).
 
     The part of the log-likelihood that ability explains is projected out, so estimating ability costs nothing. For
     counts of trials the chance is that of the normal distribution.
     """
-    p, weight, score = _terms(mode, items)
-    slope = score * p * (1 - p)
-    pull = (attempts * slope * weight).sum(axis=1) / np.maximum((attempts * slope * score).sum(axis=1), 1e-12)
-    own = weight - pull[:, None] * score
-    total = ((successes - attempts * p) * own).sum(axis=1)
-    star = np.asarray(total / _sd(attempts, p, own))
-    if attempts.max(initial=1.0) > 1:
+    at, counts, weights = answered.categories(mode), answered.counts, answered.weights
+    own = at.log - _mean(at, at.log)[..., None]
+    shared, power = ((weights * _mean(at, part * at.slope)).sum(axis=1) for part in (own, at.slope))
+    own = own - (shared / np.maximum(power, 1e-12))[:, None, None] * at.slope
+    total = (counts * own).sum(axis=(1, 2))
+    star = np.asarray(total / _sd(counts, at, own))
+    if weights.max(initial=1.0) > 1:
         return Corrected(star, normal_tail(-star))
-    asked = (attempts > 0)[..., None]
-    steps = np.where(asked, np.stack([-own * (1 - p), own * p], axis=2), 0.0)
-    chances = np.where(asked, np.stack([p, 1 - p], axis=2), np.array([1.0, 0.0]))
-    return Corrected(star, upper_tail(steps, chances, -total))
+    asked = (weights > 0)[..., None]
+    chances = np.where(asked, at.chance, np.eye(own.shape[2])[0])
+    return Corrected(star, upper_tail(np.where(asked, -own, 0.0), chances, -total))
 
 
-def modal_ability(successes: Floats, attempts: Floats, items: ItemParameters, ability: Posterior) -> Floats:
+def modal_ability(answered: Likelihood, ability: Posterior) -> Floats:
     """Most probable ability `[S]` under the Normal(0, 1) population: the best node of the posterior, made exact."""
     best: Floats = ability.nodes[ability.weights.argmax(axis=1)]
     theta, reach = best, float(np.diff(ability.nodes).max())
     for _ in range(ROUNDS):
-        p, _, score = _terms(theta, items)
-        gradient = ((successes - attempts * p) * score).sum(axis=1) - theta
-        step = gradient / (1 + (attempts * score**2 * p * (1 - p)).sum(axis=1))
+        information = (answered.weights * answered.moments(theta).information).sum(axis=1)
+        step = (answered.slope(theta) - theta) / (1 + information)
         moved = np.clip(theta + step, best - reach, best + reach)
         if np.abs(moved - theta).max(initial=0.0) < 1e-9:
             break
@@ -110,15 +108,11 @@ def modal_ability(successes: Floats, attempts: Floats, items: ItemParameters, ab
     return theta
 
 
-def _terms(theta: Floats, items: ItemParameters) -> tuple[Floats, Floats, Floats]:
-    """P, its logit, and P' / (P (1 - P)), `[S, I]` each."""
-    a, b, c, d = items
-    right, wrong = kernels.log_probability(theta[:, None], *items)
-    right, wrong = np.maximum(right, -700.0), np.maximum(wrong, -700.0)
-    up = kernels.sigmoid(a * (theta[:, None] - b))
-    slope = a * (d - c) * up * (1 - up)
-    return np.exp(right), right - wrong, slope * np.exp(-right - wrong)
+def _mean(at: Categories, values: Floats) -> Floats:
+    """Expected value `[S, I]` of what each category is worth."""
+    return np.asarray(np.sum(at.chance * values, axis=2))
 
 
-def _sd(attempts: Floats, p: Floats, weight: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.maximum((attempts * p * (1 - p) * weight**2).sum(axis=1), 1e-24)))
+def _sd(counts: Floats, at: Categories, own: Floats) -> Floats:
+    variance = (counts.sum(axis=2) * _mean(at, own**2)).sum(axis=1)
+    return np.asarray(np.sqrt(np.maximum(variance, 1e-24)))

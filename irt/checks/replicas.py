@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 
-from irt.kernels import ItemParameters, probability
+from irt.likelihoods import Likelihood
 from irt.quadrature import Posterior
-from irt.responses import Floats
+
+Answered = TypeVar("Answered", bound=Likelihood)
 
 
-def replicas(found: Posterior, attempts: Floats, items: ItemParameters, count: int, seed: int) -> Iterator[Floats]:
-    """`count` tables of successes `[S, I]`: an ability from each student's posterior, then new answers."""
+def replicas(found: Posterior, answered: Answered, count: int, seed: int) -> Iterator[Answered]:
+    """`count` tables of new answers, each student's ability drawn from `found`, the posterior of `answered`."""
     rng = np.random.default_rng([seed, 3])
     cumulative = np.cumsum(found.weights, axis=1)
-    whole = attempts.astype(np.int64)
     for _ in range(count):
         position = (cumulative < rng.random((len(cumulative), 1)) * cumulative[:, -1:]).sum(axis=1)
-        theta = found.nodes[position]
-        p = np.clip(probability(theta[:, None], *items), 0.0, 1.0)
-        yield rng.binomial(whole, p).astype(np.float64)
+        yield answered.redrawn(rng, found.nodes[position])

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from irt.checks.inputs import ALPHA, false_discovery_rates, optional, require_matching
 from irt.checks.replicas import replicas
 from irt.checks.tails import REACH, normal_tail
-from irt.kernels import ItemParameters
-from irt.quadrature import posterior
-from irt.residuals import MeanSquares, item_mean_squares, mean_squares, residuals
+from irt.likelihoods import Items, expected_mean_squares, likelihood_of
+from irt.residuals import MeanSquares
 from irt.responses import Floats, ResponseMatrix
 
 REPLICAS = 100
@@ -24,7 +23,7 @@ REPLICAS = 100
 
 def item_residuals(
     data: ResponseMatrix,
-    items: ItemParameters,
+    items: Items,
     replicas_count: int = REPLICAS,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -37,14 +36,13 @@ def item_residuals(
     and Hochberg's.
     """
     require_matching(data, items)
-    successes, attempts = data.successes, data.attempts
-    own = posterior(successes, attempts, items)
-    found = item_mean_squares(data, items)
+    answered = likelihood_of(data, items)
+    found = expected_mean_squares(data, items)
     drawn = [
-        mean_squares(residuals(table, attempts, items), attempts, 0)
-        for table in replicas(own, attempts, items, replicas_count, seed)
+        each.mean_squares(each.posterior().mean, 0)
+        for each in replicas(answered.posterior(), answered, replicas_count, seed)
     ]
-    return item_table(data, judged(found, drawn))
+    return _item_table(data, judged(found, drawn))
 
 
 def judged(found: MeanSquares, replicated: Sequence[MeanSquares]) -> MeanSquares:
@@ -54,7 +52,7 @@ def judged(found: MeanSquares, replicated: Sequence[MeanSquares]) -> MeanSquares
     return found._replace(infit_z=z[0], outfit_z=z[1])
 
 
-def item_table(data: ResponseMatrix, found: MeanSquares) -> pd.DataFrame:
+def _item_table(data: ResponseMatrix, found: MeanSquares) -> pd.DataFrame:
     """The table of `item_residuals`, from mean squares that are `judged`."""
     known = found.known
     z = np.stack([found.infit_z, found.outfit_z])

@@ -8,7 +8,6 @@ from typing import Any
 
 from irt.printing import first_rows, where_whole
 from irt.result import Fit
-from irt.storage import record
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class FitSummary:
 
     def record(self) -> dict[str, Any]:
         """The content of `fit.json`."""
-        return record(self.fit)
+        return self.fit.record()
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The summary for a reader; `out` is the folder that received the fit."""

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt.fitting.outcome import Progress, Settings
+from irt.fit_settings import FitSettings
+from irt.fitting.outcome import Progress
 from irt.fitting.programs import compiled
 from irt.fitting.sampled import Enough, Sampled
 from irt.responses import Floats
@@ -44,7 +45,7 @@ class Program(NamedTuple):
     block: Callable[..., Any]
 
 
-def compile_chains(density: Density, start: Values, data: Any, settings: Settings) -> Program:
+def compile_chains(density: Density, start: Values, data: Any, settings: FitSettings) -> Program:
     """The programs of a density, for data and positions of these shapes and for this warm-up and acceptance.
 
     To be called in double precision (`jax.enable_x64`).
@@ -82,7 +83,7 @@ def run_chains(
     program: Program,
     starts: Sequence[Values],
     data: Any,
-    settings: Settings,
+    settings: FitSettings,
     enough: Enough | None = None,
     progress: Progress | None = None,
 ) -> Sampled:
@@ -138,7 +139,9 @@ class _Told:
 class _Run:
     """One chain: where it is, and what it has drawn."""
 
-    def __init__(self, program: Program, start: Values, data: Any, settings: Settings, chain: int, told: _Told) -> None:
+    def __init__(
+        self, program: Program, start: Values, data: Any, settings: FitSettings, chain: int, told: _Told
+    ) -> None:
         self.program, self.start, self.data, self.told = program, start, data, told
         self.settings, self.chain = settings, chain
         self.kept: list[Any] = []

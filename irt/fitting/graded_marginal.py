@@ -7,9 +7,10 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.fit_settings import FitSettings
 from irt.fitting.coordinates import signed_draws
 from irt.fitting.graded_maximum import Maximum, maximum, own, parameters
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.outcome import Outcome, Progress
 from irt.fitting.strata import normals, uniforms
 from irt.graded import mean_threshold
 from irt.quadrature import Posterior
@@ -21,7 +22,7 @@ CELLS = 40_000_000
 
 
 def fit_marginal(
-    scores: Floats, top: NDArray[np.int64], items: tuple[str, ...], settings: Settings, progress: Progress | None
+    scores: Floats, top: NDArray[np.int64], items: tuple[str, ...], settings: FitSettings, progress: Progress | None
 ) -> Outcome:
     """Estimates, standard errors and draws; `scores` `[S, I]` from 0 to `top` `[I]`, NaN where not asked."""
     begin = time.perf_counter()

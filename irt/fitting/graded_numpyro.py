@@ -23,8 +23,9 @@ import numpy as np
 
 from irt import graded
 from irt.design import Design
+from irt.fit_settings import FitSettings
 from irt.fitting.chains import Density, compile_chains, run_chains
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.outcome import Outcome, Progress
 from irt.fitting.sampled import Enough, Sampled
 from irt.fitting.sampling import behind_gate
 from irt.model import Priors, RawDraws, report_scale
@@ -77,7 +78,7 @@ class Inputs(NamedTuple):
 
 
 def sample_graded(
-    data: ResponseMatrix, design: Design, priors: Priors, settings: Settings, progress: Progress | None
+    data: ResponseMatrix, design: Design, priors: Priors, settings: FitSettings, progress: Progress | None
 ) -> Outcome:
     """The posterior of a table of ratings, behind the gate of `irt.fitting.sampling`."""
     settings = replace(settings, target_accept=max(settings.target_accept, ACCEPT))
@@ -207,7 +208,9 @@ class _Sampler:
     inputs: Inputs
     design: Design
 
-    def __call__(self, settings: Settings, progress: Progress | None = None, enough: Enough | None = None) -> Sampled:
+    def __call__(
+        self, settings: FitSettings, progress: Progress | None = None, enough: Enough | None = None
+    ) -> Sampled:
         """Chains from scattered starts."""
         import jax
         from numpyro.infer.util import constrain_fn, initialize_model, potential_energy

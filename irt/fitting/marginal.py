@@ -27,13 +27,14 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from irt.fit_settings import FitSettings
 from irt.fitting.asymptote_paths import Path
 from irt.fitting.asymptote_profiles import Fitted, profiles, with_asymptotes_held
 from irt.fitting.coordinates import SHARED, item_errors, to_items
 from irt.fitting.em import Table, compress
 from irt.fitting.maximum import Estimate, constant, estimate, estimate_population
 from irt.fitting.observed_information import Curvature
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.outcome import Outcome, Progress
 from irt.fitting.plausible import draw
 from irt.kernels import RUNAWAY
 from irt.model import Problem
@@ -49,12 +50,12 @@ NAMED = 3
 Mask = NDArray[np.bool_]
 
 
-def find_marginal(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
     """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
     begin = time.perf_counter()
     table = compress(problem.successes, problem.attempts)
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS
-    whole = settings.given_priors or few
+    whole = settings.priors is not None or few
     found = estimate_population(table, problem, progress) if whole else estimate(table, problem, progress)
     loose, pull = found.rescued & ~constant(problem), 0.0 if whole else _pull(problem, found)
     if pull > MOST_PULL:
@@ -81,7 +82,7 @@ def find_marginal(problem: Problem, settings: Settings, progress: Progress | Non
         log_likelihood=state.log_likelihood,
         converged=found.converged,
         diagnostics=_diagnostics(problem, found),
-        warnings=tuple(_warnings(problem, found, loose, pull, few and not settings.given_priors)),
+        warnings=tuple(_warnings(problem, found, loose, pull, few and settings.priors is None)),
         notes=(*_notes(problem, settings, found), *_endless(problem, paths, draws)),
         seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
@@ -170,9 +171,9 @@ def _warnings(problem: Problem, found: Estimate, loose: Mask, pull: float, few: 
     return said
 
 
-def _notes(problem: Problem, settings: Settings, found: Estimate) -> list[str]:
+def _notes(problem: Problem, settings: FitSettings, found: Estimate) -> list[str]:
     notes = []
-    if settings.given_priors:
+    if settings.priors is not None:
         notes.append("Priors were given, so these are marginal a posteriori estimates, not maximum likelihood.")
     if found.population is not None:
         notes.append(_population(found.population.reported()))

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from irt.fit_settings import FitSettings
 from irt.fitting import laplace
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.outcome import Outcome, Progress
 from irt.model import SMALLEST_UNIT, Problem, report_scale
 from irt.responses import Floats
 
@@ -17,7 +18,7 @@ CELLS = 12_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 
 
-def find_mode(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
     """Climb to the mode and draw from its Gaussian approximation."""
     begin = time.perf_counter()
     mode = laplace.climb(problem, progress)

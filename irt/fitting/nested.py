@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from irt.fit_settings import FitSettings
 from irt.fitting import laplace
 from irt.fitting import scales as scaling
 from irt.fitting.mode import draws_for, verdict
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.outcome import Outcome, Progress
 from irt.fitting.scales import Scales
 from irt.model import Problem, RawDraws, report_scale
 from irt.responses import Floats
@@ -38,7 +39,7 @@ BIASED = (
 )
 
 
-def find_nested(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+def find_nested(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
     """Draws over the scales' posterior; ValueError for a table too large or where a joint mode fails."""
     begin, (students, items) = time.perf_counter(), problem.answers.shape
     if students * items > LARGEST:

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from irt.fit_settings import FitSettings
 from irt.fitting import laplace
 from irt.fitting.chains import Density, Program, Values, compile_chains, run_chains
 from irt.fitting.numpyro_model import Inputs, Structure, energy, inputs_of, model_values, raw_draws, structure_of
-from irt.fitting.outcome import Progress, Settings
+from irt.fitting.outcome import Progress
 from irt.fitting.programs import compiled
 from irt.fitting.sampled import Enough, Sampled
 from irt.fitting.whitening import Whitening, leaning, origin, whitening_of
@@ -26,7 +27,7 @@ FIRST_STEP = 0.3
 
 
 def sample(
-    problem: Problem, settings: Settings, progress: Progress | None = None, enough: Enough | None = None
+    problem: Problem, settings: FitSettings, progress: Progress | None = None, enough: Enough | None = None
 ) -> Sampled:
     """Run NUTS in double precision around the mode, each chain from its own scattered start.
 
@@ -67,7 +68,7 @@ def _cache() -> dict[tuple[Any, ...], _Programs]:
     return {}
 
 
-def _programs(structure: Structure, settings: Settings, inputs: Inputs, given: Whitening) -> tuple[_Programs, float]:
+def _programs(structure: Structure, settings: FitSettings, inputs: Inputs, given: Whitening) -> tuple[_Programs, float]:
     """The compiled programs of a structure, and the seconds compiling took (0 when they were kept from before)."""
     import jax
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from irt.fit_settings import FitSettings
 from irt.fitting.numpyro_model import raw_draws
-from irt.fitting.outcome import Progress, Settings
+from irt.fitting.outcome import Progress
 from irt.fitting.sampled import Enough, Sampled
 from irt.model import Problem, report_scale
 
@@ -24,7 +25,7 @@ MAX_DEPTH = 10
 
 
 def sample(
-    problem: Problem, settings: Settings, progress: Progress | None = None, enough: Enough | None = None
+    problem: Problem, settings: FitSettings, progress: Progress | None = None, enough: Enough | None = None
 ) -> Sampled:
     """Run pymc's NUTS for all `settings.draws`; `enough` is not asked, since pymc's chains cannot be paused."""
     del enough
@@ -125,7 +126,7 @@ class _Counter:
     pymc ends an interrupted chain in silence and begins the next one, which is then interrupted here.
     """
 
-    def __init__(self, progress: Progress | None, settings: Settings) -> None:
+    def __init__(self, progress: Progress | None, settings: FitSettings) -> None:
         self.progress, self.done = progress, 0
         self.each = settings.warmup + settings.draws
         self.total = settings.chains * self.each

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from irt.fitting.outcome import Progress, Settings
+from irt.fit_settings import FitSettings
+from irt.fitting.outcome import Progress
 from irt.responses import Floats
 
 
@@ -38,6 +39,8 @@ Enough = Callable[[Sampled], bool]
 class Sampler(Protocol):
     """Samples one posterior on its reported scale: `settings.draws` per chain, fewer where `enough` says so."""
 
-    def __call__(self, settings: Settings, progress: Progress | None = None, enough: Enough | None = None) -> Sampled:
+    def __call__(
+        self, settings: FitSettings, progress: Progress | None = None, enough: Enough | None = None
+    ) -> Sampled:
         """See the class."""
         ...

@@ -15,7 +15,8 @@ import numpy as np
 
 from irt import kernels
 from irt.checks.convergence import mixing
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fit_settings import FitSettings
+from irt.fitting.outcome import Outcome, Progress
 from irt.fitting.sampled import Enough, Sampled, Sampler
 from irt.model import Problem
 from irt.responses import Floats
@@ -29,22 +30,20 @@ FEW = 50
 """Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
 
 
-def sample_posterior(
-    problem: Problem, settings: Settings, progress: Progress | None, backend: str = "numpyro"
-) -> Outcome:
+def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
     """The posterior of a table of right and wrong answers."""
     k, n = problem.successes, problem.attempts
 
     def log_likelihood(draw: Mapping[str, Floats]) -> float:
         return float(kernels.log_likelihood(k, n, *(draw[name] for name in ("theta", "a", "b", "c", "d"))).sum())
 
-    return behind_gate(partial(_sampler(backend), problem), log_likelihood, settings, progress)
+    return behind_gate(partial(_sampler(settings.chosen_backend), problem), log_likelihood, settings, progress)
 
 
 def behind_gate(
     sample: Sampler,
     log_likelihood: Callable[[Mapping[str, Floats]], float],
-    settings: Settings,
+    settings: FitSettings,
     progress: Progress | None,
 ) -> Outcome:
     """Sample, and once more with more draws and smaller steps when the gate refuses the first run.
@@ -89,7 +88,7 @@ def behind_gate(
     )
 
 
-def _careful(settings: Settings) -> Settings:
+def _careful(settings: FitSettings) -> FitSettings:
     return replace(
         settings,
         warmup=2 * settings.warmup,
@@ -99,7 +98,7 @@ def _careful(settings: Settings) -> Settings:
     )
 
 
-def _enough(settings: Settings, divergent_share: float) -> Enough:
+def _enough(settings: FitSettings, divergent_share: float) -> Enough:
     """Whether a run may end: the gate passes, or more transitions have diverged than it lets pass."""
 
     def decided(sampled: Sampled) -> bool:

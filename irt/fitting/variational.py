@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from irt.fit_settings import FitSettings
 from irt.fitting import fused
 from irt.fitting.mode import draws_for
-from irt.fitting.outcome import Outcome, Progress, Settings
+from irt.fitting.outcome import Outcome, Progress
 from irt.kernels import ItemParameters, sigmoid, smoothed_logit
 from irt.model import Problem, RawDraws, report_scale
 
@@ -39,7 +40,7 @@ class Family(NamedTuple):
     log_sd: Values
 
 
-def find_variational(problem: Problem, settings: Settings, progress: Progress | None) -> Outcome:
+def find_variational(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
     """Maximise the bound and draw from the approximation."""
     import jax
 

@@ -17,6 +17,7 @@ import numpy as np
 from irt import kernels
 from irt.estimation import fit as fit_model
 from irt.fitting.outcome import Progress, begun
+from irt.given import require_probability
 from irt.methods import RATINGS, require_known
 from irt.model import Options
 from irt.reading import require_estimable
@@ -75,7 +76,8 @@ def prune(
             f"found {students} students, too few to hold any out; wanted at least {FEWEST} to judge pruning"
         )
     refit = _Refit(_model(how, fit, data), how.method, options, _interval(how, fit), how.seed)
-    require_known(refit.model, refit.method, None, refit.interval, 2)
+    require_known(refit.model, refit.method, None)
+    require_probability("interval", refit.interval)
     calibration, heldout = split_students(data, how.holdout, how.seed, _stratifiers(data, fit, facets))
     part = data.select_students(heldout)
     judge = HeldOutEvaluator(part, refit.model, refit.options_of(part), refit.interval, data)

@@ -5,10 +5,10 @@ import pytest
 
 import irt
 from irt import graded, quadrature
+from irt.fit_settings import FitSettings
 from irt.fitting import graded_maximum as marginal
 from irt.fitting.graded_curvature import expected_slopes, maximise
 from irt.fitting.graded_marginal import fit_marginal
-from irt.fitting.outcome import Settings
 from irt.graded_simulation import GradedSimulation, simulate_graded
 from irt.kernels import ItemParameters
 from tests.irt.lsat import lsat6, lsat7
@@ -202,7 +202,7 @@ def test_copied_items_that_run_off_are_held_and_named() -> None:
 def test_the_same_seed_gives_the_same_draws(small: GradedSimulation) -> None:
     assert small.data.top is not None
     first, second = (
-        fit_marginal(small.data.scores, small.data.top, small.data.items, Settings(seed=2), None).draws
+        fit_marginal(small.data.scores, small.data.top, small.data.items, FitSettings(seed=2), None).draws
         for _ in range(2)
     )
     for name in first:

@@ -14,7 +14,8 @@ from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Rated
 from irt.responses import Floats
-from irt.scoring import METHODS, score, score_counts, score_likelihoods
+from irt.scoring import METHODS, score, score_likelihoods
+from tests.irt.counted_scores import score_counts
 
 A, B = np.array([1.2, 0.7, -0.6, 2.0, 1.5]), np.array([0.3, -1.0, 0.2, 1.0, -0.4])
 TOP = np.array([4, 1, 3, 4, 2])

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import irt
-from irt import storage
 
 HEEDING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.executable, sys.argv[1:])"
 """Starts a command that heeds SIGINT, also where the tests run in the background of a shell, which ignores it."""
@@ -87,7 +86,7 @@ def test_a_save_that_ends_early_leaves_the_folder_as_it_was(tmp_path: Path, monk
 
     again = irt.fit(data, "2pl", "mml")
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "record", interrupted)
+        patch.setattr(irt.Fit, "record", interrupted)
         with pytest.raises(KeyboardInterrupt):
             again.save(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -8,8 +8,8 @@ import irt
 from irt import kernels
 from irt.kernels import ItemParameters
 from irt.power import OutOfReachError, PowerSettings, abilities_apart, detectable_gap, power, power_of, questions_needed
-from irt.scoring import score_counts
 from tests.irt.calibrated_fit import calibrated
+from tests.irt.counted_scores import score_counts
 
 Z = float(ndtri(0.975) + ndtri(0.8))
 

@@ -9,8 +9,8 @@ import irt
 from irt.answers import counted
 from irt.checks.convergence import mixing
 from irt.design import build_design
+from irt.fit_settings import FitSettings
 from irt.fitting import nuts
-from irt.fitting.outcome import Settings
 from irt.fitting.sampled import Sampled
 from irt.model import Priors, Problem, build_problem
 from irt.responses import Floats
@@ -32,7 +32,7 @@ def test_a_run_ends_when_enough_is_known(tiny: Problem) -> None:
         return len(asked) == 2
 
     told: list[tuple[int, int]] = []
-    settings = Settings(seed=1, warmup=100, draws=1000)
+    settings = FitSettings(seed=1, warmup=100, draws=1000)
     sampled = nuts.sample(tiny, settings, lambda done, total: told.append((done, total)), enough)
     assert asked == [500, 1000]
     assert sampled.draws == 1000
@@ -45,7 +45,7 @@ def test_a_run_ends_when_enough_is_known(tiny: Problem) -> None:
 
 def test_trials_without_answers_leave_the_prior(tiny: Problem) -> None:
     empty = Problem(counted(0 * tiny.successes, 0 * tiny.attempts), tiny.design, "1pl", tiny.chance)
-    values = nuts.sample(empty, Settings(seed=2, warmup=100, draws=1000)).values
+    values = nuts.sample(empty, FitSettings(seed=2, warmup=100, draws=1000)).values
     # In logits: half-normal with scale 2, normal with scale 2, log-normal with log scale .5.
     unit = values["a"][:, 0]
     assert np.mean((unit * values["spread_b"]) ** 2) == pytest.approx(4, rel=0.25)
@@ -64,7 +64,7 @@ def test_trials_without_answers_leave_the_prior(tiny: Problem) -> None:
 def test_pymc_and_numpyro_agree_within_monte_carlo_error(model: str) -> None:
     from irt.fitting import pymc_model
 
-    settings = Settings(seed=3, warmup=500, draws=1000)
+    settings = FitSettings(seed=3, warmup=500, draws=1000)
     given = _problem(model)
     z = _differences(*(_means(sample(given, settings)) for sample in (nuts.sample, pymc_model.sample)))
     assert len(z) > 20

@@ -11,7 +11,8 @@ from scipy.special import expit, logit, ndtri
 import irt
 from irt import kernels
 from irt.kernels import ItemParameters
-from irt.scoring import METHODS, crossing, empirical_reliability, marginal_reliability, score, score_counts
+from irt.scoring import METHODS, crossing, empirical_reliability, marginal_reliability, score
+from tests.irt.counted_scores import score_counts
 from tests.irt.lsat import LSAT7_2PL
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))

@@ -6,19 +6,19 @@ import pytest
 import irt
 from irt import graded
 from irt.checks import item_residuals, report, student_fit
-from irt.checks.graded_fit import graded_item_residuals, graded_mean_squares, graded_student_fit
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
+from irt.likelihoods import Rated
 
 
 def test_with_a_highest_score_of_one_they_are_those_of_the_2pl() -> None:
     sim = irt.simulate(80, 10, seed=1, missing=0.1)
     plain = ItemParameters(sim.truth.a, sim.truth.b, np.zeros(10), np.ones(10))
     rated = GradedParameters(sim.truth.a, sim.truth.b[:, None], np.ones(10, dtype=np.int64))
-    found, wanted = graded_student_fit(sim.data, rated), student_fit(sim.data, plain)
+    found, wanted = student_fit(sim.data, rated), student_fit(sim.data, plain)
     for name in ("theta", "answers", "infit", "infit_z", "outfit", "outfit_z", "lz", "lz_star", "p"):
         np.testing.assert_allclose(found[name].astype(float), wanted[name].astype(float), atol=1e-5, err_msg=name)
-    found, wanted = graded_item_residuals(sim.data, rated), item_residuals(sim.data, plain)
+    found, wanted = item_residuals(sim.data, rated), item_residuals(sim.data, plain)
     for name in ("answers", "infit", "outfit"):
         np.testing.assert_allclose(found[name].astype(float), wanted[name].astype(float), atol=1e-8, err_msg=name)
     # Replicas are drawn in another order.
@@ -30,7 +30,7 @@ def test_mean_squares_at_the_true_abilities_are_standard_normal() -> None:
     for seed in range(4):
         sim = irt.simulate_graded(300, 30, top=5, seed=seed)
         items = GradedParameters(sim.truth.a, sim.truth.thresholds, sim.truth.top)
-        found = graded_mean_squares(sim.data.scores, items, sim.truth.theta, 0)
+        found = Rated(sim.data.scores, items).mean_squares(sim.truth.theta, 0)
         z += [found.infit_z, found.outfit_z]
     assert np.mean(z) == pytest.approx(0, abs=0.15)
     assert np.std(z) == pytest.approx(1, abs=0.15)
@@ -41,7 +41,7 @@ def test_five_percent_of_students_who_follow_the_model_are_below_the_five_percen
     for seed in range(3):
         sim = irt.simulate_graded(400, 20, top=4, seed=seed, missing=0.1)
         items = GradedParameters(sim.truth.a, sim.truth.thresholds, sim.truth.top)
-        share.append(np.mean(graded_student_fit(sim.data, items)["p"] < 0.05))
+        share.append(np.mean(student_fit(sim.data, items)["p"] < 0.05))
     assert 0.03 < np.mean(share) < 0.065
 
 
@@ -52,7 +52,7 @@ def test_noise_is_found_in_an_item_and_in_a_student() -> None:
     scores[7] = 4 * (graded.mean_threshold(sim.truth.thresholds, sim.truth.top) > 0)
     noisy = irt.ResponseMatrix(scores, sim.data.students, sim.data.items, top=sim.data.top)
     items = GradedParameters(sim.truth.a, sim.truth.thresholds, sim.truth.top)
-    by_item, by_student = graded_item_residuals(noisy, items), graded_student_fit(noisy, items)
+    by_item, by_student = item_residuals(noisy, items), student_fit(noisy, items)
     assert by_item.loc[by_item["flag"], "item"].tolist() == ["q4"]
     assert by_item["infit"][4] > 1.5
     assert bool(by_student["flag"][7])

@@ -14,6 +14,7 @@ from irt.checks import item_residuals
 from irt.checks.replicas import replicas
 from irt.curves import item_misfit
 from irt.kernels import ItemParameters
+from irt.likelihoods import Counted
 from irt.quadrature import posterior
 from irt.residuals import Residuals, item_mean_squares, mean_squares, residuals
 
@@ -83,7 +84,8 @@ def test_replicas_keep_the_cells_that_were_asked_and_the_expected_share_right(dr
     attempts = one.data.attempts
     attempts[:50, :5] = 0
     own = posterior(one.data.successes * (attempts > 0), attempts, one.items)
-    drawn = np.stack(list(replicas(own, attempts, one.items, 30, seed=1)))
+    answered = Counted(one.data.successes, attempts, one.items)
+    drawn = np.stack([each.successes for each in replicas(own, answered, 30, seed=1)])
     assert (drawn[:, attempts == 0] == 0).all()
     assert drawn.mean() == pytest.approx((one.data.successes * (attempts > 0)).mean(), abs=0.02)
 
