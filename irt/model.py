@@ -60,7 +60,7 @@ class Priors:
                 raise ValueError(f"priors: {field.name} is {value}; wanted a number above 0")
 
 
-class Named:
+class ItemModel:
     """What a model's name says of its items."""
 
     model: str
@@ -92,7 +92,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Problem(Named):
+class Problem(ItemModel):
     """Everything an estimator needs: answers, design, model name, priors, 1/options `[I]`, and the ids of the items."""
 
     answers: Answers

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irt.fitting.whitening import Layout, Placed, Whitening, place
-from irt.model import Named, Priors, Problem, RawDraws
+from irt.model import ItemModel, Priors, Problem, RawDraws
 from irt.responses import Floats
 from irt.smooth import zero_sum_basis
 
 
 @dataclass(frozen=True)
-class Structure(Named):
+class Structure(ItemModel):
     """What a compiled program depends on: the model, sizes, and priors."""
 
     model: str

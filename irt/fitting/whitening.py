@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irt.fitting import laplace
-from irt.model import Named, Problem
+from irt.model import ItemModel, Problem
 from irt.responses import Floats
 from irt.smooth import zero_sum_basis
 
@@ -60,7 +60,7 @@ class Whitening(NamedTuple):
     items_known: Any
 
 
-class Layout(Named):
+class Layout(ItemModel):
     """Which scales there are (a guessing parameter that all items share is placed among them, by its logit: it too
     moves everything else), and which one each free effect has.
     """
