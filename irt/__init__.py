@@ -6,7 +6,6 @@ from irt.design import connected_students
 from irt.estimation import fit
 from irt.fit_settings import FitSettings
 from irt.graded import GradedParameters
-from irt.graded_simulation import GradedSimulation, GradedTruth, simulate_graded
 from irt.joining import join
 from irt.linking import Link, link
 from irt.model import Priors
@@ -18,7 +17,16 @@ from irt.scoring import Scores, score
 from irt.selecting.judging import Gain, RandomPruning
 from irt.selecting.ranking import Agreement
 from irt.selecting.selection import Drop, Pruned, Round, prune
-from irt.simulation import Simulation, Truth, simulate
+from irt.simulation import (
+    GradedSimulation,
+    GradedTruth,
+    RatingSimulationSettings,
+    Simulation,
+    SimulationSettings,
+    Truth,
+    simulate,
+    simulate_graded,
+)
 from irt.storage import load_fit
 
 __all__ = [
@@ -39,11 +47,13 @@ __all__ = [
     "Priors",
     "Pruned",
     "RandomPruning",
+    "RatingSimulationSettings",
     "ResponseMatrix",
     "Round",
     "Rules",
     "Scores",
     "Simulation",
+    "SimulationSettings",
     "Truth",
     "administer",
     "begin",

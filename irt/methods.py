@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from irt.model import MODELS
+from irt.model import MODELS, RATINGS
 
-RATINGS = "grm"
-"""The graded response model."""
 BACKENDS: Mapping[str, tuple[str, ...]] = {
     "nuts": ("numpyro", "pymc"),
     "map": ("numpy",),

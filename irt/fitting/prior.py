@@ -22,7 +22,7 @@ class Specification(NamedTuple):
     priors: Priors = Priors()
 
 
-class _NamedModelModel(ItemModel):
+class _NamedModel(ItemModel):
     def __init__(self, model: str) -> None:
         self.model = model
 

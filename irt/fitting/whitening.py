@@ -77,7 +77,7 @@ class Layout(ItemModel):
         self.names = (*names, "c") if self.shared_guessing else tuple(names)
 
 
-class Placed(NamedTuple):
+class WhitenedPosition(NamedTuple):
     """Logarithms of the scales `[m]` (logit of a shared c), free effects `[p]`, residuals `[S]`, items `[K, I]` (log a,
     b, logits of c and delta); the surplus coordinate of log a; the log Jacobian."""
 
@@ -123,7 +123,7 @@ def whitening_of(problem: Problem, fit: laplace.LaplaceFit, layout: Layout) -> W
     )
 
 
-def place(position: Any, given: Whitening, layout: Layout) -> Placed:
+def place(position: Any, given: Whitening, layout: Layout) -> WhitenedPosition:
     """Where a whitened position lies."""
     import jax.numpy as jnp
 
@@ -146,7 +146,7 @@ def place(position: Any, given: Whitening, layout: Layout) -> Placed:
         items, jacobian = items.at[0].set(log_a), jacobian + width
     b, width = _difficulties(moved[row], scales, given, layout)
     items, jacobian = items.at[row].set(b + given.effects_mean @ effects), jacobian + width
-    return Placed(scales, effects, residuals, items, surplus, jacobian)
+    return WhitenedPosition(scales, effects, residuals, items, surplus, jacobian)
 
 
 def origin(given: Whitening, layout: Layout) -> dict[str, Floats]:
