@@ -11,7 +11,7 @@ BACKENDS: Mapping[str, tuple[str, ...]] = {
     "map": ("numpy",),
     "laplace": ("numpy",),
     "mml": ("numpy",),
-    "svi": ("jax",),
+    "svi": ("jax",),  # numpyro on jax
 }
 """Backends of each method for right and wrong answers, the default first."""
 RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": ("numpy",)}
