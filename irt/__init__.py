@@ -7,7 +7,6 @@ from irt.design import connected_students
 from irt.estimation import fit
 from irt.fit_settings import FitSettings
 from irt.graded import GradedParameters
-from irt.graded_simulation import GradedSimulation, GradedTruth, simulate_graded
 from irt.joining import join
 from irt.linking import Link, link
 from irt.model import Priors
@@ -21,7 +20,16 @@ from irt.selecting.prune_result import Drop, Pruned, Round
 from irt.selecting.prune_settings import PruneSettings
 from irt.selecting.rank_agreement import RankAgreement
 from irt.selecting.selection import prune
-from irt.simulation import Simulation, Truth, simulate
+from irt.simulation import (
+    GradedSimulation,
+    GradedTruth,
+    RatingSimulationSettings,
+    Simulation,
+    SimulationSettings,
+    Truth,
+    simulate,
+    simulate_graded,
+)
 from irt.storage import load_fit
 
 __all__ = [
@@ -47,11 +55,13 @@ __all__ = [
     "RandomPruning",
     "RankAgreement",
     "ReplayedExam",
+    "RatingSimulationSettings",
     "ResponseMatrix",
     "Round",
     "Rules",
     "Scores",
     "Simulation",
+    "SimulationSettings",
     "Truth",
     "administer",
     "begin",

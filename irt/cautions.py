@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import block_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
 from irt.answers import pack
 from irt.responses import ResponseMatrix
@@ -21,13 +23,9 @@ def cautions(fit: Fit) -> list[str]:
 
 def joined_students(data: ResponseMatrix) -> NDArray[np.bool_]:
     """Students `[S]` that shared items join to the first one, directly or through others."""
-    asked = data.asked
-    students = np.zeros(len(data.students), dtype=np.bool_)
-    students[0] = True
-    reached = 0
-    while reached < (reached := int(students.sum())) < len(students):
-        students = np.asarray(asked[:, np.asarray(asked[students]).any(axis=0)].any(axis=1))
-    return students
+    asked = csr_array(data.asked)
+    _, group = connected_components(block_array([[None, asked], [asked.T, None]]), directed=False)
+    return np.asarray(group[: len(data.students)] == group[0])
 
 
 def _constant_items(data: ResponseMatrix) -> list[str]:

@@ -15,7 +15,6 @@ from irt.checks.loo import loo
 from irt.design import Design, design_of
 from irt.fit_settings import FitSettings
 from irt.fitting.outcome import Outcome, Progress, begun
-from irt.graded_estimation import fit_graded, require_right_or_wrong
 from irt.item_clusters import Refit, widened
 from irt.leave_one_out import with_loo
 from irt.methods import RATINGS
@@ -23,6 +22,7 @@ from irt.model import Priors, Problem, build_problem
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 from irt.result import Fit
+from irt.tables import unused_scores
 
 FEW_STUDENTS = 200
 UNRELIABLE = 0.1
@@ -63,9 +63,7 @@ def fit(
     require_matrix(data)
     if settings.method == "nuts" and settings.chains < 2:
         raise ValueError(f"{settings.chains} chain cannot be checked for convergence; at least 2 were wanted")
-    if settings.model == RATINGS:
-        return fit_graded(data, settings, progress)
-    require_right_or_wrong(data, settings.model)
+    data = _rated(data, settings) if settings.model == RATINGS else _right_or_wrong(data, settings.model)
     require_estimable(data)
     facets = settings.facets
     if settings.method == "mml":
@@ -188,8 +186,42 @@ class _Call:
             notes=(*self.data.notes, *outcome.notes),
             seconds=outcome.seconds,
         )
-        warnings = (*self.design.warnings, *_advice(problem, self.data), *outcome.warnings, *cautions(result))
+        advice = _advice(problem, self.data) if problem.ratings is None else _rating_advice(self.data, self.settings)
+        warnings = (*self.design.warnings, *advice, *outcome.warnings, *cautions(result))
         return with_loo(replace(result, warnings=warnings))
+
+
+def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
+    """The table; ValueError when it holds ratings."""
+    if data.top is not None and data.top.max() > 1:
+        raise ValueError(
+            f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}: "
+            f"model '{RATINGS}' was wanted"
+        )
+    return data
+
+
+def _rated(data: ResponseMatrix, settings: FitSettings) -> ResponseMatrix:
+    """The table as one of ratings: right and wrong answers are ratings up to 1, where the model is the 2pl."""
+    if settings.method == "mml" and settings.priors is not None:
+        raise ValueError(f"model '{RATINGS}' by 'mml' is maximum likelihood and takes no priors; 'nuts' was wanted")
+    if data.trials is not None:
+        raise ValueError(f"model '{RATINGS}' is for one rating per answer; the table counts right answers of trials")
+    return replace(data, top=np.ones(len(data.items), dtype=np.int64)) if data.top is None else data
+
+
+def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
+    """What a table of ratings says before any fit: scores that nobody got."""
+    unused = unused_scores(data)
+    notes = []
+    if unused[:, 0].all():
+        lowest = int(np.nanmin(data.scores))
+        notes.append(f"No answer scored below {lowest}: if ratings begin there, take {lowest} from every score.")
+    count = int(unused.any(axis=1).sum())
+    if count and settings.method == "nuts":
+        noun = "item has a score" if count == 1 else "items have scores"
+        notes.append(f"{count} {noun} that nobody got (column flags); the prior places the thresholds around it.")
+    return notes
 
 
 def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from irt.model import MODELS
+from irt.model import MODELS, RATINGS
 
-RATINGS = "grm"
-"""The graded response model."""
 BACKENDS: Mapping[str, tuple[str, ...]] = {
     "nuts": ("numpyro", "pymc"),
     "map": ("numpy",),
     "laplace": ("numpy",),
     "mml": ("numpy",),
-    "svi": ("jax",),
+    "svi": ("jax",),  # numpyro on jax
 }
 """Backends of each method for right and wrong answers, the default first."""
 RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": ("numpy",)}

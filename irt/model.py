@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ from irt.responses import Floats, ResponseMatrix
 SHARED_GUESSING = "3pl-shared"
 """A 3pl with one lower asymptote for all items."""
 MODELS = ("1pl", "2pl", "3pl", SHARED_GUESSING, "4pl")
+"""Models of right and wrong answers."""
+RATINGS = "grm"
+"""The graded response model of ratings."""
 Options = int | Sequence[int] | Mapping[str, int]
 SMALLEST_UNIT = 1e-8
 """Least spread of abilities that a scale is made of."""
@@ -60,7 +64,14 @@ class Priors:
                 raise ValueError(f"priors: {field.name} is {value}; wanted a number above 0")
 
 
-class Named:
+class Ratings(NamedTuple):
+    """Scores `[S, I]` from 0 to each item's highest `top` `[I]`, NaN where not asked."""
+
+    scores: Floats
+    top: NDArray[np.int64]
+
+
+class ItemModel:
     """What a model's name says of its items."""
 
     model: str
@@ -92,8 +103,11 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Problem(Named):
-    """Everything an estimator needs: answers, design, model name, priors, 1/options `[I]`, and the ids of the items."""
+class Problem(ItemModel):
+    """Everything an estimator needs: answers, design, model name, priors, 1/options `[I]`, and the ids of the items.
+
+    `ratings` are there when the model is that of ratings, whose `answers` are points out of the highest score.
+    """
 
     answers: Answers
     design: Design
@@ -101,6 +115,7 @@ class Problem(Named):
     chance: Floats
     priors: Priors = Priors()
     items: tuple[str, ...] = ()
+    ratings: Ratings | None = None
 
     @property
     def successes(self) -> Floats:
@@ -121,6 +136,10 @@ class Problem(Named):
 
 def build_problem(data: ResponseMatrix, design: Design, model: str, options: Options, priors: Priors) -> Problem:
     """The problem of fitting `model` to `data`."""
+    if model == RATINGS:
+        assert data.top is not None
+        ratings = Ratings(data.scores, data.top)
+        return Problem(pack(data), design, model, np.zeros(len(data.items)), priors, data.items, ratings)
     if model not in MODELS:
         raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
     return Problem(pack(data), design, model, chance_level(data, options), priors, data.items)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from irt import graded
 from irt.given import require_whole
+from irt.graded import GradedParameters
 from irt.kernels import ItemParameters, probability
 from irt.model import MODELS, SHARED_GUESSING, Options, chance_level, guessing_centre
 from irt.responses import Floats, ResponseMatrix
@@ -56,6 +58,91 @@ class Simulation:
     truth: Truth
 
 
+@dataclass(frozen=True)
+class GradedTruth:
+    """Parameters behind simulated ratings, on the reported scale; `effects` `[L]` per facet."""
+
+    a: Floats
+    thresholds: Floats
+    top: NDArray[np.int64]
+    theta: Floats
+    effects: Mapping[str, Floats]
+    residual_scale: float
+
+    @property
+    def b(self) -> Floats:
+        """Mean threshold of each item `[I]`."""
+        return graded.mean_threshold(self.thresholds, self.top)
+
+
+@dataclass(frozen=True)
+class GradedSimulation:
+    """Simulated ratings and the truth they came from."""
+
+    data: ResponseMatrix
+    truth: GradedTruth
+
+
+@dataclass(frozen=True)
+class SimulationSettings:
+    """How answers are drawn; `irt.simulate` takes every field by name.
+
+    Abilities: `effect_sd` of facets' effects, `interactions` of facets with cells of `interaction_sd`, and a residual
+    of `residual_sd`, which may name a scale per level of one facet.
+
+    Items: discriminations are log-normal around `mean_a`, their logarithms of `log_a_sd` and correlated with difficulty
+    (`b_sd`) by `a_b_correlation`; guessing of 3pl and 4pl is `guessing` for every item, else drawn around 1/`options`
+    (one number, a list, or a mapping of items q0, q1, ...), once for all items by 3pl-shared. The items of each of
+    `documents` texts share a random effect (`document_sd`) of every student (local dependence). `shared_sd` names
+    facets whose levels have a random effect of this size on every item, which all students of the level share: what a
+    retriever found for a question, what a model knows (local dependence of students). `miskeyed` random items credit
+    one wrong option; `dif_items` others are harder by `dif_size` for the last level of `dif_facet` (the first facet by
+    default).
+
+    Answers: `trials` of each cell (one by default). With `forms` of 3 or more, items fall into as many blocks and form
+    f asks blocks f and f + 1, so that forms are chained by shared blocks; `missing` is the share of cells left out at
+    random on top.
+    """
+
+    effect_sd: float = 1.0
+    residual_sd: float | Mapping[str, float] = 0.3
+    log_a_sd: float = 0.3
+    mean_a: float = 1.0
+    b_sd: float = 1.0
+    a_b_correlation: float = 0.0
+    options: Options = 4
+    guessing: float | None = None
+    trials: int | None = None
+    missing: float = 0.0
+    forms: int = 1
+    interactions: Sequence[Sequence[str]] = ()
+    interaction_sd: float = 0.3
+    documents: int | None = None
+    document_sd: float = 0.5
+    shared_sd: Mapping[str, float] | None = None
+    miskeyed: int = 0
+    dif_items: int = 0
+    dif_size: float = 0.6
+    dif_facet: str | None = None
+
+
+@dataclass(frozen=True)
+class RatingSimulationSettings:
+    """How ratings are drawn: standard deviations of facets' effects, of what they leave, of log discriminations and of
+    mean thresholds; the typical discrimination; and the share of cells left out at random.
+
+    An item's thresholds are `gap` apart on average, each gap between a half and one and a half times that.
+    """
+
+    effect_sd: float = 1.0
+    residual_sd: float = 0.3
+    log_a_sd: float = 0.3
+    mean_a: float = 1.5
+    b_sd: float = 0.7
+    gap: float = 0.8
+    missing: float = 0.0
+
+
 def simulate(
     students: int | None = None,
     items: int = 50,
@@ -63,48 +150,19 @@ def simulate(
     facets: Facets | None = None,
     *,
     seed: int,
-    effect_sd: float = 1.0,
-    residual_sd: float | Mapping[str, float] = 0.3,
-    log_a_sd: float = 0.3,
-    mean_a: float = 1.0,
-    b_sd: float = 1.0,
-    a_b_correlation: float = 0.0,
-    options: Options = 4,
-    guessing: float | None = None,
-    trials: int | None = None,
-    missing: float = 0.0,
-    forms: int = 1,
-    interactions: Sequence[Sequence[str]] = (),
-    interaction_sd: float = 0.3,
-    documents: int | None = None,
-    document_sd: float = 0.5,
-    shared_sd: Mapping[str, float] | None = None,
-    miskeyed: int = 0,
-    dif_items: int = 0,
-    dif_size: float = 0.6,
-    dif_facet: str | None = None,
+    settings: SimulationSettings | None = None,
+    **options: Any,
 ) -> Simulation:
     """Draw a table from the model; the same seed gives the same table.
 
     With `facets` (levels by name, or their number) students are the full crossing, repeated to reach `students` (a
-    multiple; by default once), and ability is zero-sum facet effects and `interactions` plus a residual, scaled to mean
-    0 and standard deviation 1. Without, ability is Normal(0, 1), moved to mean 0 over the students. `residual_sd` may
-    name a scale per level of one facet.
-
-    Items: discriminations are log-normal, their logarithms correlated with difficulty by `a_b_correlation`; guessing of
-    3pl and 4pl is `guessing` for every item, else drawn around 1/`options` (one number, a list, or a mapping of items
-    q0, q1, ...), once for all items by 3pl-shared. The items of each of `documents` texts share a random effect of
-    every student (local dependence). `shared_sd` names facets whose levels have a random effect of this size on every
-    item, which all students of the level share: what a retriever found for a question, what a model knows (local
-    dependence of students). `miskeyed` random items credit one wrong option; `dif_items` others are harder by
-    `dif_size` for the last level of `dif_facet` (the first facet by default).
-
-    Missing by design: with `forms` of 3 or more, items fall into as many blocks and form f asks blocks f and f + 1, so
-    that forms are chained by shared blocks; `missing` is the share of cells left out at random on top. Raises
-    ValueError for settings that cannot be met.
+    multiple; by default once), and ability is zero-sum facet effects and interactions plus a residual, scaled to mean
+    0 and standard deviation 1. Without, ability is Normal(0, 1), moved to mean 0 over the students. Options are fields
+    of `irt.SimulationSettings`, by name or as `settings`. Raises ValueError for settings that cannot be met.
     """
+    how = replace(settings or SimulationSettings(), **options)
     require_whole("seed", seed, 0)
-    _require_possible(model, items, forms, (miskeyed, dif_items), a_b_correlation)
+    _require_possible(model, items, how.forms, (how.miskeyed, how.dif_items), how.a_b_correlation)
     # What was added later draws from a stream of its own, so that older seeds keep their tables.
     rng, extra = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     table = _crossing(facets, students) if facets else None
@@ -114,27 +172,65 @@ def simulate(
     assert count is not None
     ids = tuple(f"q{index}" for index in range(items))
     names = tuple(f"s{index}" for index in range(count)) if table is None else tuple(table.index)
-    chance = chance_level(ResponseMatrix(np.zeros((count, items)), names, ids), options)
-    crossed = _Crossed(tuple(tuple(names) for names in interactions), interaction_sd)
-    ability = _abilities(rng, extra, table, effect_sd, _residual_scales(residual_sd, table, count), crossed)
-    parameters = _parameters(rng, model, (log_a_sd, mean_a, b_sd, a_b_correlation), chance, guessing)
-    document = np.arange(items) * (documents or 1) // items
-    testlets = (document_sd if documents else 0.0) * extra.standard_normal((count, documents or 1))
-    wrong, dif = _planted(extra, items, miskeyed, dif_items, dif_size)
-    shared = _shared(np.random.default_rng([seed, 2]), table, shared_sd or {}, (count, items))
-    focal = _focal(table, dif_facet, count) if dif_items else np.zeros(count, dtype=np.bool_)
+    chance = chance_level(ResponseMatrix(np.zeros((count, items)), names, ids), how.options)
+    crossed = _Crossed(tuple(tuple(names) for names in how.interactions), how.interaction_sd)
+    ability = _abilities(rng, extra, table, how.effect_sd, _residual_scales(how.residual_sd, table, count), crossed)
+    parameters = _parameters(
+        rng, model, (how.log_a_sd, how.mean_a, how.b_sd, how.a_b_correlation), chance, how.guessing
+    )
+    document = np.arange(items) * (how.documents or 1) // items
+    testlets = (how.document_sd if how.documents else 0.0) * extra.standard_normal((count, how.documents or 1))
+    wrong, dif = _planted(extra, items, how.miskeyed, how.dif_items, how.dif_size)
+    shared = _shared(np.random.default_rng([seed, 2]), table, how.shared_sd or {}, (count, items))
+    focal = _focal(table, how.dif_facet, count) if how.dif_items else np.zeros(count, dtype=np.bool_)
     a, b, c, d = parameters
     p = probability(ability.theta[:, None] + testlets[:, document] + shared, a, b + np.outer(focal, dif), c, d)
     p = np.where(wrong, (1 - p) * chance / (1 - chance), p)
-    form, block = extra.permutation(np.arange(count) % forms), np.arange(items) * forms // items
-    scores = rng.binomial(trials or 1, p).astype(np.float64)
-    if missing:
-        scores[rng.random(scores.shape) < missing] = np.nan
-    if forms > 1:
-        scores[(block - form[:, None]) % forms > 1] = np.nan
-    tries = None if trials is None else np.full(scores.shape, float(trials))
+    form, block = extra.permutation(np.arange(count) % how.forms), np.arange(items) * how.forms // items
+    scores = rng.binomial(how.trials or 1, p).astype(np.float64)
+    if how.missing:
+        scores[rng.random(scores.shape) < how.missing] = np.nan
+    if how.forms > 1:
+        scores[(block - form[:, None]) % how.forms > 1] = np.nan
+    tries = None if how.trials is None else np.full(scores.shape, float(how.trials))
     truth = Truth(*parameters, *ability, document, testlets, wrong, dif, focal, form, block, np.asarray(p))
     return Simulation(ResponseMatrix(scores, names, ids, tries, table), truth)
+
+
+def simulate_graded(
+    students: int | None = None,
+    items: int = 20,
+    top: int | Sequence[int] = 4,
+    facets: Facets | None = None,
+    *,
+    seed: int,
+    settings: RatingSimulationSettings | None = None,
+    **options: Any,
+) -> GradedSimulation:
+    """Draw ratings from 0 to `top` (one number, or one per item); the same seed gives the same table.
+
+    Students, facets and abilities are those of `irt.simulate`; options are fields of `irt.RatingSimulationSettings`,
+    by name or as `settings`. Raises ValueError as `irt.simulate`, and for a wrong number of tops.
+    """
+    how = replace(settings or RatingSimulationSettings(), **options)
+    highest = np.broadcast_to(np.asarray(top, dtype=np.int64), (items,)) if np.ndim(top) == 0 else np.asarray(top)
+    if highest.shape != (items,) or highest.min() < 1:
+        raise ValueError(f"top {top} was given; a highest score of at least 1 for each of {items} items was wanted")
+    people = simulate(students, 2, facets=facets, seed=seed, effect_sd=how.effect_sd, residual_sd=how.residual_sd)
+    rng = np.random.default_rng([seed, 1])
+    a = how.mean_a * np.exp(how.log_a_sd * rng.standard_normal(items))
+    steps = how.gap * rng.uniform(0.5, 1.5, (items, int(highest.max())))
+    thresholds = np.cumsum(steps, axis=1)
+    centre = graded.mean_threshold(thresholds, highest)
+    thresholds = graded.padded(thresholds + (how.b_sd * rng.standard_normal(items) - centre)[:, None], highest)
+    theta = people.truth.theta
+    scores = GradedParameters(a, thresholds, highest).draw(rng, theta, np.ones((len(theta), items)))
+    if how.missing:
+        scores[rng.random(scores.shape) < how.missing] = np.nan
+    names = tuple(f"q{index}" for index in range(items))
+    data = ResponseMatrix(scores, people.data.students, names, None, people.data.facets, top=highest)
+    truth = GradedTruth(a, thresholds, highest, theta, people.truth.effects, people.truth.residual_scale)
+    return GradedSimulation(data, truth)
 
 
 class _Ability(NamedTuple):

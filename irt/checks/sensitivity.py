@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from irt import prior_densities
 from irt.checks.inputs import optional
 from irt.checks.loo import smoothed
 from irt.model import SHARED_GUESSING, Priors, guessing_centre
@@ -72,22 +73,23 @@ def log_priors(fit: Fit, priors: Priors) -> dict[str, Floats]:
     found: dict[str, Floats] = {}
     for term in fit.design.terms:
         origin = origin + unit * draws[f"effect.{term.name}"][:, term.level_of].mean(axis=1)
-        scale = _half_normal(draws[f"scale.{term.name}"] * unit, priors.term_scale)
+        scale = prior_densities.term_scale(priors).log(draws[f"scale.{term.name}"] * unit)
         found["term_scale"] = found.get("term_scale", 0.0) + scale
+    residual = prior_densities.residual_scale(priors, bool(fit.design.terms))
     if fit.design.terms and fit.design.residual:
-        found["residual_scale"] = _half_normal(draws["residual_scale"] * unit, priors.residual_scale)
+        found["residual_scale"] = residual.log(draws["residual_scale"] * unit)
     elif not fit.design.terms:
-        found["common_a"] = _half_normal(np.log(unit), priors.common_a)
+        found["common_a"] = residual.log(unit)
     if fit.model != "1pl":
-        found["spread_a"] = _half_normal(draws["spread_a"], priors.spread_a)
-    found["centre_b"] = _half_normal(draws["centre_b"] * unit + origin, priors.centre_b)
-    found["spread_b"] = _half_normal(draws["spread_b"] * unit, priors.spread_b)
+        found["spread_a"] = prior_densities.spread_a(priors).log(draws["spread_a"])
+    found["centre_b"] = prior_densities.centre_b(priors).log(draws["centre_b"] * unit + origin)
+    found["spread_b"] = prior_densities.spread_b(priors).log(draws["spread_b"] * unit)
     if fit.model in ("3pl", SHARED_GUESSING, "4pl"):
         centre = guessing_centre(fit.model, fit.chance)
-        found["guessing_weight"] = _beta(draws["c"][:, : len(centre)], priors.guessing_weight, centre)
+        found["guessing_weight"] = prior_densities.guessing(priors, centre).log(draws["c"][:, : len(centre)])
     if fit.model == "4pl":
         share = (draws["d"] - draws["c"]) / (1 - draws["c"])
-        found["upper_weight"] = _beta(share, priors.upper_weight, np.asarray(priors.upper))
+        found["upper_weight"] = prior_densities.upper_share(priors, share.shape[1]).log(share)
     return found
 
 
@@ -104,16 +106,6 @@ def shift(draws: Floats, weight: Floats) -> Shift:
     new = weight @ draws
     spread = np.sqrt(np.maximum(weight @ draws**2 - new**2, 0.0))
     return Shift((new - mean) / sd, spread / sd)
-
-
-def _half_normal(value: Floats, scale: float) -> Floats:
-    return np.asarray(-0.5 * (value / scale) ** 2)
-
-
-def _beta(value: Floats, weight: float, centre: Floats) -> Floats:
-    inner = np.clip(value, 1e-12, 1 - 1e-12)
-    log = (weight * centre - 1) * np.log(inner) + (weight * (1 - centre) - 1) * np.log1p(-inner)
-    return np.asarray(log.sum(axis=1))
 
 
 def _quantities(fit: Fit) -> dict[str, tuple[list[str], Floats]]:

@@ -1,15 +1,13 @@
 """Log-likelihood, gradient and expected information of a table in one pass, without temporaries of its size.
 
-Compiled by numba where it is installed (`irt.fitting.compiled`), else in numpy, some rows at a time. Rows are divided
-in a way that depends on the table's size only and partial sums are added in order, so that the number of threads
-(`NUMBA_NUM_THREADS`, `OMP_NUM_THREADS`) never changes a result.
+The passes are compiled by numba (`irt.fitting.compiled`). Rows are divided in a way that depends on the table's size
+only and partial sums are added in order, so that the number of threads (`NUMBA_NUM_THREADS`, `OMP_NUM_THREADS`) never
+changes a result.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import importlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,13 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt.answers import Answers, pieces
-from irt.kernels import ItemParameters, log_probability, probability
+from irt.answers import Answers
+from irt.kernels import ItemParameters
 from irt.responses import Floats
-
-compiled: Any = None
-with contextlib.suppress(ImportError):  # numba may be missing
-    compiled = importlib.import_module("irt.fitting.compiled")
 
 CELLS = 200_000
 """Cells a thread takes at a time, at least."""
@@ -31,7 +25,6 @@ COPIED = 4_000_000
 """Numbers of each parameter that are copied at a time."""
 MOST = 32
 """Portions at most."""
-FAR, SMALLEST, LARGEST = 700.0, 1e-307, 1e200
 Pass = Callable[[int, int, Floats, Floats], None]
 
 
@@ -83,20 +76,17 @@ def curvature(
 def expected(theta: Floats, a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
     """Mean probability `[S, I]` of a right answer over draws of abilities `[D, S]` and of item parameters `[D, I]`."""
     total = np.zeros((theta.shape[1], a.shape[1]))
-    if compiled is None:
-        for draw in range(len(theta)):
-            for rows in pieces(total.shape):
-                total[rows] += probability(theta[draw, rows, None], a[draw], b[draw], c[draw], d[draw])
-    else:
-        step = max(1, COPIED // sum(total.shape))
-        for first in range(0, len(theta), step):
-            arrays = [np.ascontiguousarray(each[first : first + step], np.float64) for each in (theta, a, b, c, d)]
-            _spread(total.shape, functools.partial(_add_probabilities, arrays, total))
+    step = max(1, COPIED // sum(total.shape))
+    for first in range(0, len(theta), step):
+        arrays = [np.ascontiguousarray(each[first : first + step], np.float64) for each in (theta, a, b, c, d)]
+        _spread(total.shape, functools.partial(_add_probabilities, arrays, total))
     total /= len(theta)
     return total
 
 
 def _add_probabilities(arrays: list[Floats], total: Floats, index: int, start: int, stop: int) -> None:
+    from irt.fitting import compiled  # loads numba
+
     del index
     compiled.probabilities(*arrays, start, stop, total)
 
@@ -109,7 +99,7 @@ def _is_plain(answers: Answers, items: ItemParameters) -> bool:
 def _run(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -> tuple[Floats, Floats]:
     """The sums over items `[2 or 3, S]` and over students `[2 to 14, I]` of one pass."""
     plain = _is_plain(answers, items)
-    one = (_numpy_pass if compiled is None else _compiled_pass)(answers, theta, items, weights)
+    one = _compiled_pass(answers, theta, items, weights)
     students, count = answers.shape
     rows = np.zeros((2 if weights is None else 3, students))
     height = (2 if plain else 4) if weights is None else (5 if plain else 14)
@@ -128,6 +118,8 @@ def _run(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -
 
 
 def _compiled_pass(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -> Pass:
+    from irt.fitting import compiled  # loads numba
+
     plain = _is_plain(answers, items)
     theta, a, b, c, d = (np.ascontiguousarray(values, dtype=np.float64) for values in (theta, *items))
     tables = (answers.successes, answers.failures) if answers.codes is None else (answers.codes,)
@@ -140,44 +132,6 @@ def _compiled_pass(answers: Answers, theta: Floats, items: ItemParameters, weigh
         function = compiled.full_gradient if weights is None else compiled.full_curvature
     more = () if weights is None else (weights,)
     return lambda start, stop, rows, sums: function(*given, start, stop, rows, sums, *more)
-
-
-def _numpy_pass(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -> Pass:
-    def one(start: int, stop: int, rows: Floats, sums: Floats) -> None:
-        for piece in pieces((stop - start, answers.shape[1])):
-            where = slice(start + piece.start, start + piece.stop)
-            found, added, cells = _in_numpy(*answers.counts(where), theta[where], items)
-            rows[:, where] += found[: len(rows)]
-            if len(sums) in (2, 5):
-                added = added[[0, 1, 4, 5, 6]]
-            sums += added[: len(sums)]
-            if weights is not None:
-                weights[:, where] = cells[: len(weights)]
-
-    return one
-
-
-def _in_numpy(k: Floats, f: Floats, theta: Floats, items: ItemParameters) -> tuple[Floats, Floats, Floats]:
-    """The sums of `compiled.counts_curvature` for counts `[R, I]` at abilities `[R]`."""
-    a, b, c, d = items
-    u = theta[:, None] - b
-    x = a * u
-    e = np.exp(-np.minimum(np.abs(x), FAR))
-    up, down = np.where(x >= 0, 1.0, e), np.where(x >= 0, e, 1.0)
-    p, q = np.maximum(d * up + c * down, SMALLEST), np.maximum((1 - d) * up + (1 - c) * down, SMALLEST)
-    r = 1.0 / ((1.0 + e) * (p * q))
-    w = r * (p * q)
-    right, wrong = log_probability(theta[:, None], a, b, c, d)
-    value = np.where(k > 0, k * right, 0.0) + np.where(f > 0, f * wrong, 0.0)
-    score = (1.0 + e) * (k * (r * q) - f * (r * p))
-    gain = (d - c) * e
-    g, by_c, by_d = gain * w * score, score * down, score * up
-    er, sharp = (k + f) * (gain * r), (k + f) * (r * (1.0 + e))
-    h, hc, hd = er * gain * w, er * down, er * up
-    ends = (np.minimum(sharp * both, LARGEST) for both in (down**2, e, up**2))
-    by_item = (g * u, g, by_c, by_d, h * u * u, h * u, h, hc * u, hc, hd * u, hd, *ends)
-    sums = np.stack([values.sum(axis=0) for values in by_item])
-    return np.stack([value.sum(axis=1), g @ a, h @ (a * a)]), sums, np.stack([h, hc, hd])
 
 
 def _as_gradient(rows: Floats, sums: Floats, items: ItemParameters) -> Gradient:

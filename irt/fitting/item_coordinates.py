@@ -10,6 +10,7 @@ import numpy as np
 from irt.fitting.scales import Scales
 from irt.kernels import ItemParameters, sigmoid
 from irt.model import Problem
+from irt.prior_densities import asymptotes
 from irt.responses import Floats
 
 
@@ -58,10 +59,8 @@ def prior_terms(problem: Problem, x: Floats) -> tuple[Floats, Floats]:
     gradient, info = np.empty_like(x), np.ones_like(x)
     gaussian = int(problem.free_a) + 1
     gradient[:gaussian] = -x[:gaussian]
-    for row, (first, second) in enumerate(_beta_counts(problem), start=gaussian):
-        share = sigmoid(x[row])
-        gradient[row] = first - (first + second) * share
-        info[row] = (first + second) * share * (1 - share)
+    for row, prior in enumerate(asymptotes(problem, problem.priors, problem.chance), start=gaussian):
+        gradient[row], info[row] = prior.slope_and_information(x[row])
     return gradient, info
 
 
@@ -69,16 +68,5 @@ def log_prior(problem: Problem, x: Floats) -> float:
     """Log prior density of the coordinates `[K, I]`, up to a constant."""
     gaussian = int(problem.free_a) + 1
     total = -0.5 * float(np.sum(x[:gaussian] ** 2))
-    for z, (first, second) in zip(x[gaussian:], _beta_counts(problem), strict=True):
-        total -= float(np.sum(first * np.logaddexp(0, -z) + second * np.logaddexp(0, z)))
-    return total
-
-
-def _beta_counts(problem: Problem) -> list[tuple[Floats, Floats]]:
-    priors, ones = problem.priors, np.ones_like(problem.chance)
-    counts = []
-    if problem.own_guessing:
-        counts.append((priors.guessing_weight * problem.chance, priors.guessing_weight * (1 - problem.chance)))
-    if problem.slipping:
-        counts.append((priors.upper_weight * priors.upper * ones, priors.upper_weight * (1 - priors.upper) * ones))
-    return counts
+    priors = asymptotes(problem, problem.priors, problem.chance)
+    return total + sum(prior.on_logit(z) for z, prior in zip(x[gaussian:], priors, strict=True))

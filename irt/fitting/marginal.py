@@ -32,6 +32,7 @@ from irt.fitting.asymptote_paths import Path
 from irt.fitting.asymptote_profiles import Fitted, profiles, with_asymptotes_held
 from irt.fitting.coordinates import SHARED, item_errors, to_items
 from irt.fitting.em import Table, compress
+from irt.fitting.graded_marginal import fit_marginal
 from irt.fitting.maximum import Estimate, constant, estimate, estimate_population
 from irt.fitting.observed_information import Curvature
 from irt.fitting.outcome import Outcome, Progress
@@ -52,6 +53,8 @@ Mask = NDArray[np.bool_]
 
 def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
     """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
+    if problem.ratings is not None:
+        return fit_marginal(*problem.ratings, problem.items, settings, progress)
     begin = time.perf_counter()
     table = compress(problem.successes, problem.attempts)
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS

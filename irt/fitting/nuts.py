@@ -16,7 +16,15 @@ import numpy as np
 from irt.fit_settings import FitSettings
 from irt.fitting import laplace
 from irt.fitting.chains import Density, Program, Values, compile_chains, run_chains
-from irt.fitting.numpyro_model import Inputs, Structure, energy, inputs_of, model_values, raw_draws, structure_of
+from irt.fitting.numpyro_model import (
+    ModelInputs,
+    ModelStructure,
+    energy,
+    inputs_of,
+    model_values,
+    raw_draws,
+    structure_of,
+)
 from irt.fitting.outcome import Progress
 from irt.fitting.programs import compiled
 from irt.fitting.sampled import Enough, Sampled
@@ -68,7 +76,9 @@ def _cache() -> dict[tuple[Any, ...], _Programs]:
     return {}
 
 
-def _programs(structure: Structure, settings: FitSettings, inputs: Inputs, given: Whitening) -> tuple[_Programs, float]:
+def _programs(
+    structure: ModelStructure, settings: FitSettings, inputs: ModelInputs, given: Whitening
+) -> tuple[_Programs, float]:
     """The compiled programs of a structure, and the seconds compiling took (0 when they were kept from before)."""
     import jax
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from irt import prior_densities
 from irt.design import Design
 from irt.kernels import probability
-from irt.model import Named, Priors, RawDraws, guessing_centre
+from irt.model import ItemModel, Priors, RawDraws, guessing_centre
 from irt.responses import Floats
 
 
@@ -21,39 +22,37 @@ class Specification(NamedTuple):
     priors: Priors = Priors()
 
 
-class _Named(Named):
+class _NamedModel(ItemModel):
     def __init__(self, model: str) -> None:
         self.model = model
 
 
 def draw_prior(given: Specification, count: int, seed: int) -> RawDraws:
     """`count` independent draws from the prior, in logits."""
-    rng, priors, design, named = np.random.default_rng(seed), given.priors, given.design, _Named(given.model)
+    rng, priors, design, named = np.random.default_rng(seed), given.priors, given.design, _NamedModel(given.model)
     items = len(given.chance)
-    scales = tuple(priors.term_scale * np.abs(rng.standard_normal(count)) for _ in design.terms)
+    scales = tuple(prior_densities.term_scale(priors).draw(rng, count) for _ in design.terms)
     effects = tuple(
         scale[:, None] * (rng.standard_normal((count, len(term.levels))) @ term.root.T)
         for scale, term in zip(scales, design.terms, strict=True)
     )
     residual = np.zeros(count)
     if design.residual:
-        noise = rng.standard_normal(count)
-        residual = priors.residual_scale * np.abs(noise) if design.terms else np.exp(priors.common_a * noise)
+        residual = prior_densities.residual_scale(priors, bool(design.terms)).draw(rng, count)
     theta = residual[:, None] * _zero_sum(rng, count, design.students)
     for term, each in zip(design.terms, effects, strict=True):
         theta = theta + each[:, term.level_of]
-    spread_a = priors.spread_a * np.abs(rng.standard_normal(count)) if named.free_a else np.zeros(count)
-    spread_b = priors.spread_b * np.abs(rng.standard_normal(count))
-    centre_b = priors.centre_b * rng.standard_normal(count)
-    weight, slips = priors.guessing_weight, priors.upper_weight
+    spread_a = prior_densities.spread_a(priors).draw(rng, count) if named.free_a else np.zeros(count)
+    spread_b = prior_densities.spread_b(priors).draw(rng, count)
+    centre_b = prior_densities.centre_b(priors).draw(rng, count)
     shape = (count, items)
     c = np.zeros(shape)
     if named.guessing:
         centre = guessing_centre(given.model, given.chance)
-        c = c + rng.beta(weight * centre, weight * (1 - centre), (count, len(centre)))
+        c = c + prior_densities.guessing(priors, centre).draw(rng, count)
     delta = np.ones(shape)
     if named.slipping:
-        delta = rng.beta(slips * priors.upper, slips * (1 - priors.upper), shape)
+        delta = prior_densities.upper_share(priors, items).draw(rng, count)
     return RawDraws(
         a=np.exp(spread_a[:, None] * _zero_sum(rng, count, items)),
         b=centre_b[:, None] + spread_b[:, None] * _zero_sum(rng, count, items),

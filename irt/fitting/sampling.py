@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from irt import kernels
+from irt import graded, kernels
 from irt.checks.convergence import mixing
 from irt.fit_settings import FitSettings
 from irt.fitting.outcome import Outcome, Progress
@@ -31,13 +31,24 @@ FEW = 50
 
 
 def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
-    """The posterior of a table of right and wrong answers."""
+    """The posterior of a table of answers or ratings."""
+    rated = problem.ratings is not None
+    log_likelihood = _of_ratings(problem) if rated else _of_answers(problem)
+    sampler = _sampler("ratings" if rated else settings.chosen_backend)
+    return behind_gate(partial(sampler, problem), log_likelihood, settings, progress)
+
+
+def _of_answers(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
     k, n = problem.successes, problem.attempts
+    names = ("theta", "a", "b", "c", "d")
+    return lambda draw: float(kernels.log_likelihood(k, n, *(draw[name] for name in names)).sum())
 
-    def log_likelihood(draw: Mapping[str, Floats]) -> float:
-        return float(kernels.log_likelihood(k, n, *(draw[name] for name in ("theta", "a", "b", "c", "d"))).sum())
 
-    return behind_gate(partial(_sampler(settings.chosen_backend), problem), log_likelihood, settings, progress)
+def _of_ratings(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
+    assert problem.ratings is not None
+    scores, top = problem.ratings
+    names = ("theta", "a", "thresholds")
+    return lambda draw: float(graded.log_likelihood(scores, *(draw[name] for name in names), top).sum())
 
 
 def behind_gate(
@@ -151,6 +162,10 @@ def _sampler(backend: str) -> Callable[..., Sampled]:
         from irt.fitting import pymc_model
 
         return pymc_model.sample
+    if backend == "ratings":
+        from irt.fitting import rating_sampler
+
+        return rating_sampler.sample
     from irt.fitting import nuts
 
     return nuts.sample

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from irt import prior_densities
 from irt.fitting.gaussian import Point
 from irt.model import Priors, Problem
+from irt.prior_densities import ScaleDensity
 from irt.responses import Floats
 
 
@@ -46,15 +48,16 @@ class Scales:
 def log_prior(problem: Problem, vector: Floats) -> float:
     """Log prior density of the scales' `vector`, up to a constant: half-normal scales and a Beta c, with Jacobians."""
     priors, terms = problem.priors, len(problem.design.terms)
-    widths = np.array([*[priors.term_scale] * terms, priors.residual_scale, priors.spread_a, priors.spread_b])
-    logs = vector[:-2] - 0.5 * np.exp(2 * vector[:-2]) / widths**2
-    if not terms:
-        logs[0] = -0.5 * (vector[0] / priors.common_a) ** 2
-    total = float(logs[estimated(problem)[:-2]].sum()) - 0.5 * float(vector[-2] / priors.centre_b) ** 2
+    densities = [
+        *[prior_densities.term_scale(priors)] * terms,
+        prior_densities.residual_scale(priors, bool(terms)),
+        prior_densities.spread_a(priors),
+        prior_densities.spread_b(priors),
+    ]
+    logs = np.array([float(density.on_log(v)) for density, v in zip(densities, vector[:-2], strict=True)])
+    total = float(logs[estimated(problem)[:-2]].sum()) + float(prior_densities.centre_b(priors).log(vector[-2]))
     if problem.shared_guessing:
-        centre, logit = float(problem.guessing_centre[0]), vector[-1]
-        guessed = centre * np.logaddexp(0.0, -logit) + (1 - centre) * np.logaddexp(0.0, logit)
-        total -= priors.guessing_weight * float(guessed)
+        total += prior_densities.guessing(priors, problem.guessing_centre).on_logit(vector[-1:])
     return total
 
 
@@ -77,24 +80,26 @@ def updated(problem: Problem, scales: Scales, point: Point, variances: Point) ->
     terms, start = [], 0
     for scale, term in zip(scales.terms, problem.design.terms, strict=True):
         size = len(term.levels)
-        terms.append(_scale_mode(size, scale**2 * second[start : start + size].sum(), priors.term_scale))
+        squares = scale**2 * second[start : start + size].sum()
+        terms.append(_scale_mode(size, squares, prior_densities.term_scale(priors)))
         start += size
     residual = scales.residual
     if problem.design.residual:
         spread = scales.residual**2 * second[start:].sum()
-        width = None if problem.design.terms else priors.common_a
-        residual = _scale_mode(problem.design.students, spread, priors.residual_scale, width)
+        prior = prior_densities.residual_scale(priors, bool(problem.design.terms))
+        residual = _scale_mode(problem.design.students, spread, prior)
     variance = variances.x
     row = int(problem.free_a)
     items = point.x.shape[1]
     spread_a = scales.spread_a
     if problem.free_a:
         squares = float(np.sum(point.x[0] ** 2 + variance[0]))
-        spread_a = min(_scale_mode(items - 1, spread_a**2 * squares, priors.spread_a), widest_a(priors))
+        mode = _scale_mode(items - 1, spread_a**2 * squares, prior_densities.spread_a(priors))
+        spread_a = min(mode, widest_a(priors))
     b = scales.centre_b + scales.spread_b * point.x[row]
     centre = float(b.sum() / (items + (scales.spread_b / priors.centre_b) ** 2))
     squares = float(np.sum((b - centre) ** 2 + scales.spread_b**2 * variance[row]))
-    spread_b = _scale_mode(items, squares, priors.spread_b)
+    spread_b = _scale_mode(items, squares, prior_densities.spread_b(priors))
     return Scales(tuple(terms), residual, spread_a, centre, spread_b, scales.guessing)
 
 
@@ -131,15 +136,15 @@ def widest_a(priors: Priors) -> float:
     return 2.0 * priors.spread_a
 
 
-def _scale_mode(size: int, squares: float, width: float, log_width: float | None = None) -> float:
-    """Mode over v = log scale of `-size v - squares/2 e^(-2v)` plus its prior: half-normal (with its Jacobian v), or
-    Normal(0, log_width) on v. The derivative falls monotonically, so bisection finds it.
+def _scale_mode(size: int, squares: float, prior: ScaleDensity) -> float:
+    """Mode over v = log scale of `-size v - squares/2 e^(-2v)` plus its log prior.
+
+    The derivative falls monotonically, so bisection finds it.
     """
-    low, high = np.log(1e-3), np.log(20.0 if log_width is not None else 4.0 * width)
+    low, high = np.log(1e-3), np.log(prior.largest)
     for _ in range(50):
         v = (low + high) / 2
-        prior = 1 - np.exp(2 * v) / width**2 if log_width is None else -v / log_width**2
-        if -size + squares * np.exp(-2 * v) + prior > 0:
+        if -size + squares * np.exp(-2 * v) + prior.slope_on_log(v) > 0:
             low = v
         else:
             high = v

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from irt import prior_densities
 from irt.fitting.coordinates import SHARED
 from irt.fitting.em import EXPANSIONS, NEGLIGIBLE, Climb, Table, climb, expect
 from irt.fitting.item_posteriors import Moments, item_moments
@@ -100,9 +101,9 @@ def _spreads(problem: Problem, v: Floats) -> Spreads:
 
 
 def _hyperprior_slope(problem: Problem, v: Floats) -> Floats:
-    """Derivatives `[H]` of the half-normal log priors on the logarithms, Jacobian included."""
-    widths = np.array([problem.priors.spread_a, problem.priors.spread_b])[-len(v) :]
-    return np.asarray(1.0 - np.exp(2 * v) / widths**2)
+    """Derivatives `[H]` of the log priors on the logarithms, Jacobian included."""
+    densities = [prior_densities.spread_a(problem.priors), prior_densities.spread_b(problem.priors)][-len(v) :]
+    return np.array([float(density.slope_on_log(each)) for density, each in zip(densities, v, strict=True)])
 
 
 def pulls(problem: Problem, x: Floats, spreads: Spreads) -> Floats:

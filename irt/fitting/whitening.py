@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irt.fitting import laplace
-from irt.model import Named, Problem
+from irt.model import ItemModel, Problem
 from irt.responses import Floats
 from irt.smooth import zero_sum_basis
 
@@ -60,7 +60,7 @@ class Whitening(NamedTuple):
     items_known: Any
 
 
-class Layout(Named):
+class Layout(ItemModel):
     """Which scales there are (a guessing parameter that all items share is placed among them, by its logit: it too
     moves everything else), and which one each free effect has.
     """
@@ -77,7 +77,7 @@ class Layout(Named):
         self.names = (*names, "c") if self.shared_guessing else tuple(names)
 
 
-class Placed(NamedTuple):
+class WhitenedPosition(NamedTuple):
     """Logarithms of the scales `[m]` (logit of a shared c), free effects `[p]`, residuals `[S]`, items `[K, I]` (log a,
     b, logits of c and delta); the surplus coordinate of log a; the log Jacobian."""
 
@@ -123,7 +123,7 @@ def whitening_of(problem: Problem, fit: laplace.LaplaceFit, layout: Layout) -> W
     )
 
 
-def place(position: Any, given: Whitening, layout: Layout) -> Placed:
+def place(position: Any, given: Whitening, layout: Layout) -> WhitenedPosition:
     """Where a whitened position lies."""
     import jax.numpy as jnp
 
@@ -146,7 +146,7 @@ def place(position: Any, given: Whitening, layout: Layout) -> Placed:
         items, jacobian = items.at[0].set(log_a), jacobian + width
     b, width = _difficulties(moved[row], scales, given, layout)
     items, jacobian = items.at[row].set(b + given.effects_mean @ effects), jacobian + width
-    return Placed(scales, effects, residuals, items, surplus, jacobian)
+    return WhitenedPosition(scales, effects, residuals, items, surplus, jacobian)
 
 
 def origin(given: Whitening, layout: Layout) -> dict[str, Floats]:

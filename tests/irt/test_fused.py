@@ -1,4 +1,4 @@
-"""The fused pass equals `irt.kernels.log_likelihood`, automatic differentiation, and its own numpy form."""
+"""The fused pass equals `irt.kernels.log_likelihood` and automatic differentiation."""
 
 import os
 
@@ -13,15 +13,6 @@ from irt.kernels import ItemParameters
 from irt.responses import Floats
 
 MODELS = ("1pl", "2pl", "3pl", "4pl")
-
-
-@pytest.fixture(params=["compiled", "numpy"])
-def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "numpy":
-        monkeypatch.setattr(fused, "compiled", None)
-    elif fused.compiled is None:
-        pytest.skip("numba is not installed")
-    return str(request.param)
 
 
 def table(counts: bool, shape: tuple[int, int] = (23, 301)) -> tuple[Answers, Floats, Floats]:
@@ -47,7 +38,7 @@ def parameters(model: str, shape: tuple[int, int] = (23, 301)) -> tuple[Floats, 
 
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("model", MODELS)
-def test_value_and_gradient_are_those_of_automatic_differentiation(model: str, counts: bool, backend: str) -> None:
+def test_value_and_gradient_are_those_of_automatic_differentiation(model: str, counts: bool) -> None:
     import jax
     import jax.numpy as jnp
 
@@ -68,7 +59,7 @@ def test_value_and_gradient_are_those_of_automatic_differentiation(model: str, c
 
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("reach", [700.0, 5000.0])
-def test_far_from_every_difficulty_the_value_stays_exact(counts: bool, reach: float, backend: str) -> None:
+def test_far_from_every_difficulty_the_value_stays_exact(counts: bool, reach: float) -> None:
     answers, k, n = table(counts)
     theta = np.linspace(-reach, reach, len(k))
     items = ItemParameters(np.ones(301), np.zeros(301), np.zeros(301), np.ones(301))
@@ -85,7 +76,7 @@ def test_far_from_every_difficulty_the_value_stays_exact(counts: bool, reach: fl
 
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("model", MODELS)
-def test_information_is_the_expected_square_of_the_score(model: str, counts: bool, backend: str) -> None:
+def test_information_is_the_expected_square_of_the_score(model: str, counts: bool) -> None:
     answers, _, n = table(counts)
     theta, items = parameters(model)
     slope, info = fused.curvature(answers, theta, items)
@@ -116,7 +107,7 @@ def test_the_number_of_threads_never_changes_a_result(monkeypatch: pytest.Monkey
         np.testing.assert_array_equal(one, many)
 
 
-def test_expected_answers_are_the_mean_over_draws(backend: str) -> None:
+def test_expected_answers_are_the_mean_over_draws() -> None:
     rng = np.random.default_rng(5)
     theta, a, b = rng.standard_normal((7, 4)), np.exp(rng.standard_normal((7, 5))), rng.standard_normal((7, 5))
     c, d = np.full((7, 5), 0.2), np.full((7, 5), 0.9)

@@ -9,7 +9,7 @@ import pytest
 import irt
 from irt import graded
 from irt.commands import main
-from irt.graded_simulation import GradedSimulation, simulate_graded
+from irt.simulation import GradedSimulation, simulate_graded
 
 THETA = np.linspace(-2, 2, 5)
 SHORT = {"warmup": 400, "draws": 1500}

@@ -9,8 +9,8 @@ from irt.fit_settings import FitSettings
 from irt.fitting import graded_maximum as marginal
 from irt.fitting.graded_curvature import expected_slopes, maximise
 from irt.fitting.graded_marginal import fit_marginal
-from irt.graded_simulation import GradedSimulation, simulate_graded
 from irt.kernels import ItemParameters
+from irt.simulation import GradedSimulation, simulate_graded
 from tests.irt.lsat import lsat6, lsat7
 
 
