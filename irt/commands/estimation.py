@@ -15,7 +15,8 @@ from irt.commands.fit_summary import FitSummary
 from irt.commands.label_files import read_labels
 from irt.estimation import fit
 from irt.files import require_folder
-from irt.methods import BACKENDS, METHODS, RATINGS
+from irt.fit_settings import FitSettings
+from irt.methods import METHODS, RATINGS
 from irt.model import MODELS, Priors
 from irt.reading import read_responses
 from irt.responses import ResponseMatrix, without_constant_facets
@@ -42,27 +43,6 @@ class RatingOptions:
 
 
 @dataclass(frozen=True)
-class EstimationOptions:
-    """What `irt.fit` fits and how; each field is the argument of that name."""
-
-    model: str | None = _option(
-        None, f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or grm for ratings. Default 2pl; of ratings grm."
-    )
-    interactions: Sequence[Sequence[str]] = _option((), "Facet pairs such as llm:retriever,llm:icl.", "F:F,...")
-    covariates: Sequence[str] = _option((), "Columns of numbers with a smooth effect.", "F,...")
-    method: str = _option("nuts", f"{', '.join(METHODS)}; map gives a first look at once.")
-    backend: str | None = _option(
-        None, f"Implementation of the method: of nuts {' or '.join(BACKENDS['nuts'])}. Default: the first."
-    )
-    interval: float = _option(0.9, "Probability of central intervals.", "P")
-    seed: int = _option(0, "Random seed.", "N")
-    warmup: int = _option(400, "Of nuts: warm-up draws per chain.", "N")
-    draws: int = _option(3000, "Of nuts: most draws per chain.", "N")
-    chains: int = _option(2, "Of nuts: number of chains.", "N")
-    target_accept: float = _option(0.9, "Of nuts: acceptance aimed at; larger takes smaller steps.", "P")
-
-
-@dataclass(frozen=True)
 class PriorOptions:
     """Priors of the model."""
 
@@ -86,11 +66,17 @@ class PriorOptions:
 
 def fit_table(
     responses: Responses,
-    estimation: EstimationOptions,
+    settings: FitSettings,
     ratings: RatingOptions,
     priors: PriorOptions,
     output: Output,
     step: OpenStep,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or grm for ratings. Default 2pl; of ratings grm."
+        ),
+    ] = None,
     facets: Facets = None,
     options: Choices = "4",
     out: Annotated[
@@ -102,15 +88,19 @@ def fit_table(
     ] = None,
 ) -> None:
     """Fit a model: items, abilities, components, draws."""
-    graded = ratings.graded or ratings.top is not None or estimation.model == RATINGS
-    columns = None if facets is None else [*facets, *estimation.covariates]
+    graded = ratings.graded or ratings.top is not None or model == RATINGS
+    columns = None if facets is None else [*facets, *settings.covariates]
     data = _table(responses, columns, graded, ratings.top)
     if out is not None:
         require_folder(out, RESULTS)
-    given = vars(estimation) | {"model": estimation.model or (RATINGS if graded else "2pl")}
-    given |= {"priors": priors.chosen(estimation.method), "options": _choices(options, data)}
+    settings = settings.changed(
+        model=model or (RATINGS if graded else settings.model),
+        facets=facets,
+        priors=priors.chosen(settings.method),
+        options=_choices(options, data),
+    )
     with output.progress(step, "fit") as progress:
-        result = fit(data, facets=facets, progress=progress, **given)
+        result = fit(data, settings=settings, progress=progress)
         notes = _saved(result, out)
     output.show(FitSummary(result), result.warnings, (*result.notes, *notes), out)
 

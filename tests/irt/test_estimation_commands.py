@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,11 +57,11 @@ def written(data: irt.ResponseMatrix, folder: Path) -> Path:
 
 
 def test_every_argument_of_fit_is_an_option() -> None:
-    """`data` is the table, `progress` shows itself; the table's own options come on top."""
+    """The table's own options come on top."""
     import typer
 
     options = {param.name for param in typer.main.get_group(application()).commands["fit"].params}
-    assert set(inspect.signature(irt.fit).parameters) - {"data", "progress"} <= options
+    assert {each.name for each in fields(irt.FitSettings)} <= options
 
 
 def test_a_facet_of_one_level_is_left_out_and_said(table: Path, tmp_path: Path, command: Command) -> None:
