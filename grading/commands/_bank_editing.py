@@ -24,7 +24,7 @@ LONGEST = 100
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedEdit:
     """What is to be done, at most one of `add, change, retire, restore, undo`; `values` are `FIELD=VALUE` of a change.
 
     Raises `ValueError` for several at once, and for values without a change or a change without values.
@@ -55,7 +55,7 @@ class Wanted:
         return [one for one in named if getattr(self, one) not in (None, False)]
 
 
-def edit_bank(bank: Path, wanted: Wanted, out: Path | None, *, history: bool) -> Result:
+def edit_bank(bank: Path, wanted: RequestedEdit, out: Path | None, *, history: bool) -> Result:
     """Make the edit and write the edited bank; without one, write what the log makes. `history` lists all edits.
 
     The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl` (or `out`), both beside `NAME.jsonl`, which
@@ -82,7 +82,7 @@ def _require_original(bank: Path, name: str, target: Path) -> None:
         raise ValueError(f"{target}: is the bank itself, which edits leave as it is; wanted another --out")
 
 
-def _made(log: Path, bank: Sequence[BankQuestion], wanted: Wanted) -> Iterator[BankEdit]:
+def _made(log: Path, bank: Sequence[BankQuestion], wanted: RequestedEdit) -> Iterator[BankEdit]:
     (action,) = wanted.actions
     stand = states(bank, read_edits(log))
     when = datetime.now(UTC).isoformat(timespec="seconds")
@@ -90,7 +90,7 @@ def _made(log: Path, bank: Sequence[BankQuestion], wanted: Wanted) -> Iterator[B
         yield record(log, bank, action, question, who=wanted.who, when=when, why=wanted.reason)
 
 
-def _questions(action: Action, log: Path, stand: Mapping[Name, State], wanted: Wanted) -> Iterator[BankQuestion]:
+def _questions(action: Action, log: Path, stand: Mapping[Name, State], wanted: RequestedEdit) -> Iterator[BankQuestion]:
     """The questions that the edit is of, as it makes them."""
     if wanted.add is not None:
         yield from _new(wanted.add, stand)

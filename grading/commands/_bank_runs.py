@@ -15,7 +15,7 @@ from examcore import CachedLanguageModel, FailedError, Progress, ReplyStore, Run
 from examcore.console import interval_text
 from grading.banks._bank_writing import VERSION, read_topics, write_questions
 from grading.commands._bank_results import Result
-from grading.commands._jobs import Given, Job, ModelName
+from grading.commands._jobs import Given, GradingJob, ModelName
 from grading.formats._bank_files import write_bank
 from grading.graders._asking import ALONE, TOGETHER, Asking, Assessor
 from grading.graders._choices import MARGIN, ChoiceReader
@@ -28,7 +28,7 @@ from rag.engines import EngineOptions, open_engine
 from rag.servers import is_server
 
 
-def grade_run(job: Job, given: Given, *, quiet: bool) -> Result:
+def grade_run(job: GradingJob, given: Given, *, quiet: bool) -> Result:
     """Grade what the job's files hold; writes `grades.jsonl`, `run.json` and `replies.sqlite` into the job's folder.
 
     Raises `FailedError` at the end when pairs got no reply: what was graded is written, the same command asks for the
@@ -117,7 +117,7 @@ def assessor(settings: ModelSettings, batch: int) -> Assessor:
 
 @contextmanager
 def _grader(
-    job: Job, store: ReplyStore, given: Given, progress: Progress
+    job: GradingJob, store: ReplyStore, given: Given, progress: Progress
 ) -> Iterator[tuple[Grader, Callable[[], dict[str, Any]]]]:
     """The grader at work, and what tells its usage."""
     if job.grader == "reader":
@@ -127,7 +127,7 @@ def _grader(
         yield _with_model(job, asking, given), lambda: asdict(asking.usage)
 
 
-def _with_model(job: Job, asking: Asking, given: Given) -> Grader:
+def _with_model(job: GradingJob, asking: Asking, given: Given) -> Grader:
     if given.reading is not None:
         return ChoiceReader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
     if job.grader == "qa":
@@ -137,7 +137,7 @@ def _with_model(job: Job, asking: Asking, given: Given) -> Grader:
     return DirectRelevance(asking, cast(Scale, job.scale), job.shots, given.queries or {})
 
 
-def _making(job: Job) -> dict[str, Any]:
+def _making(job: GradingJob) -> dict[str, Any]:
     """What `run.json` says of the making: the files and their hashes, the command, its seed and intervals."""
     files = {"bank": job.bank, "passages": job.passages}
     return {

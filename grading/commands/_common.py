@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from irt.commands import with_records
+
 Scores = Annotated[
     Path | None,
     typer.Option("--scores", metavar="FILE", help="Write system,topic,score, which leaderboard and power read."),
@@ -44,4 +46,4 @@ def write_scores(path: Path | None, what: str, table: Mapping[str, Mapping[str, 
 def register(app: typer.Typer, commands: Mapping[str, tuple[Callable[..., None], str]], path: str) -> None:
     """Add commands, each with its example: `name -> (command, example arguments)`; `path` goes before the name."""
     for name, (command, example) in commands.items():
-        app.command(name, epilog=f"Example: ragexam {path} {name} {example}")(command)
+        app.command(name, epilog=f"Example: ragexam {path} {name} {example}")(with_records(command))

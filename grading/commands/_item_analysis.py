@@ -13,6 +13,7 @@ import pandas as pd
 import irt
 from examcore import Progress, write_text
 from examcore.console import jsonable
+from grading.commands._options import GradeSource, Resampling
 from grading.commands._printing import Said, aligned, joined, named
 from grading.formats._bank_questions import read_bank_questions
 from grading.formats._grades import Graded, read_grades, unique
@@ -36,22 +37,29 @@ SHOWN = 10
 
 
 def analysed(
-    grades: Sequence[Path], runs: Sequence[Path], out: Path, tau: float, k: int, bank: Path | None,
-    keep: float, prompt: str | None, level: float, seed: int, progress: Progress,
-) -> Said:  # fmt: skip
+    grades: Sequence[Path],
+    runs: Sequence[Path],
+    out: Path,
+    tau: float,
+    k: int,
+    source: GradeSource,
+    keep: float,
+    resampling: Resampling,
+    progress: Progress,
+) -> Said:
     """Classical counts, difficulty and discrimination, and what pruning is worth; written to `out`."""
-    graded = _read(grades, prompt)
+    graded = _read(grades, source.prompt)
     read = read_runs(runs)
     table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
     require_tau(table, tau)
-    texts = {} if bank is None else read_bank_questions(bank, graded.questions)
+    texts = {} if source.bank is None else read_bank_questions(source.bank, graded.questions)
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     with progress.step("counting") as report:
         items = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
     frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in items])
     frame.insert(0, "item", table.names)
     notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table)]
-    modelled, refused = _modelled(table, tau, keep, level, seed, out, progress)
+    modelled, refused = _modelled(table, tau, keep, resampling.interval, resampling.seed, out, progress)
     if modelled is not None:
         frame = frame.merge(modelled.pop("items"), on="item", how="left")
         notes += modelled.pop("warnings")

@@ -28,7 +28,7 @@ ModelName = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Job:
+class GradingJob:
     """What is graded, how, and where to; the fields are the options of `ragexam grade run`."""
 
     bank: Path
@@ -85,7 +85,7 @@ class Given(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def read_job(job: Job) -> Given:
+def read_job(job: GradingJob) -> Given:
     """Read the files of a job; raises `ValueError` or `OSError` in one line for what cannot be graded."""
     passages = read_passages(job.passages)
     if job.grader == "choices":

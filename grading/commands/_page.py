@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, Interval, Seed, show
+from examcore.console import AsJson, show
 from grading.commands._common import register as register_all
+from grading.commands._options import Resampling
 
 
 def report(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder that `ragexam grade run` wrote.")],
+    resampling: Resampling,
     run: Annotated[
         list[Path] | None, typer.Option("--run", metavar="RUN", help="Ranked runs in TREC format: the systems.")
     ] = None,
@@ -29,14 +31,12 @@ def report(
         Path | None, typer.Option(metavar="PASSAGES", help="The passages; by default those that were graded.")
     ] = None,
     rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1,
-    interval: Interval = 0.9,
-    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Write report.html: which system answers most, how sure that is, each question, and what became of the replies."""
     from grading.page import Sources, write_grading_report
 
-    sources = Sources(tuple(run or ()), qrels, bank, passages, tau, k, rel, interval, seed)
+    sources = Sources(tuple(run or ()), qrels, bank, passages, tau, k, rel, resampling.interval, resampling.seed)
     written = write_grading_report(out, sources, _command(out, sources))
     best, warnings = written.result["best"], written.result["warnings"]
     lines = [str(written.path), *([f"best: {best}"] if best else []), *(f"note: {one}" for one in warnings)]

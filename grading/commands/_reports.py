@@ -10,6 +10,7 @@ import typer
 
 from examcore.console import AsJson, Interval, Seed, interval_text, show
 from grading.commands import _common as common
+from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
 
 if TYPE_CHECKING:
     from grading._records import Report
@@ -34,42 +35,15 @@ Lenient = Annotated[bool, typer.Option("--lenient/--strict", help="Go on without
 def argue(
     reports: Reports,
     nuggets: Annotated[Path, typer.Argument(metavar="NUGGETS", help="Nuggets: a bank, nuggetizer's, NeuCLIR's.")],
+    rules: ArgueRules,
+    judges: ArgueJudges,
+    output: ArgueOutput,
+    resampling: Resampling,
     judgments: Annotated[
         Path | None, typer.Argument(metavar="JUDGMENTS", help="Human judgements, one or several to a line.")
     ] = None,
-    citations: Annotated[
-        str, typer.Option(help="Of several citations: any must support, all must, or each counts (micro).")
-    ] = "any",
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND:NAME", help="Who decides what JUDGMENTS leave open: model:NAME or entailment:NAME."),
-    ] = None,
-    documents: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Texts of the cited documents (id, text), for --judge.")
-    ] = None,
-    requests: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What each report was asked for (topic, text), for --judge.")
-    ] = None,
-    replies: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where replies of --judge are kept, so that it goes on.")
-    ] = None,
-    by: Annotated[str, typer.Option(help="How model:NAME decides: likelihood or reply.")] = "likelihood",
-    judged: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every decision made, in the format of JUDGMENTS.")
-    ] = None,
-    grades: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write which nuggets each report has, as grades of 0 and 1.")
-    ] = None,
-    unjudged: Annotated[str, typer.Option(help="A sentence that lacks a judgement: error or skip.")] = "error",
-    missing: Annotated[str, typer.Option(help="A topic that a run has no report on: zero or skip.")] = "zero",
-    whole_documents: Annotated[
-        bool, typer.Option("--whole-documents", help="Cut segment ids at '#', for nuggets bound to documents.")
-    ] = False,
-    sentences: Annotated[bool, typer.Option("--sentences", help="List every sentence, however many.")] = False,
     cited_sentences: Cited = None,
     lenient: Lenient = False,
-    interval: Interval = 0.9,
-    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Judge every sentence of reports by ARGUE's eight outcomes; precision, recall and F1 per report and run."""
@@ -83,31 +57,35 @@ def argue(
     from grading.reports._sentence_flow import Citations
 
     for name, value, wanted in (
-        ("--citations", citations, ("any", "all", "micro")),
-        ("--unjudged", unjudged, ("error", "skip")),
-        ("--missing", missing, ("zero", "skip")),
-        ("--by", by, ("likelihood", "reply")),
+        ("--citations", rules.citations, ("any", "all", "micro")),
+        ("--unjudged", rules.unjudged, ("error", "skip")),
+        ("--missing", rules.missing, ("zero", "skip")),
+        ("--by", judges.by, ("likelihood", "reply")),
     ):
         _require_one_of(name, value, wanted)
-    found, warnings = _reports(reports, cited_sentences, lenient=lenient, whole_documents=whole_documents)
+    found, warnings = _reports(reports, cited_sentences, lenient=lenient, whole_documents=rules.whole_documents)
     read = nugget_files.read_nuggets(nuggets)
     warnings += faults.in_words(read.faults)
-    bank = nugget_files.of_whole_documents(read.nuggets) if whole_documents else read.nuggets
+    bank = nugget_files.of_whole_documents(read.nuggets) if rules.whole_documents else read.nuggets
     found, bank, remarks = nugget_files.matched(found, bank, str(nuggets))
-    material = Material.of(found, bank, _texts(documents, _DOCUMENTS), _texts(requests, _REQUESTS))
-    human, judges = _judges(judgments, judge or [], material, replies, by)
-    log = _Log(InTurn(judges))
-    decided = judge_sentences(found, bank, log, citations=cast(Citations, citations), skip_unjudged=unjudged == "skip")
+    material = Material.of(found, bank, _texts(judges.documents, _DOCUMENTS), _texts(judges.requests, _REQUESTS))
+    human, deciding = _judges(judgments, judges, material)
+    log = _Log(InTurn(deciding))
+    decided = judge_sentences(
+        found, bank, log, citations=cast(Citations, rules.citations), skip_unjudged=rules.unjudged == "skip"
+    )
     scores = argue_scores.score_reports(found, decided, bank)
-    runs = argue_scores.score_runs(scores, bank, missing=cast(argue_scores.Missing, missing), level=interval, seed=seed)
-    if judged is not None:
-        log.write(judged)
-    if grades is not None:
-        write_lines(grades, argue_scores.grade_lines(scores, bank))
-    warnings += [*remarks, *_said_in_vain(human, decided), *_unsure(judges)]
-    content: dict[str, Any] = {"citations": citations, "interval": interval, "seed": seed}
+    runs = argue_scores.score_runs(
+        scores, bank, missing=cast(argue_scores.Missing, rules.missing), level=resampling.interval, seed=resampling.seed
+    )
+    if output.judged is not None:
+        log.write(output.judged)
+    if output.grades is not None:
+        write_lines(output.grades, argue_scores.grade_lines(scores, bank))
+    warnings += [*remarks, *_said_in_vain(human, decided), *_unsure(deciding)]
+    content: dict[str, Any] = {"citations": rules.citations, **vars(resampling)}
     content |= argue_result.content_of(decided, scores, runs, warnings)
-    show(content, as_json=as_json, lines=argue_result.lines_of(content, sentences=sentences))
+    show(content, as_json=as_json, lines=argue_result.lines_of(content, sentences=output.sentences))
 
 
 def validate(
@@ -247,16 +225,15 @@ def _texts(path: Path | None, columns: dict[str, tuple[str, ...]]) -> dict[str, 
     return {row.text("id"): " ".join(filter(None, (row.text("background", ""), row.text("text")))) for row in rows}
 
 
-def _judges(
-    judgments: Path | None, names: Sequence[str], material: Material, replies: Path | None, by: str
-) -> tuple[HumanJudge | None, list[Judge]]:
+def _judges(judgments: Path | None, options: ArgueJudges, material: Material) -> tuple[HumanJudge | None, list[Judge]]:
     """The file of judgements, and after it each named judge."""
     from grading.reports._judgments import read_judgments
 
     human = read_judgments(judgments, material) if judgments is not None else None
+    names = options.judge or []
     if human is None and not names:
         raise ValueError("judgments: neither a file nor a --judge; wanted one of them")
-    return human, [*([human] if human else []), *(_judge(one, material, replies, by) for one in names)]
+    return human, [*([human] if human else []), *(_judge(one, material, options.replies, options.by) for one in names)]
 
 
 def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judge:

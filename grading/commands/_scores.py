@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, Interval, Quiet, Seed, show
+from examcore.console import AsJson, Quiet, show
 from grading.commands._common import Scores, ShownPairs, write_scores
 from grading.commands._common import register as register_all
+from grading.commands._options import GradeSource, Resampling
 
 
 class Over(StrEnum):
@@ -34,6 +35,7 @@ K = Annotated[int, typer.Option("--k", min=1, help="Passages that count per quer
 def measure(
     qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Relevance judgements in TREC format.")],
     runs: Runs,
+    resampling: Resampling,
     measures: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Divided by commas: MAP,nDCG@20 or map,ndcg_cut_20.")
     ] = None,
@@ -43,8 +45,6 @@ def measure(
         Over, typer.Option(help="Average over all topics of the qrels, or those all runs answer.")
     ] = Over.ALL,
     pairs: ShownPairs = "neighbours",
-    interval: Interval = 0.9,
-    seed: Seed = 0,
     scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +54,17 @@ def measure(
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
-    said = measured(qrels, runs, names, rel, depth, "all" if over == Over.ALL else "common", interval, seed, pairs)
+    said = measured(
+        qrels,
+        runs,
+        names,
+        rel,
+        depth,
+        "all" if over == Over.ALL else "common",
+        resampling.interval,
+        resampling.seed,
+        pairs,
+    )
     show(said.result, as_json=as_json, lines=said.lines)
     first = next(iter(said.result["pairs"]))
     by_topic = said.result["per_topic"].items()
@@ -65,19 +75,18 @@ def cover(
     grades: Grades,
     runs: Runs,
     tau: Tau,
+    resampling: Resampling,
     k: K = 20,
     bank: Bank = None,
     prompt: Prompt = None,
     pairs: ShownPairs = "neighbours",
-    interval: Interval = 0.9,
-    seed: Seed = 0,
     scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
     """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
     from grading.commands._scoring import covered
 
-    said = covered(grades, runs, tau, k, bank, prompt, interval, seed, pairs)
+    said = covered(grades, runs, tau, k, bank, prompt, resampling.interval, resampling.seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
     by_run = {run: one["per_query"].items() for run, one in said.result["runs"].items()}
     write_scores(scores, "cover", {run: {query: one["cover"] for query, one in found} for run, found in by_run.items()})
@@ -105,25 +114,23 @@ def choose_tau(
     official: Annotated[
         Path, typer.Argument(metavar="OFFICIAL", help="Official qrels, or a leaderboard .csv (system,score).")
     ],
+    source: GradeSource,
+    resampling: Resampling,
     runs: Annotated[
         list[Path] | None, typer.Argument(metavar="RUN", help="Three or more runs: compare leaderboards.")
     ] = None,
     by: Annotated[str, typer.Option(help="What the runs are scored by: cover, or a measure such as MAP.")] = "cover",
     k: K = 20,
     rel: Annotated[int, typer.Option(min=1, help="The least official grade that is relevant.")] = 1,
-    bank: Bank = None,
-    prompt: Prompt = None,
     folds: Annotated[
         int | None, typer.Option(min=2, help="Parts of the queries, each held out once; 5, or one for each query.")
     ] = None,
-    interval: Interval = 0.9,
-    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Choose tau on some queries and judge it on the others: by kappa of labels, or by leaderboards of runs."""
     from grading.commands._scoring import chosen_tau
 
-    said = chosen_tau(grades, runs or [], official, by, k, rel, bank, prompt, folds, interval, seed)
+    said = chosen_tau(grades, runs or [], official, by, k, rel, source, folds, resampling)
     show(said.result, as_json=as_json, lines=said.lines)
 
 
@@ -131,18 +138,17 @@ def exam(
     answers: Annotated[
         Path, typer.Argument(metavar="ANSWERS", help="system,query,question,correct; responses.csv; answers.sqlite.")
     ],
+    resampling: Resampling,
     gold: Annotated[Path | None, typer.Option(metavar="GOLD", help="The same of gold articles, for n-EXAM.")] = None,
     bank: Bank = None,
     pairs: ShownPairs = "neighbours",
-    interval: Interval = 0.9,
-    seed: Seed = 0,
     scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
     """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
     from grading.commands._examining import examined
 
-    said = examined(answers, gold, bank, interval, seed, pairs)
+    said = examined(answers, gold, bank, resampling.interval, resampling.seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
     write_scores(scores, "EXAM", {name: one["per_query"] for name, one in said.result["systems"].items()})
 
@@ -150,15 +156,14 @@ def exam(
 def rouge(
     articles: Annotated[Path, typer.Argument(metavar="ARTICLES", help="system,query,text.")],
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Gold articles: query,text.")],
+    resampling: Resampling,
     pairs: ShownPairs = "neighbours",
-    interval: Interval = 0.9,
-    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """ROUGE-1 F1 of articles against gold articles, a baseline."""
     from grading.commands._examining import rouge as compared
 
-    said = compared(articles, gold, interval, seed, pairs)
+    said = compared(articles, gold, resampling.interval, resampling.seed, pairs)
     show(said.result, as_json=as_json, lines=said.lines)
 
 
@@ -167,16 +172,14 @@ def items(
         list[Path], typer.Argument(metavar="GRADES", help="Grades, or nugget assignments of one system a file.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
+    source: GradeSource,
+    resampling: Resampling,
     run: Annotated[
         list[Path] | None, typer.Option("--run", metavar="RUN", help="Runs whose first k passages are the students.")
     ] = None,
     tau: Tau = 1.0,
     k: K = 20,
-    bank: Bank = None,
     keep: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the questions a pruned bank keeps.")] = 0.7,
-    prompt: Prompt = None,
-    interval: Interval = 0.9,
-    seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -185,7 +188,7 @@ def items(
     from grading.commands._item_analysis import analysed
 
     progress = Progress(quiet=quiet)
-    said = analysed(grades, run or [], out, tau, k, bank, keep, prompt, interval, seed, progress)
+    said = analysed(grades, run or [], out, tau, k, source, keep, resampling, progress)
     show(said.result, as_json=as_json, lines=said.lines)
 
 

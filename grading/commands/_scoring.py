@@ -8,6 +8,7 @@ from typing import Any
 
 from examcore.console import interval_text
 from grading._table_rows import read_rows
+from grading.commands._options import GradeSource, Resampling
 from grading.commands._printing import Pairs, Said, aligned, compared, few, joined, named
 from grading.formats._bank_questions import read_bank_questions
 from grading.formats._grades import Graded, read_grades
@@ -114,21 +115,30 @@ def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | No
 
 
 def chosen_tau(
-    grades: Path, runs: Sequence[Path], official: Path, by: str, k: int, rel: int, bank: Path | None,
-    prompt: str | None, folds: int | None, level: float, seed: int,
-) -> Said:  # fmt: skip
+    grades: Path,
+    runs: Sequence[Path],
+    official: Path,
+    by: str,
+    k: int,
+    rel: int,
+    source: GradeSource,
+    folds: int | None,
+    resampling: Resampling,
+) -> Said:
     """The choice of tau, judged on queries that had no part in it."""
-    graded = read_grades(grades, prompt)
+    graded = read_grades(grades, source.prompt)
     read = read_runs(runs)
     if read:
-        what, questions = "kendall", bank_of(bank, graded.questions) or graded.questions
+        what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         wanted = _official(official, read, rel)
-        choice = choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)
+        choice = choose_by_leaderboard(tables, wanted, folds=folds, level=resampling.interval, seed=resampling.seed)
         left_out = _leaderboard_notes(read, wanted)
     else:
         what, judged = "kappa", read_qrels(official)
-        choice = choose_by_passages(graded, judged, rel=rel, folds=folds, level=level, seed=seed)
+        choice = choose_by_passages(
+            graded, judged, rel=rel, folds=folds, level=resampling.interval, seed=resampling.seed
+        )
         left_out = _judged_notes(graded, judged)
     warnings = [*graded.notes, *_run_notes(read), *left_out, *_choice_notes(choice)]
     result: dict[str, Any] = {

@@ -16,8 +16,8 @@ from irt.commands.label_files import read_labels
 from irt.estimation import fit
 from irt.files import require_folder
 from irt.fit_settings import FitSettings
-from irt.methods import METHODS, RATINGS
-from irt.model import MODELS, Priors
+from irt.methods import METHODS
+from irt.model import MODELS, RATINGS, Priors
 from irt.reading import read_responses
 from irt.responses import ResponseMatrix, without_constant_facets
 from irt.result import Fit

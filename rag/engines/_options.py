@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from rag.answering._examinees import Engine, Examinee, ExamineeFactory, in_process
@@ -25,10 +25,16 @@ class EngineOptions:
     puts two workers on one.
     """
 
-    name: str = "local"
-    workers: int | None = None
-    address: str | None = None
-    worker_gpus: float | None = None
+    name: str = field(default="local", metadata={"flag": "--engine", "help": "Where answers are given: local or ray."})
+    workers: int | None = field(
+        default=None, metadata={"help": "How many answer at once; local without it: this process."}
+    )
+    address: str | None = field(
+        default=None, metadata={"help": "The Ray cluster: auto or HOST:PORT; without it one is begun here."}
+    )
+    worker_gpus: float | None = field(
+        default=None, metadata={"help": "GPUs a Ray worker takes; 1 where there are any."}
+    )
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
