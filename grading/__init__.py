@@ -1,8 +1,8 @@
 """Free-text systems on the same footing as the exam: EXAM, EXAM++, ARGUE."""
 
-from grading._table_rows import Row, read_rows
+from grading._table_rows import TableRow, read_rows
 
 __all__ = [
-    "Row",
+    "TableRow",
     "read_rows",
 ]

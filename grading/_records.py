@@ -58,7 +58,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Report:
+class SystemReport:
     """A system's report on a topic."""
 
     run: str

@@ -116,7 +116,7 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     }
 
 
-class Material(NamedTuple):
+class WritingSupply(NamedTuple):
     """What there is to write from, facts or chunks, how many are tried, and the questions that all of them may give."""
 
     facts: Sequence[Fact]
@@ -124,7 +124,7 @@ class Material(NamedTuple):
     reachable: int
 
 
-def material(config: Config, chunks: Sequence[Chunk]) -> Material:
+def material(config: Config, chunks: Sequence[Chunk]) -> WritingSupply:
     """The facts (or chunks, for a question in one request) of a corpus, and how many of them are tried."""
     wanted, batch = config.exam.questions + config.pool, config.exam.batch
     found: Sequence[Fact] = ()
@@ -135,7 +135,7 @@ def material(config: Config, chunks: Sequence[Chunk]) -> Material:
     if not there:
         raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
     # A batch is written whole.
-    return Material(found, min(there, math.ceil(wanted * each / batch) * batch), min(wanted, int(there / each)))
+    return WritingSupply(found, min(there, math.ceil(wanted * each / batch) * batch), min(wanted, int(there / each)))
 
 
 def measure(size: int = 1024) -> Machine:
@@ -153,7 +153,7 @@ def measure(size: int = 1024) -> Machine:
 
 
 def write_work(
-    config: Config, chunks: Sequence[Chunk], machine: Machine, stock: Material | None = None
+    config: Config, chunks: Sequence[Chunk], machine: Machine, stock: WritingSupply | None = None
 ) -> tuple[Work, Work]:
     """What writer and verifier read and write for the wanted number of questions."""
     stock = stock or material(config, chunks)

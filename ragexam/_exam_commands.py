@@ -73,14 +73,14 @@ def classify(
     from examcore import Progress
     from examcore.console import show
     from rag import DEFAULT_ENCODER
-    from ragexam.classify import Job, run
+    from ragexam.classify import ClassificationJob, run
     from ragexam.classify._tables import lines_of
 
     if encoder is not None and not clusters:
         raise ValueError(f"--encoder {encoder}: wanted --clusters with it")
     if replies is not None and model is None:
         raise ValueError(f"--replies {replies}: wanted --model with it")
-    job = Job(
+    job = ClassificationJob(
         exam=exam,
         taxonomies=tuple(taxonomy or ()),
         only=tuple(only or ()),

@@ -31,7 +31,7 @@ EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Source:
+class FilterSource:
     """An exam to be filtered, with what its run says of the rules and of the models."""
 
     exam: Path
@@ -40,7 +40,7 @@ class Source:
     writer: WriterSettings
 
     @classmethod
-    def of(cls, path: Path, model: str | None = None, encoder: str | None = None) -> Source:
+    def of(cls, path: Path, model: str | None = None, encoder: str | None = None) -> FilterSource:
         """The exam of a run folder, or an `exam.jsonl`; the run's configuration is read where there is one."""
         exam = path / "exam.jsonl" if path.is_dir() else path
         folder = RunFolder(exam.parent)
@@ -64,7 +64,7 @@ def changed(settings: Mapping[str, object], given: Sequence[str]) -> dict[str, o
     return found
 
 
-def dry_run(source: Source, rules: Sequence[Rule], seed: int, progress: Progress) -> dict[str, Any]:
+def dry_run(source: FilterSource, rules: Sequence[Rule], seed: int, progress: Progress) -> dict[str, Any]:
     """What each rule would remove, alone and in its turn; nothing is written but what models were asked.
 
     Returns `n_questions`, `kept`, and per rule `rule, limit, what, alone, seen, dropped, share` (of all questions, in
@@ -81,7 +81,12 @@ def dry_run(source: Source, rules: Sequence[Rule], seed: int, progress: Progress
 
 
 def write_filtered(
-    source: Source, settings: Mapping[str, object], rules: Sequence[Rule], out: Path, seed: int, progress: Progress
+    source: FilterSource,
+    settings: Mapping[str, object],
+    rules: Sequence[Rule],
+    out: Path,
+    seed: int,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Write what the rules keep as a new exam; returns `out, n_questions, kept` and the number dropped by rule.
 
@@ -118,12 +123,14 @@ def in_words(found: Mapping[str, Any]) -> str:
     return "\n".join([*lines, f"{found['kept']} of {total} questions would be kept"])
 
 
-def _store(source: Source, rules: Sequence[Rule]) -> ReplyStore:
+def _store(source: FilterSource, rules: Sequence[Rule]) -> ReplyStore:
     """The run's replies, so that a model is asked once over all dry runs; without a model the folder is left alone."""
     return ReplyStore(source.folder.replies if "model" in needs_of(rules) else ":memory:")
 
 
-def _tools(source: Source, rules: Sequence[Rule], replies: ReplyStore, seed: int, report: ReportProgress) -> RuleTools:
+def _tools(
+    source: FilterSource, rules: Sequence[Rule], replies: ReplyStore, seed: int, report: ReportProgress
+) -> RuleTools:
     """What the rules need and no more: models are loaded for the rules that ask for them."""
     needs, writer = needs_of(rules), source.writer
     model = None
@@ -173,7 +180,7 @@ def _targets(out: Path) -> tuple[Path, Path]:
     return exam, lost
 
 
-def _place_run(source: Source, settings: Mapping[str, object], filtered: Filtered, folder: RunFolder) -> None:
+def _place_run(source: FilterSource, settings: Mapping[str, object], filtered: Filtered, folder: RunFolder) -> None:
     """A run folder that can be sat: the exam last, so that a folder with one is complete."""
     with folder.held():
         for name in ("corpus", "chunks", "shots"):

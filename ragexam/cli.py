@@ -186,11 +186,11 @@ def filter_exam(
 ) -> None:
     """Drop questions by named rules: a dry run with examples, or a new exam; the old one stays."""
     from exam_gen.rules import rules_of
-    from ragexam._filtering import Source, changed, dry_run, in_words, write_filtered
+    from ragexam._filtering import FilterSource, changed, dry_run, in_words, write_filtered
 
     if (out is None) != rehearse:
         raise ValueError("filter: wanted either --dry-run or --out NEW, a new folder or file for the filtered exam")
-    source = Source.of(run, model, encoder)
+    source = FilterSource.of(run, model, encoder)
     settings = changed(source.settings, rule or ())
     rules = rules_of(settings, only=only or ())
     if out is None:

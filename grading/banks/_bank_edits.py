@@ -22,7 +22,7 @@ Name = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class State:
+class EditedQuestion:
     """A question as it stands, and whether it is retired."""
 
     question: BankQuestion
@@ -40,8 +40,8 @@ class BankEdit:
     action: Action
     query: str
     id: str
-    before: State | None
-    after: State | None
+    before: EditedQuestion | None
+    after: EditedQuestion | None
     undoes: int | None = None
     who: str = ""
     when: str = ""
@@ -106,9 +106,9 @@ def record(
     return made
 
 
-def states(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> dict[Name, State]:
+def states(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> dict[Name, EditedQuestion]:
     """Every question after the edits, retired ones too, by query and id; raises `ValueError` as `edited`."""
-    found = {(one.query, one.id): State(one) for one in bank}
+    found = {(one.query, one.id): EditedQuestion(one) for one in bank}
     for edit in edits:
         if found.get(edit.name) != edit.before:
             raise ValueError(
@@ -122,11 +122,11 @@ def states(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> dict[Name
     return found
 
 
-def _after(action: Action, stands: State | None, question: BankQuestion) -> State:
+def _after(action: Action, stands: EditedQuestion | None, question: BankQuestion) -> EditedQuestion:
     if action == "add":
         if stands is not None:
             raise ValueError(f"{_shown(question)}: stands in the bank already; wanted another id, or change or restore")
-        return State(question)
+        return EditedQuestion(question)
     if stands is None:
         raise ValueError(f"{_shown(question)}: does not stand in the bank; wanted one that does, to {action} it")
     if stands.retired == (action != "restore"):
@@ -135,7 +135,7 @@ def _after(action: Action, stands: State | None, question: BankQuestion) -> Stat
     if action == "change":
         if question == stands.question:
             raise ValueError(f"{_shown(question)}: the change changes nothing; wanted something else")
-        return State(question)
+        return EditedQuestion(question)
     return replace(stands, retired=action == "retire")
 
 
@@ -152,7 +152,7 @@ def _shown(question: BankQuestion) -> str:
     return f"question {question.id!r} of query {question.query!r}"
 
 
-def _state_fields(state: State | None) -> dict[str, object] | None:
+def _state_fields(state: EditedQuestion | None) -> dict[str, object] | None:
     return None if state is None else {**bank_fields(state.question), "retired": state.retired}
 
 
@@ -178,9 +178,9 @@ def _edit_of(found: JsonRecord) -> BankEdit:
     )
 
 
-def _state_of(value: object, place: str) -> State | None:
+def _state_of(value: object, place: str) -> EditedQuestion | None:
     if value is None:
         return None
     if not isinstance(value, dict) or not isinstance(value.get("retired"), bool):
         raise ValueError(f"{place}: before or after is JSON {json_kind(value)}; wanted a question with `retired`")
-    return State(question_of(JsonRecord(place, value)), bool(value["retired"]))
+    return EditedQuestion(question_of(JsonRecord(place, value)), bool(value["retired"]))

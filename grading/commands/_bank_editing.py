@@ -11,7 +11,7 @@ from typing import Any
 
 from examcore import JsonRecord, shown_json
 from grading._records import BankQuestion
-from grading.banks._bank_edits import Action, BankEdit, Name, State, edited, read_edits, record, states
+from grading.banks._bank_edits import Action, BankEdit, EditedQuestion, Name, edited, read_edits, record, states
 from grading.commands._bank_results import Result
 from grading.formats._bank_files import bank_fields, divided, question_of, read_bank, write_bank
 
@@ -90,7 +90,9 @@ def _made(log: Path, bank: Sequence[BankQuestion], wanted: RequestedEdit) -> Ite
         yield record(log, bank, action, question, who=wanted.who, when=when, why=wanted.reason)
 
 
-def _questions(action: Action, log: Path, stand: Mapping[Name, State], wanted: RequestedEdit) -> Iterator[BankQuestion]:
+def _questions(
+    action: Action, log: Path, stand: Mapping[Name, EditedQuestion], wanted: RequestedEdit
+) -> Iterator[BankQuestion]:
     """The questions that the edit is of, as it makes them."""
     if wanted.add is not None:
         yield from _new(wanted.add, stand)
@@ -103,7 +105,7 @@ def _questions(action: Action, log: Path, stand: Mapping[Name, State], wanted: R
         yield stand[_named(wanted.retire or wanted.restore or "", stand, wanted.query)].question
 
 
-def _new(path: Path, stand: Mapping[Name, State]) -> Sequence[BankQuestion]:
+def _new(path: Path, stand: Mapping[Name, EditedQuestion]) -> Sequence[BankQuestion]:
     """All questions of the file, or none: the first that stands already is refused before any is written."""
     found = read_bank(path)
     twice = next((one for one in found if (one.query, one.id) in stand), None)
@@ -115,7 +117,7 @@ def _new(path: Path, stand: Mapping[Name, State]) -> Sequence[BankQuestion]:
     return found
 
 
-def _named(wanted: str, stand: Mapping[Name, State], query: str | None) -> Name:
+def _named(wanted: str, stand: Mapping[Name, EditedQuestion], query: str | None) -> Name:
     found = [name for name in stand if name[1] == wanted and query in (None, name[0])]
     if not found:
         of = "" if query is None else f" of query {query!r}"

@@ -15,9 +15,9 @@ from examcore import CachedLanguageModel, FailedError, Progress, ReplyStore, Run
 from examcore.console import interval_text
 from grading.banks._bank_writing import VERSION, read_topics, write_questions
 from grading.commands._bank_results import Result
-from grading.commands._jobs import Given, GradingJob, ModelName
+from grading.commands._grading_job import Given, GradingJob, ModelName
 from grading.formats._bank_files import write_bank
-from grading.graders._asking import ALONE, TOGETHER, Asking, Assessor
+from grading.graders._assessor import ALONE, TOGETHER, Assessor, CachedAssessor
 from grading.graders._choices import MARGIN, ChoiceReader
 from grading.graders._extractive import ExtractiveGrader, load_reader
 from grading.graders._graders import DirectRelevance, Grader, QaGrader, SelfRating
@@ -98,7 +98,7 @@ def write_bank_run(
 @contextmanager
 def asking_of(
     model: ModelName, store: ReplyStore, progress: Progress, options: EngineOptions | None = None, batch: int = 1
-) -> Iterator[Asking]:
+) -> Iterator[CachedAssessor]:
     """A model at work on an engine; its answers are kept in the store."""
     settings = _settings(model)
     prepare_models([settings.model], [settings], progress)
@@ -107,7 +107,7 @@ def asking_of(
         engine(partial(assessor, settings, batch), "character") as at_work,
     ):
         alone = options in (None, EngineOptions()) and not is_server(settings.model)
-        yield Asking(at_work, store, batch, max(ALONE, batch) if alone else TOGETHER)
+        yield CachedAssessor(at_work, store, batch, max(ALONE, batch) if alone else TOGETHER)
 
 
 def assessor(settings: ModelSettings, batch: int) -> Assessor:
@@ -127,7 +127,7 @@ def _grader(
         yield _with_model(job, asking, given), lambda: asdict(asking.usage)
 
 
-def _with_model(job: GradingJob, asking: Asking, given: Given) -> Grader:
+def _with_model(job: GradingJob, asking: CachedAssessor, given: Given) -> Grader:
     if given.reading is not None:
         return ChoiceReader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
     if job.grader == "qa":

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from examcore.console import AsJson, Quiet, Seed, show
-from grading.commands._common import register as add
 from grading.commands._options import EditOptions, GraderOptions, ModelOptions, Resampling
+from grading.commands._registration import register as add
 from rag.engines import EngineOptions
 
 Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
@@ -93,7 +93,7 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Grade passages by a bank's questions with a model; stops and resumes anywhere."""
-    from grading.commands._jobs import GradingJob, read_job
+    from grading.commands._grading_job import GradingJob, read_job
 
     job = GradingJob(
         bank=bank, passages=passages, model=model.parts, out=out, engine=engine, **vars(grading), **vars(resampling)

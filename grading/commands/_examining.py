@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from examcore.console import interval_text
-from grading.commands._printing import Pairs, Said, aligned, compared, few, joined, named
+from grading.commands._printing import Pairs, PrintedResult, aligned, compared, few, joined, named
 from grading.commands._scoring import bank_of
-from grading.formats._answers import Answered, read_answers
+from grading.formats._answers import SystemAnswers, read_answers
 from grading.formats._bank_questions import ALL
 from grading.leaderboards._separated_groups import Table, differences, standings
 from grading.scores._cover import Bank
@@ -19,7 +19,7 @@ from grading.scores._rouge import read_articles, rouge_scores
 
 def examined(
     answers: Path, gold: Path | None, bank: Path | None, level: float, seed: int, shown: Pairs = "neighbours"
-) -> Said:
+) -> PrintedResult:
     """EXAM of every system in a file of answers, n-EXAM beside gold articles."""
     known = bank_of(bank, None if bank is None else _seen(read_answers(answers), None))
     read = read_answers(answers, known)
@@ -66,10 +66,12 @@ def examined(
                 interval_text({"estimate": 1.0, "low": 1.0, "high": 1.0}),
             ]
         )
-    return Said(result, joined(aligned([["system", "EXAM", "n-EXAM"], *lines]), warnings, *compared(pairs, shown)))
+    return PrintedResult(
+        result, joined(aligned([["system", "EXAM", "n-EXAM"], *lines]), warnings, *compared(pairs, shown))
+    )
 
 
-def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "neighbours") -> Said:
+def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "neighbours") -> PrintedResult:
     """ROUGE-1 F1 of systems' articles against gold articles."""
     systems, texts = read_articles(articles), read_articles(gold)
     if len(texts) > 1:
@@ -94,23 +96,23 @@ def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "n
     }
     result: dict[str, Any] = {"queries": len(wanted), "systems": rows, "pairs": pairs, "warnings": warnings}
     lines = [[name, interval_text(row["rouge_1_f1"])] for name, row in rows.items()]
-    return Said(result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *compared(pairs, shown)))
+    return PrintedResult(result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *compared(pairs, shown)))
 
 
-def _one_system(read: Answered, path: Path) -> Answered:
+def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:
     if len(read.systems) > 1:
         raise ValueError(f"{path}: answers of {len(read.systems)} systems; wanted the gold articles' only")
     return read
 
 
-def _seen(read: Answered, best: Answered | None) -> dict[str, tuple[str, ...]]:
+def _seen(read: SystemAnswers, best: SystemAnswers | None) -> dict[str, tuple[str, ...]]:
     found = read.questions()
     for query, questions in (best.questions() if best else {}).items():
         found.setdefault(query, {}).update(questions)
     return {query: tuple(questions) for query, questions in found.items()}
 
 
-def _require_common(questions: Bank, read: Answered, answers: Path, bank: Path | None) -> None:
+def _require_common(questions: Bank, read: SystemAnswers, answers: Path, bank: Path | None) -> None:
     asked = read.questions()
     if any(name in asked.get(query, {}) for query, names in questions.items() for name in names):
         return
@@ -128,7 +130,7 @@ def _gold(score: ExamScore, level: float, seed: int) -> dict[str, Any]:
 
 
 def _exam_notes(
-    read: Answered, best: Answered | None, questions: Bank, bank: Path | None, scores: Sequence[ExamScore],
+    read: SystemAnswers, best: SystemAnswers | None, questions: Bank, bank: Path | None, scores: Sequence[ExamScore],
     gold: ExamScore | None,
 ) -> list[str]:  # fmt: skip
     notes = []

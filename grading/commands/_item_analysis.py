@@ -14,10 +14,10 @@ import irt
 from examcore import Progress, write_text
 from examcore.console import jsonable
 from grading.commands._options import GradeSource, Resampling
-from grading.commands._printing import Said, aligned, joined, named
+from grading.commands._printing import PrintedResult, aligned, joined, named
 from grading.formats._bank_questions import read_bank_questions
-from grading.formats._grades import Graded, read_grades, unique
-from grading.formats._trec import Run, read_runs
+from grading.formats._grades import ReadGrades, read_grades, unique
+from grading.formats._trec import TrecRun, read_runs
 from grading.scores._items import (
     FEWEST,
     GradeTable,
@@ -46,7 +46,7 @@ def analysed(
     keep: float,
     resampling: Resampling,
     progress: Progress,
-) -> Said:
+) -> PrintedResult:
     """Classical counts, difficulty and discrimination, and what pruning is worth; written to `out`."""
     graded = _read(grades, source.prompt)
     read = read_runs(runs)
@@ -68,17 +68,17 @@ def analysed(
     result = {**_counts(table, items, tau), "model": modelled, "refused": refused, "warnings": notes}
     write_text(out / "items.json", [json.dumps(jsonable({**result, "format": 1}), indent=2, ensure_ascii=False) + "\n"])
     result["items"] = json.loads(frame.to_json(orient="records"))
-    return Said(result, _in_words(result, out, notes))
+    return PrintedResult(result, _in_words(result, out, notes))
 
 
-def _read(paths: Sequence[Path], prompt: str | None) -> Graded:
+def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
     if all(is_assignments(path) for path in paths):
         return graded_nuggets(read_all_assignments(paths))
     read = [read_grades(path, prompt) for path in paths]
     if len(read) == 1:
         return read[0]
     placed = [(str(path), one) for path, found in zip(paths, read, strict=True) for one in found.grades]
-    return Graded(unique(placed), tuple(note for one in read for note in one.notes))
+    return ReadGrades(unique(placed), tuple(note for one in read for note in one.notes))
 
 
 def _modelled(
@@ -148,7 +148,7 @@ def _counts(table: GradeTable, items: Sequence[Item], tau: float) -> dict[str, A
     }
 
 
-def _run_notes(graded: Graded, runs: Sequence[Run], k: int) -> list[str]:
+def _run_notes(graded: ReadGrades, runs: Sequence[TrecRun], k: int) -> list[str]:
     notes = [note for run in runs for note in run.notes]
     tops = [(query, one) for run in runs for query in graded.by_passage for one in run.top(query, k)]
     ungraded = sum(one not in graded.by_passage[query] for query, one in tops)
@@ -158,7 +158,7 @@ def _run_notes(graded: Graded, runs: Sequence[Run], k: int) -> list[str]:
     return notes + named("Queries that a run skips, its grades counted 0", skipped)
 
 
-def _notes(graded: Graded, table: GradeTable) -> list[str]:
+def _notes(graded: ReadGrades, table: GradeTable) -> list[str]:
     notes = []
     if graded.unparsed:
         notes.append(f"Unparsed grades, which count nowhere: {graded.unparsed} of {len(graded.grades)}.")

@@ -10,15 +10,15 @@ from typing import Any
 from examcore import FailedError, NoReply, Progress, ReplyStore, RunFolder, read_exam, write_text
 from examcore.console import interval_text, jsonable
 from grading.commands._bank_runs import asking_of
-from grading.commands._jobs import ModelName
-from grading.commands._printing import Said, joined
+from grading.commands._grading_job import ModelName
+from grading.commands._printing import PrintedResult, joined
 from grading.graders._calibration import NORMALIZATION, Calibration, calibrate, read_trials, trials_of
 from rag import EXAM_PROMPT_VERSION
 
 
 def calibrated(
     exam: Path, model: ModelName, out: Path, share: float, passages: int, level: float, seed: int, progress: Progress
-) -> Said:
+) -> PrintedResult:
     """Calibrate on an exam; writes `margin.json`, which `grade run --margin` reads, and keeps the replies to go on.
 
     Raises `FailedError` when a question got no reply.
@@ -48,7 +48,7 @@ def calibrated(
             "usage": asdict(asking.usage),
         }
         write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **result}), indent=2) + "\n"])
-    return Said(result, _lines(result, out / "margin.json"))
+    return PrintedResult(result, _lines(result, out / "margin.json"))
 
 
 def _fields(found: Calibration) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from examcore.console import AsJson, Interval, Seed, show
-from grading.commands import _common as common
-from grading.commands._common import Scores, ShownPairs, write_scores
+from grading.commands import _registration as common
+from grading.commands._registration import Scores, ShownPairs, write_scores
 
 Over = Literal["auto", "topics", "pairs"]
 Metric = Literal[

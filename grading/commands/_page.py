@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from examcore.console import AsJson, show
-from grading.commands._common import register as register_all
 from grading.commands._options import Resampling
+from grading.commands._registration import register as register_all
 
 
 def report(

@@ -12,7 +12,7 @@ FEWEST = 10
 """Units below which percentile intervals cover clearly less than they say."""
 
 
-class Said(NamedTuple):
+class PrintedResult(NamedTuple):
     """A result for a program, and its lines for a reader."""
 
     result: dict[str, Any]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from examcore.console import AsJson, Interval, Seed, interval_text, show
-from grading.commands import _common as common
+from grading.commands import _registration as common
 from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
 
 if TYPE_CHECKING:
-    from grading._records import Report
-    from grading.reports._asks import Ask, Decision, Judge, Material
+    from grading._records import SystemReport
+    from grading.reports._judging_material import Ask, Decision, Judge, ReportMaterial
     from grading.reports._judgments import HumanJudge
-    from grading.reports._sentence_flow import Judged
+    from grading.reports._sentence_flow import SentenceOutcome
 
 Reports = Annotated[
     Path, typer.Argument(metavar="REPORTS", help="Reports of TREC RAG, NeuCLIR or RAGTIME; or a folder.")
@@ -48,12 +48,12 @@ def argue(
 ) -> None:
     """Judge every sentence of reports by ARGUE's eight outcomes; precision, recall and F1 per report and run."""
     from examcore import write_lines
-    from grading.formats import _faults as faults
+    from grading.formats import _file_faults as faults
     from grading.formats import _nugget_files as nugget_files
     from grading.reports import _argue_result as argue_result
     from grading.reports import _argue_scores as argue_scores
     from grading.reports._argue import argue as judge_sentences
-    from grading.reports._asks import InTurn, Material
+    from grading.reports._judging_material import InTurn, ReportMaterial
     from grading.reports._sentence_flow import Citations
 
     for name, value, wanted in (
@@ -68,7 +68,7 @@ def argue(
     warnings += faults.in_words(read.faults)
     bank = nugget_files.of_whole_documents(read.nuggets) if rules.whole_documents else read.nuggets
     found, bank, remarks = nugget_files.matched(found, bank, str(nuggets))
-    material = Material.of(found, bank, _texts(judges.documents, _DOCUMENTS), _texts(judges.requests, _REQUESTS))
+    material = ReportMaterial.of(found, bank, _texts(judges.documents, _DOCUMENTS), _texts(judges.requests, _REQUESTS))
     human, deciding = _judges(judgments, judges, material)
     log = _Log(InTurn(deciding))
     decided = judge_sentences(
@@ -99,7 +99,7 @@ def validate(
 ) -> None:
     """List everything that is wrong with a file of reports; exit status 2 when something is, and --lenient is not."""
     from grading._table_rows import read_rows
-    from grading.formats._faults import counted, in_words
+    from grading.formats._file_faults import counted, in_words
     from grading.formats._report_files import foreign_citations, read_reports
 
     read = read_reports(reports, cited_sentences)
@@ -208,8 +208,8 @@ def _require_one_of(name: str, value: str, wanted: Sequence[str]) -> None:
 
 def _reports(
     path: Path, cited_sentences: Path | None, *, lenient: bool, whole_documents: bool
-) -> tuple[tuple[Report, ...], list[str]]:
-    from grading.formats import _faults as faults
+) -> tuple[tuple[SystemReport, ...], list[str]]:
+    from grading.formats import _file_faults as faults
     from grading.formats import _report_files as report_files
 
     read = report_files.read_reports(path, cited_sentences)
@@ -225,7 +225,9 @@ def _texts(path: Path | None, columns: dict[str, tuple[str, ...]]) -> dict[str, 
     return {row.text("id"): " ".join(filter(None, (row.text("background", ""), row.text("text")))) for row in rows}
 
 
-def _judges(judgments: Path | None, options: ArgueJudges, material: Material) -> tuple[HumanJudge | None, list[Judge]]:
+def _judges(
+    judgments: Path | None, options: ArgueJudges, material: ReportMaterial
+) -> tuple[HumanJudge | None, list[Judge]]:
     """The file of judgements, and after it each named judge."""
     from grading.reports._judgments import read_judgments
 
@@ -236,7 +238,7 @@ def _judges(judgments: Path | None, options: ArgueJudges, material: Material) ->
     return human, [*([human] if human else []), *(_judge(one, material, options.replies, options.by) for one in names)]
 
 
-def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judge:
+def _judge(name: str, material: ReportMaterial, replies: Path | None, by: str) -> Judge:
     from grading.reports import _judges as judges
 
     kind, _, model = name.partition(":")
@@ -256,8 +258,8 @@ def _judge(name: str, material: Material, replies: Path | None, by: str) -> Judg
     )
 
 
-def _said_in_vain(human: HumanJudge | None, decided: Sequence[Judged]) -> list[str]:
-    from grading.formats._faults import in_words
+def _said_in_vain(human: HumanJudge | None, decided: Sequence[SentenceOutcome]) -> list[str]:
+    from grading.formats._file_faults import in_words
 
     if human is None:
         return []

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from examcore.console import AsJson, Quiet, show
-from grading.commands._common import Scores, ShownPairs, write_scores
-from grading.commands._common import register as register_all
 from grading.commands._options import GradeSource, Resampling
+from grading.commands._registration import Scores, ShownPairs, write_scores
+from grading.commands._registration import register as register_all
 
 
 class Over(StrEnum):

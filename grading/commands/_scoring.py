@@ -9,10 +9,10 @@ from typing import Any
 from examcore.console import interval_text
 from grading._table_rows import read_rows
 from grading.commands._options import GradeSource, Resampling
-from grading.commands._printing import Pairs, Said, aligned, compared, few, joined, named
+from grading.commands._printing import Pairs, PrintedResult, aligned, compared, few, joined, named
 from grading.formats._bank_questions import read_bank_questions
-from grading.formats._grades import Graded, read_grades
-from grading.formats._trec import Qrels, Run, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.formats._grades import ReadGrades, read_grades
+from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
 from grading.leaderboards._separated_groups import Standing, Table, differences, standings
 from grading.scores._cover import Bank, Cover, cover, outside
 from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs
@@ -23,7 +23,7 @@ from grading.scores._thresholds import Choice, candidates, choose_by_leaderboard
 def measured(
     qrels: Path, runs: Sequence[Path], measures: Sequence[str], rel: int, depth: int | None, over: Over,
     level: float, seed: int, shown: Pairs = "neighbours",
-) -> Said:  # fmt: skip
+) -> PrintedResult:  # fmt: skip
     """Retrieval measures of runs."""
     read = read_runs(runs)
     found = measure_runs(read_qrels(qrels), read, measures or DEFAULT, rel=rel, depth=depth, over=over)
@@ -56,13 +56,13 @@ def measured(
     rows = [[name, *(interval_text(means[one][name]) for one in means)] for name in means[first]]
     pairs = [f"{first}: {line}" for line in compared(result["pairs"][first], shown)]
     pairs += [f"Pairs by the other {len(means) - 1} measures: --json."] if pairs and len(means) > 1 else []
-    return Said(result, joined(aligned([head, *rows]), warnings, *pairs))
+    return PrintedResult(result, joined(aligned([head, *rows]), warnings, *pairs))
 
 
 def covered(
     grades: Path, runs: Sequence[Path], tau: float, k: int, bank: Path | None, prompt: str | None,
     level: float, seed: int, shown: Pairs = "neighbours",
-) -> Said:  # fmt: skip
+) -> PrintedResult:  # fmt: skip
     """EXAM-Cover of runs."""
     graded, read = read_grades(grades, prompt), read_runs(runs)
     questions = bank_of(bank, graded.questions) or graded.questions
@@ -88,10 +88,10 @@ def covered(
         [one.system, interval_text(one.score.as_dict()), str(one.topics), _share(by_run[one.system])] for one in ranked
     ]
     head = ["run", f"cover@{k},{tau:g}", "queries", "passages graded"]
-    return Said(result, joined(aligned([head, *rows]), warnings, *compared(pairs, shown)))
+    return PrintedResult(result, joined(aligned([head, *rows]), warnings, *compared(pairs, shown)))
 
 
-def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | None) -> Said:
+def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | None) -> PrintedResult:
     """EXAM-Label as qrels; they are written to `out` where it is given, else they are the lines."""
     graded = read_grades(grades, prompt)
     labels = exam_labels(graded)
@@ -109,9 +109,9 @@ def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | No
         "warnings": warnings,
     }
     if out is None:
-        return Said(result, "".join(qrels_lines(qrels)).rstrip("\n"))
+        return PrintedResult(result, "".join(qrels_lines(qrels)).rstrip("\n"))
     write_qrels(out, qrels)
-    return Said(result, joined([f"{out}: {size} passages of {len(qrels)} queries"], warnings))
+    return PrintedResult(result, joined([f"{out}: {size} passages of {len(qrels)} queries"], warnings))
 
 
 def chosen_tau(
@@ -124,7 +124,7 @@ def chosen_tau(
     source: GradeSource,
     folds: int | None,
     resampling: Resampling,
-) -> Said:
+) -> PrintedResult:
     """The choice of tau, judged on queries that had no part in it."""
     graded = read_grades(grades, source.prompt)
     read = read_runs(runs)
@@ -157,7 +157,7 @@ def chosen_tau(
     table = aligned([["tau", f"{what}, all queries", "chosen for"], *rows])
     held_out = interval_text(choice.held_out.as_dict())
     said = f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {held_out}"
-    return Said(result, joined(table, warnings, said))
+    return PrintedResult(result, joined(table, warnings, said))
 
 
 def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
@@ -172,13 +172,13 @@ def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float 
     return {part: None if value is None else value * times for part, value in one.score.as_dict().items()}
 
 
-def _table_at(graded: Graded, runs: Sequence[Run], tau: float, by: str, k: int, bank: Bank) -> Table:
+def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> Table:
     if by == "cover":
         return {run.name: cover(graded, run, tau, k, bank).scores for run in runs}
     return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
 
 
-def _official(path: Path, runs: Sequence[Run], rel: int) -> dict[str, float]:
+def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
     if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".jsonl", ".json")):
         rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
         return {row.text("system"): row.number("score") for row in rows}
@@ -186,7 +186,7 @@ def _official(path: Path, runs: Sequence[Run], rel: int) -> dict[str, float]:
     return {one.system: one.score.estimate for one in standings(table, draws=0)}
 
 
-def _run_notes(runs: Sequence[Run]) -> list[str]:
+def _run_notes(runs: Sequence[TrecRun]) -> list[str]:
     return [note for run in runs for note in run.notes]
 
 
@@ -202,7 +202,7 @@ def _topic_notes(found: Effectiveness, over: Over) -> list[str]:
     return notes + few(len(found.topics), "topics")
 
 
-def _bank_notes(graded: Graded, questions: Bank, bank: Path | None, tau: float) -> list[str]:
+def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None, tau: float) -> list[str]:
     notes = []
     if bank is None:
         notes.append(
@@ -259,7 +259,7 @@ def _alone(fields: Mapping[str, Any], found: Sequence[object]) -> dict[str, Any]
     return dict(fields) if len(found) == 1 else {}
 
 
-def _label_notes(graded: Graded, labels: Labels, tau: float | None) -> list[str]:
+def _label_notes(graded: ReadGrades, labels: Labels, tau: float | None) -> list[str]:
     notes = []
     if graded.unparsed:
         notes.append(f"Unparsed grades, which count in no label: {graded.unparsed} of {len(graded.grades)}.")
@@ -270,7 +270,7 @@ def _label_notes(graded: Graded, labels: Labels, tau: float | None) -> list[str]
     return notes + named("Passages without a parsed grade, which have no label", without)
 
 
-def _leaderboard_notes(runs: Sequence[Run], official: Mapping[str, float]) -> list[str]:
+def _leaderboard_notes(runs: Sequence[TrecRun], official: Mapping[str, float]) -> list[str]:
     names = [run.name for run in runs]
     return [
         *named("Runs without an official score, which take no part", (one for one in names if one not in official)),
@@ -278,7 +278,7 @@ def _leaderboard_notes(runs: Sequence[Run], official: Mapping[str, float]) -> li
     ]
 
 
-def _judged_notes(graded: Graded, official: Qrels) -> list[str]:
+def _judged_notes(graded: ReadGrades, official: Qrels) -> list[str]:
     labels = exam_labels(graded).best
     apart = [query for query, found in labels.items() if not any(one in official.get(query, {}) for one in found)]
     both = {query: [one for one in found if one in official.get(query, {})] for query, found in labels.items()}

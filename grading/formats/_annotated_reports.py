@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from examcore import json_kind, read_text
-from grading._records import Report, Sentence
-from grading.formats._faults import Fault
+from grading._records import Sentence, SystemReport
+from grading.formats._file_faults import Fault
 
 Texts = Mapping[str, Mapping[str, Mapping[str, str]]]
 """topic -> run -> sentence number -> text."""
@@ -30,7 +30,7 @@ def is_annotated(value: Mapping[str, object]) -> bool:
 
 def annotated_reports(
     value: Mapping[str, object], path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]
-) -> Iterator[Report]:
+) -> Iterator[SystemReport]:
     """The reports of both files; a sentence number that is none, a gap and a citation that leads nowhere are faults."""
     texts: Texts = value  # type: ignore[assignment]
     cited = _cited(Path(sentences_by_citation), texts, faults) if sentences_by_citation is not None else {}
@@ -40,7 +40,7 @@ def annotated_reports(
     for topic, runs in texts.items():
         for run, sentences in runs.items():
             place = f"{path}, topic {topic}, run {run}"
-            yield Report(run, topic, tuple(_sentences(sentences, cited, (topic, run), place, faults)))
+            yield SystemReport(run, topic, tuple(_sentences(sentences, cited, (topic, run), place, faults)))
 
 
 def _sentences(

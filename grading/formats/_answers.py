@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import shown_json
-from grading._table_rows import Row, read_rows
+from grading._table_rows import TableRow, read_rows
 from grading.formats import _fields as fields
 from grading.formats._bank_questions import ALL
 from grading.scores._cover import Bank
@@ -19,7 +19,7 @@ ONE = "system"
 """The name of the one system of a table without such a column."""
 
 
-class Answered(NamedTuple):
+class SystemAnswers(NamedTuple):
     """System -> query -> question -> whether it is right; `queries` says whether the file names queries."""
 
     systems: dict[str, dict[str, dict[str, bool | None]]]
@@ -34,7 +34,7 @@ class Answered(NamedTuple):
         return found
 
 
-def read_answers(path: str | Path, bank: Bank | None = None) -> Answered:
+def read_answers(path: str | Path, bank: Bank | None = None) -> SystemAnswers:
     """Answers from JSON lines, CSV or TSV with `system, query, question, correct`, or from `answers.sqlite`.
 
     Every column goes by its usual names (`student, item, score` of `responses.csv` too). A blank `correct` is an
@@ -88,7 +88,7 @@ def _of_store(path: Path) -> list[_Answer]:
     return found
 
 
-def _require_one_total(rows: Sequence[Row]) -> None:
+def _require_one_total(rows: Sequence[TableRow]) -> None:
     """A query has as many questions for one system as for another."""
     known: dict[str, tuple[float, str]] = {}
     for row in rows:
@@ -98,7 +98,7 @@ def _require_one_total(rows: Sequence[Row]) -> None:
             raise ValueError(f"{row.place}: {total:g} questions of query {query!r}; wanted the {before:g} of {place}")
 
 
-def _counted(row: Row) -> list[_Answer]:
+def _counted(row: TableRow) -> list[_Answer]:
     """Numbered answers that stand for the counts of a query."""
     correct, total = (fields.number(row, fields.present(row, names)) for names in (CORRECT, TOTAL))
     if not (total >= 1 and total == int(total) and 0 <= correct <= total and correct == int(correct)):
@@ -107,7 +107,7 @@ def _counted(row: Row) -> list[_Answer]:
     return [_Answer(row.place, system, query, str(place + 1), place < correct) for place in range(int(total))]
 
 
-def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> Answered:
+def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> SystemAnswers:
     home = _homes(bank or {})
     systems: dict[str, dict[str, dict[str, bool | None]]] = {}
     named = False
@@ -121,7 +121,7 @@ def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> Answered:
                 f"{shown_json(one.system)}; wanted one answer"
             )
         asked[one.question] = one.right
-    return Answered(systems, named)
+    return SystemAnswers(systems, named)
 
 
 def _homes(bank: Bank) -> Mapping[str, str]:

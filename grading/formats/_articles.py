@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from examcore import Exam, Question
 from grading._records import BankQuestion, KeyAnswer
-from grading.formats._passages import Pair, Passage
+from grading.formats._passages import Passage, PassageQuestion
 
 
 class Articles(NamedTuple):
     """What is read: pairs of an exam question and an article, the articles' passages, and what takes no part."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PassageQuestion, ...]
     passages: Mapping[tuple[str, str], tuple[Passage, ...]]
     without_passages: tuple[str, ...]
     without_questions: tuple[str, ...]
@@ -35,7 +35,7 @@ def articles_of(exam: Exam, passages: Sequence[Passage]) -> Articles:
         for one in exam.questions
     ]
     pairs = [
-        Pair(question, Passage(query, name, "\n\n".join(one.text for one in texts), texts[0].system))
+        PassageQuestion(question, Passage(query, name, "\n\n".join(one.text for one in texts), texts[0].system))
         for (query, name), texts in found.items()
         for question in asked
         if question.query == query

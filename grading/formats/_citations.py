@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from examcore import json_kind, shown_json
-from grading.formats._faults import Fault
+from grading.formats._file_faults import Fault
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordPlace:
     """A place in a file and, inside its record, a path; faults found there are added to the list."""
 
     place: str
@@ -22,7 +22,7 @@ class Place:
         self.faults.append(Fault(self.place, sort, f"{self.inside}: {message}" if self.inside else message, stops))
 
 
-def cited(value: object, here: Place, references: Sequence[str] | None, *, indexed: bool) -> tuple[str, ...]:
+def cited(value: object, here: RecordPlace, references: Sequence[str] | None, *, indexed: bool) -> tuple[str, ...]:
     """The documents that a sentence cites, each once, in its order; what leads nowhere is a fault and left out.
 
     A list of document ids, an object from document ids to scores, or (`indexed`) a list of indices into `references`.
@@ -39,14 +39,16 @@ def cited(value: object, here: Place, references: Sequence[str] | None, *, index
     return tuple(_once(_known(names, here, references), here))
 
 
-def _scored(value: dict[str, object], here: Place) -> Iterator[str]:
+def _scored(value: dict[str, object], here: RecordPlace) -> Iterator[str]:
     for name, score in value.items():
         if isinstance(score, bool) or not isinstance(score, int | float):
             here.fault("wrong type", f"citations[{name!r}] is {shown_json(score)}; wanted a number")
         yield name
 
 
-def _listed(value: Sequence[object], here: Place, references: Sequence[str] | None, *, indexed: bool) -> Iterator[str]:
+def _listed(
+    value: Sequence[object], here: RecordPlace, references: Sequence[str] | None, *, indexed: bool
+) -> Iterator[str]:
     for one in value:
         if indexed and isinstance(one, int) and not isinstance(one, bool):
             yield from _at(one, here, references)
@@ -56,7 +58,7 @@ def _listed(value: Sequence[object], here: Place, references: Sequence[str] | No
             here.fault("wrong type", f"citation {shown_json(one)}; wanted {'an index' if indexed else 'a document id'}")
 
 
-def _at(index: int, here: Place, references: Sequence[str] | None) -> Iterator[str]:
+def _at(index: int, here: RecordPlace, references: Sequence[str] | None) -> Iterator[str]:
     size = len(references or ())
     if 0 <= index < size:
         yield (references or ())[index]
@@ -65,7 +67,7 @@ def _at(index: int, here: Place, references: Sequence[str] | None) -> Iterator[s
     here.fault("citation out of range", f"citation {index}; wanted {wanted}")
 
 
-def _known(names: Iterable[str], here: Place, references: Sequence[str] | None) -> Iterator[str]:
+def _known(names: Iterable[str], here: RecordPlace, references: Sequence[str] | None) -> Iterator[str]:
     for name in names:
         if not name.strip():
             here.fault("empty id", "a citation is empty; wanted a document id")
@@ -75,7 +77,7 @@ def _known(names: Iterable[str], here: Place, references: Sequence[str] | None) 
             yield name
 
 
-def _once(names: Iterable[str], here: Place) -> Iterator[str]:
+def _once(names: Iterable[str], here: RecordPlace) -> Iterator[str]:
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from examcore import read_text, shown_json
 from grading._records import Grade
-from grading._table_rows import Row, read_rows
+from grading._table_rows import TableRow, read_rows
 from grading.formats import _fields as fields
 from grading.formats._workbench import is_workbench, read_workbench
 
@@ -18,7 +18,7 @@ GRADE = ("grade", "rating", "self_rating", "score", "correct")
 
 
 @dataclass(frozen=True)
-class Graded:
+class ReadGrades:
     """Grades, one for each query, passage and question, and sentences about how they were read."""
 
     grades: tuple[Grade, ...]
@@ -51,7 +51,7 @@ class Graded:
         return found
 
 
-def read_grades(path: str | Path, prompt: str | None = None) -> Graded:
+def read_grades(path: str | Path, prompt: str | None = None) -> ReadGrades:
     """Grades from JSON lines, CSV or TSV (each optionally .gz), or from a file of the rubric workbench.
 
     A table has the columns query, passage, question and grade, each under one of its usual names; a blank grade is
@@ -62,14 +62,14 @@ def read_grades(path: str | Path, prompt: str | None = None) -> Graded:
     path = Path(path)
     if is_workbench(path, read_text(path)):
         placed, notes = read_workbench(path, prompt)
-        return Graded(unique(placed), notes)
+        return ReadGrades(unique(placed), notes)
     if prompt is not None:
         raise ValueError(f"{path}: a table of grades; wanted a file of the rubric workbench for --prompt {prompt}")
     rows = read_rows(path, {})
     columns = [name for name in GRADE if any(name in row.fields for row in rows)]
     if not columns:
         raise ValueError(f"{rows[0].place}: no {' or '.join(GRADE)} in any row; wanted a column of grades")
-    return Graded(unique((row.place, _grade(row, columns[0])) for row in rows))
+    return ReadGrades(unique((row.place, _grade(row, columns[0])) for row in rows))
 
 
 def unique(placed: Iterable[tuple[str, Grade]]) -> tuple[Grade, ...]:
@@ -94,7 +94,7 @@ def parsed(grades: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     return ((question, grade) for question, grade in grades.items() if not math.isnan(grade))
 
 
-def _grade(row: Row, column: str) -> Grade:
+def _grade(row: TableRow, column: str) -> Grade:
     return Grade(
         fields.text(row, fields.QUERY),
         fields.text(row, fields.PASSAGE),
@@ -105,6 +105,6 @@ def _grade(row: Row, column: str) -> Grade:
     )
 
 
-def _optional(row: Row, name: str) -> str:
+def _optional(row: TableRow, name: str) -> str:
     value = row.fields.get(name, "")
     return value if isinstance(value, str) else str(value)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import JsonRecord, json_kind, parse_json_object, read_text, shown_json
-from grading._records import BankQuestion, Combine, Importance, KeyAnswer, Report
+from grading._records import BankQuestion, Combine, Importance, KeyAnswer, SystemReport
 from grading.formats._bank_files import read_bank
-from grading.formats._faults import Fault
+from grading.formats._file_faults import Fault
 from grading.formats._report_files import document_of
 
 _Reader = Callable[[JsonRecord, Path, list[Fault]], Iterator[BankQuestion]]
@@ -239,8 +239,8 @@ def of_whole_documents(nuggets: Sequence[BankQuestion]) -> tuple[BankQuestion, .
 
 
 def matched(
-    reports: Sequence[Report], nuggets: Sequence[BankQuestion], name: str
-) -> tuple[tuple[Report, ...], tuple[BankQuestion, ...], list[str]]:
+    reports: Sequence[SystemReport], nuggets: Sequence[BankQuestion], name: str
+) -> tuple[tuple[SystemReport, ...], tuple[BankQuestion, ...], list[str]]:
     """The reports and nuggets whose topics both have, and a sentence on each side's topics that were left out.
 
     Raises `ValueError` when they have no topic in common; `name` is that of the nugget file.

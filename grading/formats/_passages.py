@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grading._records import BankQuestion
-from grading._table_rows import Row, read_rows
+from grading._table_rows import TableRow, read_rows
 from grading.formats import _fields as fields
 
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
@@ -29,7 +29,7 @@ class Passage:
     system: str = ""
 
 
-class Pair(NamedTuple):
+class PassageQuestion(NamedTuple):
     """A passage and a question to be graded by it."""
 
     question: BankQuestion
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 class Paired(NamedTuple):
     """The pairs to grade, and what takes no part: queries on one side only, and how many passages that is."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PassageQuestion, ...]
     without_questions: tuple[str, ...]
     without_passages: tuple[str, ...]
     passages_left_out: int
@@ -72,7 +72,7 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     for one in bank:
         questions.setdefault(one.query, []).append(one)
     pool = pooled(passages, questions)
-    pairs = [Pair(question, one) for one in pool for question in questions.get(one.query, ())]
+    pairs = [PassageQuestion(question, one) for one in pool for question in questions.get(one.query, ())]
     if not pairs:
         asked, found = sorted(questions), sorted({one.query for one in pool})
         raise ValueError(
@@ -83,7 +83,7 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     return Paired(tuple(pairs), tuple(lost), tuple(one for one in questions if one not in known), lost.total())
 
 
-def keyed(pairs: Sequence[Pair]) -> list[Pair]:
+def keyed(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
     """The pairs whose question has a key."""
     return [one for one in pairs if one.question.answers]
 
@@ -101,7 +101,7 @@ def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]
     return [Passage(query, name, text) for (query, name), text in texts.items()]
 
 
-def _passage(row: Row) -> Passage:
+def _passage(row: TableRow) -> Passage:
     name = fields.text(row, PASSAGE)
     told = [one for one in TEXT if one != fields.present(row, PASSAGE)]
     text = fields.text(row, told)

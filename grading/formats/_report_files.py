@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import JsonRecord, json_kind, parse_json_object, read_text, shown_json
-from grading._records import Report, Sentence
+from grading._records import Sentence, SystemReport
 from grading.formats._annotated_reports import annotated_reports, is_annotated
-from grading.formats._citations import Place, cited
-from grading.formats._faults import Fault
+from grading.formats._citations import RecordPlace, cited
+from grading.formats._file_faults import Fault
 
 SENTENCES = ("responses", "answer", "sentences")
 OF_REPORTS = frozenset({"metadata", "run_id", "references"})
@@ -35,16 +35,16 @@ class ReportsRead(NamedTuple):
     place, and of two reports by one run on one topic the first stays.
     """
 
-    reports: tuple[Report, ...]
+    reports: tuple[SystemReport, ...]
     faults: tuple[Fault, ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class LocatedReport:
     """One report read from a file, and where it stands."""
 
     place: str
-    report: Report
+    report: SystemReport
 
 
 def read_reports(path: str | Path, sentences_by_citation: str | Path | None = None) -> ReportsRead:
@@ -55,7 +55,7 @@ def read_reports(path: str | Path, sentences_by_citation: str | Path | None = No
     """
     path = Path(path)
     faults: list[Fault] = []
-    found: list[Found] = []
+    found: list[LocatedReport] = []
     for file in _files(path):
         found.extend(_file_reports(file, sentences_by_citation, faults))
     if not found and not faults:
@@ -66,7 +66,7 @@ def read_reports(path: str | Path, sentences_by_citation: str | Path | None = No
     return ReportsRead(tuple(one.report for one in kept), tuple(faults))
 
 
-def whole_documents(reports: Sequence[Report]) -> tuple[Report, ...]:
+def whole_documents(reports: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
     """The reports with each segment id cut at its `#`, for nuggets that are bound to whole documents."""
     return tuple(
         replace(
@@ -85,7 +85,7 @@ def document_of(segment: str) -> str:
     return segment.partition(MARK)[0]
 
 
-def foreign_citations(reports: Sequence[Report], documents: Set[str], name: str) -> list[Fault]:
+def foreign_citations(reports: Sequence[SystemReport], documents: Set[str], name: str) -> list[Fault]:
     """A fault for each cited document that the collection lacks, once per report; `name` is that of the file."""
     return [
         Fault(
@@ -108,19 +108,19 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _file_reports(path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]) -> Iterator[Found]:
+def _file_reports(path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]) -> Iterator[LocatedReport]:
     text = read_text(path)
     whole = _parsed(text)
     if isinstance(whole, dict) and is_annotated(whole):
         for report in annotated_reports(whole, path, sentences_by_citation, faults):
-            yield Found(f"{path}, topic {report.topic}, run {report.run}", report)
+            yield LocatedReport(f"{path}, topic {report.topic}, run {report.run}", report)
         return
     if sentences_by_citation is not None:
         raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
     for record in _records(text, whole, path, faults):
         one = _report(record, faults)
         if one is not None:
-            yield Found(record.place, one)
+            yield LocatedReport(record.place, one)
 
 
 def _parsed(text: str) -> object:
@@ -154,9 +154,9 @@ def _line(line: str, place: str, faults: list[Fault]) -> Iterator[JsonRecord]:
         faults.append(Fault(place, "malformed line", str(error).removeprefix(f"{place}: ")))
 
 
-def _report(record: JsonRecord, faults: list[Fault]) -> Report | None:
+def _report(record: JsonRecord, faults: list[Fault]) -> SystemReport | None:
     """The report of a record, or None where it names no run, no topic or no sentences."""
-    here = Place(record.place, faults)
+    here = RecordPlace(record.place, faults)
     field = next((name for name in SENTENCES if name in record.fields), None)
     if field is None and not OF_REPORTS & record.fields.keys():
         some = ", ".join(list(record.fields)[:4]) or "nothing"
@@ -172,15 +172,15 @@ def _report(record: JsonRecord, faults: list[Fault]) -> Report | None:
         here.fault("wrong type", f"{field} is a JSON {json_kind(found)}; wanted a list of sentences")
         return None
     sentences = tuple(
-        _sentence(one, Place(here.place, faults, f"{field}[{number}]"), references, indexed=field == "answer")
+        _sentence(one, RecordPlace(here.place, faults, f"{field}[{number}]"), references, indexed=field == "answer")
         for number, one in enumerate(found)
     )
     if not sentences:
         here.fault("no sentences", f"{field} is empty; wanted at least one sentence")
-    return Report(head[0], head[1], sentences) if all(head) else None
+    return SystemReport(head[0], head[1], sentences) if all(head) else None
 
 
-def _head(fields: Mapping[str, object], here: Place, *, strict: bool) -> tuple[str, str]:
+def _head(fields: Mapping[str, object], here: RecordPlace, *, strict: bool) -> tuple[str, str]:
     """Run and topic; RAGTIME's schema wants texts under `metadata`, and a team."""
     metadata = fields.get("metadata")
     if strict and not isinstance(metadata, dict):
@@ -188,7 +188,7 @@ def _head(fields: Mapping[str, object], here: Place, *, strict: bool) -> tuple[s
         here.fault("missing field" if "metadata" not in fields else "wrong type", f"{lacks}; wanted an object")
     source: Mapping[str, object] = metadata if isinstance(metadata, dict) else fields
     if isinstance(metadata, dict):
-        here = Place(here.place, here.faults, "metadata")
+        here = RecordPlace(here.place, here.faults, "metadata")
     if strict and isinstance(metadata, dict):
         _id(source, ("team_id",), here, strict=True)
     run = _id(source, ("run_id",), here, strict=strict)
@@ -196,7 +196,7 @@ def _head(fields: Mapping[str, object], here: Place, *, strict: bool) -> tuple[s
     return run, topic
 
 
-def _id(source: Mapping[str, object], names: Sequence[str], here: Place, *, strict: bool) -> str:
+def _id(source: Mapping[str, object], names: Sequence[str], here: RecordPlace, *, strict: bool) -> str:
     name = next((one for one in names if one in source), None)
     if name is None:
         here.fault("missing field", f"no field {names[0]!r}; wanted a text")
@@ -212,7 +212,7 @@ def _id(source: Mapping[str, object], names: Sequence[str], here: Place, *, stri
     return text.strip()
 
 
-def _references(fields: Mapping[str, object], here: Place, *, needed: bool) -> list[str] | None:
+def _references(fields: Mapping[str, object], here: RecordPlace, *, needed: bool) -> list[str] | None:
     """The references in their order, None where there is no list of texts."""
     if "references" not in fields:
         if needed:
@@ -235,7 +235,7 @@ def _references(fields: Mapping[str, object], here: Place, *, needed: bool) -> l
     return [one if isinstance(one, str) else "" for one in found]
 
 
-def _sentence(value: object, here: Place, references: Sequence[str] | None, *, indexed: bool) -> Sentence:
+def _sentence(value: object, here: RecordPlace, references: Sequence[str] | None, *, indexed: bool) -> Sentence:
     if not isinstance(value, dict):
         here.fault("wrong type", f"found JSON {json_kind(value)}; wanted an object with text and citations")
         return Sentence("")
@@ -252,7 +252,7 @@ def _sentence(value: object, here: Place, references: Sequence[str] | None, *, i
     return Sentence(text, cited(value["citations"], here, references, indexed=indexed))
 
 
-def _without_doubles(found: Sequence[Found], faults: list[Fault]) -> Iterator[Found]:
+def _without_doubles(found: Sequence[LocatedReport], faults: list[Fault]) -> Iterator[LocatedReport]:
     places: dict[tuple[str, str], str] = {}
     for one in found:
         key = (one.report.run, one.report.topic)
@@ -264,7 +264,7 @@ def _without_doubles(found: Sequence[Found], faults: list[Fault]) -> Iterator[Fo
         yield one
 
 
-def _remarks(found: Found) -> Iterator[Fault]:
+def _remarks(found: LocatedReport) -> Iterator[Fault]:
     """What does no harm, once per report."""
     marked = sorted({name for one in found.report.sentences for name in one.citations if MARK in name})
     if marked:

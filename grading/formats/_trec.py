@@ -29,7 +29,7 @@ RUN_COLUMNS = "topic, Q0, document, rank, score, run"
 
 
 @dataclass(frozen=True)
-class Run:
+class TrecRun:
     """A system's rankings: topic -> (document, score), best first; `notes` are sentences about how it was read.
 
     The order is trec_eval's: by score as a 32-bit number, descending, and by document id, descending, where scores tie.
@@ -90,7 +90,7 @@ def qrels_lines(qrels: Qrels) -> Iterator[str]:
             yield f"{topic} 0 {document} {grade}\n"
 
 
-def read_run(path: str | Path) -> Run:
+def read_run(path: str | Path) -> TrecRun:
     """A ranked run in trec_eval's order; columns beyond the sixth are left out, as trec_eval does, and noted.
 
     Raises `ValueError` (file:line, found, wanted) for fewer than 6 columns, a rank that is no whole number, a score
@@ -115,15 +115,15 @@ def read_run(path: str | Path) -> Run:
     ordered = {topic: sorted(ranked.values(), key=_order, reverse=True) for topic, ranked in found.items()}
     rankings = {topic: [(one.document, one.score) for one in ranked] for topic, ranked in ordered.items()}
     name = next(iter(tags)) if len(tags) == 1 else _stem(path)
-    return Run(name, rankings, (*_width_notes(path, wider, tags), *_rank_notes(path, ordered)))
+    return TrecRun(name, rankings, (*_width_notes(path, wider, tags), *_rank_notes(path, ordered)))
 
 
-def read_runs(paths: Sequence[str | Path]) -> list[Run]:
+def read_runs(paths: Sequence[str | Path]) -> list[TrecRun]:
     """Several runs under distinct names: their tags, or the names of their files where a tag stands twice."""
     runs = [read_run(path) for path in paths]
     names = [run.name for run in runs]
     named = [
-        Run(_stem(Path(path)) if names.count(run.name) > 1 else run.name, run.rankings, run.notes)
+        TrecRun(_stem(Path(path)) if names.count(run.name) > 1 else run.name, run.rankings, run.notes)
         for path, run in zip(paths, runs, strict=True)
     ]
     for run, path in zip(named, paths, strict=True):

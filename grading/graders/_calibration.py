@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import INTERVAL_LEVEL, Exam, IntervalEstimate, Likelihoods, NoReply, Question, wilson
-from grading.graders._asking import Asking, choice_task
+from grading.graders._assessor import CachedAssessor, choice_task
 from grading.graders._choices import TOGETHER, supported
 
 SHARE = 0.05
@@ -37,7 +37,7 @@ class Trial(NamedTuple):
     others: tuple[str, ...]
 
 
-class Read(NamedTuple):
+class TrialLikelihoods(NamedTuple):
     """What a model made of a trial: likelihoods without a passage, with the gold one, with each of the others."""
 
     trial: Trial
@@ -94,7 +94,9 @@ def _drawn(one: Question, known: Sequence[Question], passages: int, rng: np.rand
     return tuple(pool[place] for place in rng.choice(len(pool), passages, replace=False))
 
 
-def read_trials(trials: Sequence[Trial], asking: Asking, report: Report | None = None) -> Iterator[Read | NoReply]:
+def read_trials(
+    trials: Sequence[Trial], asking: CachedAssessor, report: Report | None = None
+) -> Iterator[TrialLikelihoods | NoReply]:
     """What the model makes of each trial, or why there is no answer to it."""
     waiting, done = iter(trials), 0
     while group := list(islice(waiting, TOGETHER)):
@@ -108,16 +110,21 @@ def read_trials(trials: Sequence[Trial], asking: Asking, report: Report | None =
             report(done, len(trials))
 
 
-def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> Read | NoReply:
+def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> TrialLikelihoods | NoReply:
     known = [one for one in found if not isinstance(one, NoReply)]
     if len(known) < len(found):
         return next(one for one in found if isinstance(one, NoReply))
     closed, gold, *others = known
-    return Read(trial, closed, gold, tuple(others))
+    return TrialLikelihoods(trial, closed, gold, tuple(others))
 
 
 def calibrate(
-    reads: Sequence[Read], *, share: float = SHARE, folds: int = FOLDS, level: float = INTERVAL_LEVEL, seed: int = 0
+    reads: Sequence[TrialLikelihoods],
+    *,
+    share: float = SHARE,
+    folds: int = FOLDS,
+    level: float = INTERVAL_LEVEL,
+    seed: int = 0,
 ) -> Calibration:
     """The margin, and what it does on questions that it was not chosen on.
 

@@ -23,9 +23,9 @@ import numpy as np
 from examcore import Exam, Likelihoods, NoReply, Question
 from grading._records import Grade
 from grading.formats._articles import Articles
-from grading.formats._passages import Pair
-from grading.graders._asking import Asking, Scored, choice_task
-from grading.graders._graders import NO_REPLY, Graded
+from grading.formats._passages import PassageQuestion
+from grading.graders._assessor import CachedAssessor, ChoiceLikelihoods, choice_task
+from grading.graders._graders import NO_REPLY, GraderResult
 from rag import EXAM_PROMPT_VERSION, ChoiceEvidence, Task, normalized_scores
 
 MARGIN = 2.0
@@ -70,7 +70,7 @@ def supported(
 class ChoiceReader:
     """A `Grader` of articles by multiple-choice questions: 1 for the right choice, 0 for another or none."""
 
-    asking: Asking
+    asking: CachedAssessor
     exam: Exam
     articles: Articles
     margin: float = MARGIN
@@ -82,11 +82,11 @@ class ChoiceReader:
         """Prompt version, normalisation and margin."""
         return {"prompt": EXAM_PROMPT_VERSION, "normalization": self.normalization, "margin": self.margin}
 
-    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         """All of them."""
         return list(pairs)
 
-    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """See `Grader`; `passage` of a grade is the article: the system's name, or a passage's id."""
         questions = {one.id: one for one in self.exam.questions}
         for start in range(0, len(pairs), TOGETHER):
@@ -96,24 +96,24 @@ class ChoiceReader:
             for one, some in zip(group, tasks, strict=True):
                 yield self._graded(one, questions[one.question.id], [next(found) for _ in some])
 
-    def _tasks(self, pair: Pair, question: Question) -> list[Task]:
+    def _tasks(self, pair: PassageQuestion, question: Question) -> list[Task]:
         """The question without a passage, and with each of the article's."""
         passages = self.articles.passages[(pair.passage.query, pair.passage.id)]
         return [choice_task(question, text) for text in ("", *(one.text for one in passages))]
 
-    def _graded(self, pair: Pair, question: Question, found: Sequence[Scored]) -> Graded:
+    def _graded(self, pair: PassageQuestion, question: Question, found: Sequence[ChoiceLikelihoods]) -> GraderResult:
         query, article = pair.passage.query, pair.passage.id
         lost = next((one.likelihoods for one in found if isinstance(one.likelihoods, NoReply)), None)
         cut = sum(one.cut for one in found)
         if lost is not None:
-            return Graded(Grade(query, article, question.id, math.nan, "", lost.reason), NO_REPLY, cut)
+            return GraderResult(Grade(query, article, question.id, math.nan, "", lost.reason), NO_REPLY, cut)
         closed, *read = [one.likelihoods for one in found if not isinstance(one.likelihoods, NoReply)]
         chosen = supported(closed.sums, read, question.choices, self.margin, self.normalization)
         passage = self.articles.passages[(query, article)][chosen.passage].id
         if chosen.choice is None:
             said = f"no passage supports a choice (at most {chosen.support:.3f} nats)"
-            return Graded(Grade(query, article, question.id, 0.0, "", said), ABSTAINED, cut)
+            return GraderResult(Grade(query, article, question.id, 0.0, "", said), ABSTAINED, cut)
         right = chosen.choice == question.key
         said = f"passage {passage} supports it by {chosen.support:.3f} nats"
         grade = Grade(query, article, question.id, float(right), question.choices[chosen.choice], said)
-        return Graded(grade, RIGHT if right else WRONG, cut)
+        return GraderResult(grade, RIGHT if right else WRONG, cut)

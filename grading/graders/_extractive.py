@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from examcore import ReplyStore
 from examcore import StoredReply as Kept
-from grading.formats._passages import Pair, keyed
-from grading.graders._asking import Reply
-from grading.graders._graders import Graded, graded_answer
+from grading.formats._passages import PassageQuestion, keyed
+from grading.graders._assessor import AssessorReply
+from grading.graders._graders import GraderResult, graded_answer
 from grading.graders._reply_parsing import UNANSWERABLE
 
 LONGEST = 30
@@ -92,17 +92,17 @@ class ExtractiveGrader:
         """What decides the spans, and the threshold."""
         return {**self.reader.settings, "threshold": self.threshold}
 
-    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         """Those whose question has a key."""
         return keyed(pairs)
 
-    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """See `Grader`."""
         for one in pairs:
             span = self._span(one.question.question, one.passage.text)
             is_answered = span.score - span.null > self.threshold
             text = one.passage.text[span.start : span.end].strip() if is_answered else ""
-            yield graded_answer(one, Reply(text or UNANSWERABLE[0], 0))
+            yield graded_answer(one, AssessorReply(text or UNANSWERABLE[0], 0))
 
     def _span(self, question: str, passage: str) -> Span:
         parts = ["span", self.reader.name, dict(self.reader.settings), question, passage]

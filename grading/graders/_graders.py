@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 
 from examcore import NoReply, Prompt
 from grading._records import BankQuestion, Grade
-from grading.formats._passages import Pair, keyed
-from grading.graders._asking import TOGETHER, Asked, Asking, Reply
+from grading.formats._passages import PassageQuestion, keyed
+from grading.graders._assessor import TOGETHER, AssessorReply, CachedAssessor, PassagePrompt
 from grading.graders._prompts import (
     EXAMPLES,
     QA_VERSION,
@@ -46,7 +46,7 @@ RELEVANCE = "relevance"
 """The question id of judgements that concern no question of the bank."""
 
 
-class Graded(NamedTuple):
+class GraderResult(NamedTuple):
     """A grade, the rule that gave it, and how many characters of the passage were not read."""
 
     grade: Grade
@@ -67,11 +67,11 @@ class Grader(Protocol):
         """What decides the grades besides the model."""
         ...
 
-    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         """The pairs it can grade; those left out are counted by who asks."""
         ...
 
-    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """One grade per pair."""
         ...
 
@@ -80,16 +80,16 @@ class Grader(Protocol):
 class SelfRating:
     """The model rates from 0 to 5 how well the passage answers (EXAM++, section 4.2.2)."""
 
-    asking: Asking
+    asking: CachedAssessor
     name: str = "rating"
     max_tokens: int = 16
     settings: Mapping[str, object] = field(default_factory=lambda: {"prompt": RATING_VERSION})
 
-    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         """All of them."""
         return list(pairs)
 
-    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """See `Grader`."""
         asked = (_asked(one, rating_prompt, self.max_tokens) for one in pairs)
         for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
@@ -104,7 +104,7 @@ class QaGrader:
     Questions without a key are left out.
     """
 
-    asking: Asking
+    asking: CachedAssessor
     verify: Verify = "words"
     name: str = "qa"
     max_tokens: int = 48
@@ -115,14 +115,14 @@ class QaGrader:
         asked = {"verify_prompt": VERIFY_VERSION} if self.verify == "model" else {}
         return {"prompt": QA_VERSION, "verify": self.verify, **asked}
 
-    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         """Those whose question has a key."""
         return keyed(pairs)
 
-    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """See `Grader`."""
         asked = (_asked(one, qa_prompt, self.max_tokens) for one in pairs)
-        group: list[Graded] = []
+        group: list[GraderResult] = []
         for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
             group.append(graded_answer(one, reply))
             if len(group) == TOGETHER:
@@ -130,7 +130,7 @@ class QaGrader:
                 group = []
         yield from self._verified(group, pairs)
 
-    def _verified(self, found: list[Graded], pairs: Sequence[Pair]) -> Iterator[Graded]:
+    def _verified(self, found: list[GraderResult], pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """The grades, once the model has judged the answers that the word rule rejects."""
         if self.verify == "words":
             yield from found
@@ -139,7 +139,7 @@ class QaGrader:
         unsure = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
         grades = [found[place].grade for place in unsure]
         prompts = [verify_prompt(questions[(one.query, one.question)], one.answer) for one in grades]
-        asked = [Asked(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
+        asked = [PassagePrompt(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
         for place, reply in zip(unsure, self.asking.replies(asked), strict=True):
             found[place] = _second(found[place], reply)
         yield from found
@@ -152,7 +152,7 @@ class DirectRelevance:
     `queries` leads from a query's id to its text; an id that it lacks stands for itself. `shots` solved examples.
     """
 
-    asking: Asking
+    asking: CachedAssessor
     scale: Scale = "yes-no"
     shots: int = 0
     queries: Mapping[str, str] = field(default_factory=dict)
@@ -163,24 +163,24 @@ class DirectRelevance:
         """The prompt's version, its scale and examples."""
         return {"prompt": RELEVANCE_VERSION, "scale": self.scale, "shots": self.shots}
 
-    def gradable(self, pairs: Sequence[Pair]) -> list[Pair]:
+    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         """Each passage once per query."""
         return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
 
-    def grade(self, pairs: Sequence[Pair]) -> Iterator[Graded]:
+    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """See `Grader`."""
-        asked = (Asked(one.passage.id, self._prompt(one), one.passage.text, FEW) for one in pairs)
+        asked = (PassagePrompt(one.passage.id, self._prompt(one), one.passage.text, FEW) for one in pairs)
         parse = parse_yes_no if self.scale == "yes-no" else parse_level
         for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
             question = BankQuestion(RELEVANCE, one.passage.query, "")
-            yield _graded(Pair(question, one.passage), reply, parse)
+            yield _graded(PassageQuestion(question, one.passage), reply, parse)
 
-    def _prompt(self, pair: Pair) -> Prompt:
+    def _prompt(self, pair: PassageQuestion) -> Prompt:
         query = self.queries.get(pair.passage.query, pair.passage.query)
         return relevance_prompt(query, pair.passage.text, self.scale, EXAMPLES[: self.shots])
 
 
-def graded_answer(pair: Pair, reply: Reply) -> Graded:
+def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:
     """The grade of an extracted answer by the word rule; a key that is met goes before every other rule.
 
     So a key "no" or "C" can be answered, although "no" and a bare letter otherwise say that there is no answer.
@@ -194,7 +194,9 @@ def graded_answer(pair: Pair, reply: Reply) -> Graded:
         parsed = Parsed(1.0, MATCH)
     elif parsed.rule == "answer":
         parsed = Parsed(0.0, NO_MATCH)
-    return Graded(_grade(pair, parsed, answer if parsed.rule in (MATCH, NO_MATCH) else "", reply), *_by(parsed, reply))
+    return GraderResult(
+        _grade(pair, parsed, answer if parsed.rule in (MATCH, NO_MATCH) else "", reply), *_by(parsed, reply)
+    )
 
 
 def _is_literal(answer: str, question: BankQuestion) -> bool:
@@ -202,37 +204,37 @@ def _is_literal(answer: str, question: BankQuestion) -> bool:
     return any(plain == one.text.strip(" .()[]").casefold() for one in question.answers)
 
 
-def _second(first: Graded, reply: Reply) -> Graded:
+def _second(first: GraderResult, reply: AssessorReply) -> GraderResult:
     """The grade after the model was asked about an answer that the word rule rejects."""
     if isinstance(reply.text, NoReply):
-        return Graded(_regraded(first.grade, UNPARSED.grade, reply.text.reason), NO_REPLY, first.cut)
+        return GraderResult(_regraded(first.grade, UNPARSED.grade, reply.text.reason), NO_REPLY, first.cut)
     parsed = parse_yes_no(reply.text)
     rule = {"yes": VERIFIED, "no": NO_MATCH}.get(parsed.rule, "unparsed verification")
     shown = first.grade.reply if rule != "unparsed verification" else reply.text
-    return Graded(_regraded(first.grade, parsed.grade, shown), rule, first.cut)
+    return GraderResult(_regraded(first.grade, parsed.grade, shown), rule, first.cut)
 
 
 def _regraded(grade: Grade, value: float, reply: str) -> Grade:
     return Grade(grade.query, grade.passage, grade.question, value, grade.answer, reply)
 
 
-def _asked(pair: Pair, prompt: Callable[[str, str], Prompt], max_tokens: int) -> Asked:
+def _asked(pair: PassageQuestion, prompt: Callable[[str, str], Prompt], max_tokens: int) -> PassagePrompt:
     question, passage = pair.question, pair.passage
-    return Asked(question.id, prompt(question.question, passage.text), passage.text, max_tokens)
+    return PassagePrompt(question.id, prompt(question.question, passage.text), passage.text, max_tokens)
 
 
-def _graded(pair: Pair, reply: Reply, parse: Callable[[str], Parsed]) -> Graded:
+def _graded(pair: PassageQuestion, reply: AssessorReply, parse: Callable[[str], Parsed]) -> GraderResult:
     if isinstance(reply.text, NoReply):
         parsed = Parsed(UNPARSED.grade, NO_REPLY)
-        return Graded(_grade(pair, parsed, "", reply), *_by(parsed, reply))
+        return GraderResult(_grade(pair, parsed, "", reply), *_by(parsed, reply))
     parsed = parse(reply.text)
-    return Graded(_grade(pair, parsed, "", reply), *_by(parsed, reply))
+    return GraderResult(_grade(pair, parsed, "", reply), *_by(parsed, reply))
 
 
-def _grade(pair: Pair, parsed: Parsed, answer: str, reply: Reply) -> Grade:
+def _grade(pair: PassageQuestion, parsed: Parsed, answer: str, reply: AssessorReply) -> Grade:
     said = reply.text.reason if isinstance(reply.text, NoReply) else reply.text
     return Grade(pair.passage.query, pair.passage.id, pair.question.id, parsed.grade, answer, said)
 
 
-def _by(parsed: Parsed, reply: Reply) -> tuple[str, int]:
+def _by(parsed: Parsed, reply: AssessorReply) -> tuple[str, int]:
     return parsed.rule, reply.cut

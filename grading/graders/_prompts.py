@@ -21,7 +21,7 @@ Verify = Literal["words", "model"]
 """How an answer is compared with the key: by the word rule, or by the model where that rejects it."""
 
 
-class Judged(NamedTuple):
+class RelevanceExample(NamedTuple):
     """An example of a judgement: a query, a passage, and its level from 0 to 2."""
 
     query: str
@@ -29,24 +29,24 @@ class Judged(NamedTuple):
     level: int
 
 
-EXAMPLES: tuple[Judged, ...] = (
-    Judged(
+EXAMPLES: tuple[RelevanceExample, ...] = (
+    RelevanceExample(
         "how long do barn swallows sit on their eggs",
         "A pair of barn swallows builds its cup of mud under a roof. Four or five eggs are laid, and the female sits "
         "on them for about two weeks until they hatch.",
         2,
     ),
-    Judged(
+    RelevanceExample(
         "what causes dry rot in timber",
         "Oak floors are sanded in three passes, each with a finer paper, and then oiled.",
         0,
     ),
-    Judged(
+    RelevanceExample(
         "why does bread dough need salt",
         "Bakers weigh flour, water, yeast and salt. Too much salt slows the yeast, which is why some add it late.",
         1,
     ),
-    Judged(
+    RelevanceExample(
         "when was the first tunnel under the Thames opened",
         "The lighthouse on the point was lit with oil until 1902 and can be seen from twenty miles away.",
         0,
@@ -97,7 +97,9 @@ def verify_prompt(question: BankQuestion, answer: str) -> Prompt:
     )
 
 
-def relevance_prompt(query: str, passage: str, scale: Scale = "yes-no", examples: Sequence[Judged] = ()) -> Prompt:
+def relevance_prompt(
+    query: str, passage: str, scale: Scale = "yes-no", examples: Sequence[RelevanceExample] = ()
+) -> Prompt:
     """Whether, or how far, a passage is relevant for a query; with solved examples before it."""
     shown = [f"{_asked(one.query, one.passage)}\nJudgement: {_level(one.level, scale)}" for one in examples]
     parts = [_YES_NO if scale == "yes-no" else _LEVELS, *shown, _asked(query, passage)]

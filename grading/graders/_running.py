@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, write_lines
-from grading.formats._passages import Pair
-from grading.graders._graders import NO_REPLY, Graded, Grader
+from grading.formats._passages import PassageQuestion
+from grading.graders._graders import NO_REPLY, Grader, GraderResult
 
 EXAMPLES = 5
 """Unparsed replies that are shown."""
@@ -22,20 +22,20 @@ SHOWN = 200
 Report = Callable[[int, int], None]
 
 
-class Run(NamedTuple):
+class GradingOutcome(NamedTuple):
     """The grades of a run, in the pairs' order; `lost` pairs got no reply and have none."""
 
-    graded: tuple[Graded, ...]
-    lost: tuple[Graded, ...]
+    graded: tuple[GraderResult, ...]
+    lost: tuple[GraderResult, ...]
     left_out: int
 
 
-def grade_all(grader: Grader, pairs: Sequence[Pair], report: Report | None = None) -> Run:
+def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: Report | None = None) -> GradingOutcome:
     """Grade all pairs that the grader can; raises `ValueError` when it can grade none."""
     wanted = grader.gradable(pairs)
     if not wanted:
         raise ValueError(f"grader {grader.name}: no question has a key; wanted answers in the bank, or --grader rating")
-    found: list[Graded] = []
+    found: list[GraderResult] = []
     if report is not None:
         report(0, len(wanted))
     for one in grader.grade(wanted):
@@ -44,10 +44,10 @@ def grade_all(grader: Grader, pairs: Sequence[Pair], report: Report | None = Non
             report(len(found), len(wanted))
     lost = tuple(one for one in found if one.rule == NO_REPLY)
     unkeyed = len(pairs) - len(wanted) if grader.name in ("qa", "reader") else 0
-    return Run(tuple(one for one in found if one.rule != NO_REPLY), lost, unkeyed)
+    return GradingOutcome(tuple(one for one in found if one.rule != NO_REPLY), lost, unkeyed)
 
 
-def write_grades(path: str | Path, graded: Sequence[Graded], grader: str, *, articles: bool = False) -> None:
+def write_grades(path: str | Path, graded: Sequence[GraderResult], grader: str, *, articles: bool = False) -> None:
     """Write `grades.jsonl`: `query, passage, question, grade, answer, reply, rule, grader`; null is unparsed.
 
     With `articles` the graded texts are systems' articles, and `system` names whose.
@@ -55,7 +55,7 @@ def write_grades(path: str | Path, graded: Sequence[Graded], grader: str, *, art
     write_lines(path, ({**_fields(one, articles=articles), "grader": grader} for one in graded))
 
 
-def summary(run: Run, *, level: float = INTERVAL_LEVEL, seed: int = 0) -> dict[str, object]:
+def summary(run: GradingOutcome, *, level: float = INTERVAL_LEVEL, seed: int = 0) -> dict[str, object]:
     """How many grades, their distribution and rules, the unparsed share (interval over queries) and examples of it."""
     unparsed = [one for one in run.graded if math.isnan(one.grade.grade)]
     counts = Counter(one.grade.grade for one in run.graded if not math.isnan(one.grade.grade))
@@ -73,7 +73,7 @@ def summary(run: Run, *, level: float = INTERVAL_LEVEL, seed: int = 0) -> dict[s
     }
 
 
-def unparsed_share(graded: Sequence[Graded], *, level: float = INTERVAL_LEVEL, seed: int = 0) -> IntervalEstimate:
+def unparsed_share(graded: Sequence[GraderResult], *, level: float = INTERVAL_LEVEL, seed: int = 0) -> IntervalEstimate:
     """The share of replies that fit no rule, with its interval over queries; NaN without grades.
 
     The ends are NaN where all replies or none fit a rule: resampling such queries cannot tell how rare the other is.
@@ -90,12 +90,12 @@ def unparsed_share(graded: Sequence[Graded], *, level: float = INTERVAL_LEVEL, s
     return bootstrap(lambda rows: float(bad[rows].sum() / all_[rows].sum()), len(per), level=level, seed=seed)
 
 
-def _fields(one: Graded, *, articles: bool) -> Mapping[str, object]:
+def _fields(one: GraderResult, *, articles: bool) -> Mapping[str, object]:
     names = ("query", "passage", "question", "grade", "answer", "reply")
     system = {"system": one.grade.passage} if articles else {}
     return {**{name: getattr(one.grade, name) for name in names}, **system, "rule": one.rule}
 
 
-def _example(one: Graded) -> dict[str, str]:
+def _example(one: GraderResult) -> dict[str, str]:
     names = ("query", "passage", "question")
     return {**{name: getattr(one.grade, name) for name in names}, "reply": one.grade.reply[:SHOWN]}

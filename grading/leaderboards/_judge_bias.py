@@ -29,7 +29,7 @@ _JUDGE: Columns = {"judge": ("writer", "grader", "assessor")}
 _JUDGE_FAMILY: Columns = {"judge_family": ("writer_family", "grader_family")}
 
 
-class Judged(NamedTuple):
+class JudgedScores(NamedTuple):
     """Scores `[S, J, T]` by every judge on every topic that all cells have; `left_out` topics lack some cell.
 
     `families` are the systems' and `judge_families` the judges'.
@@ -63,7 +63,7 @@ class Favour(NamedTuple):
     exact: bool
 
 
-def read_judged(path: str | Path) -> Judged:
+def read_judged(path: str | Path) -> JudgedScores:
     """A table `system,family,judge,topic,score`, with `judge_family` unless a judge's name is its family's.
 
     `writer` may stand for `judge`. Raises `ValueError` (file:line, found, wanted) for a missing column, a cell that
@@ -88,7 +88,7 @@ def read_judged(path: str | Path) -> Judged:
             f"{path}: no topic has all {len(systems)} systems scored by all {len(judges)} judges; wanted some"
         )
     kept, left_out = (tuple(itertools.compress(topics, which)) for which in (complete, ~complete))
-    return Judged(
+    return JudgedScores(
         systems,
         tuple(families["system"].values()),
         judges,
@@ -100,7 +100,7 @@ def read_judged(path: str | Path) -> Judged:
 
 
 def favour(
-    data: Judged,
+    data: JudgedScores,
     *,
     level: float = INTERVAL_LEVEL,
     draws: int = BOOTSTRAP_DRAWS,
@@ -175,7 +175,7 @@ def _finite(above: Floats, below: Floats) -> Floats:
     return np.asarray(above[known] / below[known])
 
 
-def _require_design(data: Judged, own: Floats, level: float) -> None:
+def _require_design(data: JudgedScores, own: Floats, level: float) -> None:
     if len(data.judges) < 2 or len(data.systems) < 3:
         raise ValueError(
             f"judges: {len(data.judges)} judges of {len(data.systems)} systems; wanted at least 2 judges and 3 systems"
@@ -195,7 +195,7 @@ def _require_design(data: Judged, own: Floats, level: float) -> None:
         )
 
 
-def _smallest_p(labels: Sequence[str], data: Judged, own: Floats) -> float:
+def _smallest_p(labels: Sequence[str], data: JudgedScores, own: Floats) -> float:
     """The share of dealings that look as extreme as the true one whatever the scores are."""
     if _arrangements(labels) > PERMUTATIONS:
         return 0.0
@@ -230,7 +230,7 @@ def _over_topics(own: Floats, scores: Floats, level: float, draws: int, seed: in
     return bootstrap_mean(by_topic, level=level, draws=draws, seed=seed)
 
 
-def _by_judge(data: Judged, mean: Floats) -> dict[str, float]:
+def _by_judge(data: JudgedScores, mean: Floats) -> dict[str, float]:
     """The favour of each judge with own systems, all estimated together; NaN where they cannot be told apart."""
     own = _own(data.families, data.judge_families)
     judges = [at for at in range(len(data.judges)) if own[:, at].any()]

@@ -22,7 +22,7 @@ POWER = 0.8
 Floats = NDArray[np.float64]
 
 
-class Pair(NamedTuple):
+class SystemPair(NamedTuple):
     """Two systems on `n` common topics: the mean difference of the first less the second, and its two-sided test.
 
     `p` is of the sign-flip permutation test (Fisher 1935), `p_adjusted` is adjusted for all pairs compared;
@@ -50,10 +50,10 @@ class Pair(NamedTuple):
 class Comparison(NamedTuple):
     """All pairs of a table's systems, and for each system how often it is the best over resampled topics."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SystemPair, ...]
     best: dict[str, float]
 
-    def apart(self) -> list[Pair]:
+    def apart(self) -> list[SystemPair]:
         """The pairs that are told apart."""
         return [pair for pair in self.pairs if pair.told_apart]
 
@@ -74,7 +74,7 @@ def compare_systems(
     p, adjusted = sign_flip(differences, permutations, rng)
     detectable = _detectable(differences)
     pairs = tuple(
-        Pair(
+        SystemPair(
             table.systems[one],
             table.systems[two],
             int(np.isfinite(differences[at]).sum()),
@@ -169,7 +169,7 @@ def p_in_words(p: float) -> str:
     return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
-def _ordered(pair: Pair) -> str:
+def _ordered(pair: SystemPair) -> str:
     names = (pair.first, pair.second) if pair.difference.estimate > 0 else (pair.second, pair.first)
     return f"{names[0]} above {names[1]}"
 

@@ -43,7 +43,7 @@ class Plan(NamedTuple):
     seed: int = 0
 
 
-class Moments(NamedTuple):
+class PairMoments(NamedTuple):
     """The differences of two systems on each pilot topic `[T]`: mean, number of questions, and their sum of squares."""
 
     mean: Floats
@@ -128,7 +128,7 @@ def detectable_gap(topics: int, deviation: float, *, power: float = 0.8, alpha: 
     return float(optimize.brentq(lambda gap: power_of(topics, gap, deviation, alpha) - power, 1e-12 * top, top))
 
 
-def moments(scores: Scores, first: str, second: str) -> Moments:
+def moments(scores: Scores, first: str, second: str) -> PairMoments:
     """The differences of two systems on the topics and questions that both have a score on."""
     by_topic: dict[str, list[float]] = {}
     for (system, topic, question), score in scores.items():
@@ -136,14 +136,14 @@ def moments(scores: Scores, first: str, second: str) -> Moments:
         if system == first and other is not None:
             by_topic.setdefault(topic, []).append(score - other)
     found = [np.array(one) for one in by_topic.values()]
-    return Moments(
+    return PairMoments(
         np.array([one.mean() for one in found]),
         np.array([len(one) for one in found], dtype=np.int64),
         np.array([np.square(one - one.mean()).sum() for one in found]),
     )
 
 
-def variances(found: Moments) -> tuple[float, float]:
+def variances(found: PairMoments) -> tuple[float, float]:
     """The variance between topics and between questions of a topic, each at least 0; NaN the latter if unknown."""
     topics, total = len(found.mean), int(found.questions.sum())
     if total == topics:
@@ -201,13 +201,13 @@ def _noncentral(at: float, freedom: int, shift: float) -> float:
     return 0.0 if math.isnan(found) else found
 
 
-def _deviation(found: Moments, questions: float) -> float:
+def _deviation(found: PairMoments, questions: float) -> float:
     """The standard deviation over topics of a difference that is the mean of so many questions."""
     between, within = variances(found)
     return math.sqrt(between if np.isnan(within) else between + within / questions)
 
 
-def _typical_questions(found: Moments) -> float:
+def _typical_questions(found: PairMoments) -> float:
     """The harmonic mean of the topics' numbers of questions, at which question noise is what it was."""
     return float(1 / np.mean(1 / found.questions))
 
@@ -216,7 +216,7 @@ def _numbers(questions: float, within: float) -> list[int]:
     return [] if np.isnan(within) else sorted({1, 2, 5, 10, 20, 50, round(questions)})
 
 
-def _topics(found: Moments, observed: IntervalEstimate, plan: Plan) -> IntervalEstimate:
+def _topics(found: PairMoments, observed: IntervalEstimate, plan: Plan) -> IntervalEstimate:
     """The topics needed; the interval is that of the deviation for a given gap, of the gap for the pilot's own.
 
     An end is infinite where the interval of the pilot's gap holds 0: then no number of topics is sure to do.
@@ -224,7 +224,7 @@ def _topics(found: Moments, observed: IntervalEstimate, plan: Plan) -> IntervalE
     questions = _typical_questions(found)
 
     def deviation(at: NDArray[np.intp]) -> float:
-        return _deviation(Moments(found.mean[at], found.questions[at], found.within[at]), questions)
+        return _deviation(PairMoments(found.mean[at], found.questions[at], found.within[at]), questions)
 
     whole = deviation(np.arange(len(found.mean)))
     if plan.gap is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean
 from grading.formats._score_tables import table_of
-from grading.leaderboards._paired import Pair, compare_systems
+from grading.leaderboards._paired import SystemPair, compare_systems
 
 Table = Mapping[str, Mapping[str, float]]
 """System -> topic -> score; NaN where the data cannot say it."""
@@ -39,7 +39,7 @@ def standings(
 
 def differences(
     table: Table, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
-) -> list[Pair]:
+) -> list[SystemPair]:
     """Every pair of systems that have scores, the better one first, compared over the topics both have."""
     order = [one.system for one in standings(table, level=level, draws=0, seed=seed) if table[one.system]]
     if len(order) < 2:

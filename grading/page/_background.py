@@ -11,7 +11,7 @@ from examcore import IntervalEstimate
 from examcore.page import clipped, flattened, percent, shown_value
 from grading.commands._printing import named
 from grading.graders._running import EXAMPLES, SHOWN
-from grading.page._evidence import Evidence
+from grading.page._evidence import GradingEvidence
 from grading.page._scores import Board
 from grading.page._verdict import name, with_interval
 
@@ -20,7 +20,7 @@ COLUMNS = 8
 _COUNTS = ("no_reply", "without_key", "cut_passages", "beyond_limit")
 
 
-def replies_view(evidence: Evidence) -> View:
+def replies_view(evidence: GradingEvidence) -> View:
     """The distribution of grades and the replies that fit no rule."""
     grades = evidence.graded.grades
     known = Counter(one.grade for one in grades if not math.isnan(one.grade))
@@ -55,7 +55,7 @@ def replies_view(evidence: Evidence) -> View:
     }
 
 
-def _share(evidence: Evidence) -> str:
+def _share(evidence: GradingEvidence) -> str:
     bad = evidence.graded.unparsed
     if not bad:
         return "every reply fits a rule"
@@ -77,7 +77,7 @@ def _one_sided(known: Mapping[float, int]) -> list[str]:
     return [f"{percent(known[most] / total)} of the grades are {most:g}: the grader hardly tells passages apart."]
 
 
-def queries_view(evidence: Evidence, found: Board) -> View:
+def queries_view(evidence: GradingEvidence, found: Board) -> View:
     """Each query's questions, passages, and scores."""
     systems = [one.system for one in found.ranked[:COLUMNS]]
     rows = []
@@ -108,7 +108,7 @@ def _score(found: Board, system: str, query: str) -> View:
     return {"text": text, "value": "" if math.isnan(score) else f"{score:.6f}"}
 
 
-def left_out_view(evidence: Evidence, found: Board) -> View:
+def left_out_view(evidence: GradingEvidence, found: Board) -> View:
     """What took no part, what was taken for granted, all counted and named."""
     lines = list(evidence.notes)
     for one in evidence.systems.runs:
@@ -141,7 +141,7 @@ def _left_of_run(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def making_view(evidence: Evidence, command: str, version: str) -> list[View]:
+def making_view(evidence: GradingEvidence, command: str, version: str) -> list[View]:
     """Grader, model, prompts, seeds, counts, commands."""
     record, sources = evidence.record, evidence.sources
     plain = {key: record[key] for key in ("grader", "model", "seed", "interval", "n", "ragexam") if key in record}

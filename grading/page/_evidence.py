@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from examcore import INTERVAL_LEVEL, file_hash
-from grading._table_rows import Row, read_rows
+from grading._table_rows import TableRow, read_rows
 from grading.formats._bank_questions import ALL, read_bank_questions
 from grading.formats._fields import PASSAGE, QUERY, present
-from grading.formats._grades import Graded, read_grades
+from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
-from grading.formats._trec import Qrels, Run, read_qrels, read_runs
+from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
 from grading.scores._cover import BUDGET, outside
 
 RATING = 4.0
@@ -41,14 +41,14 @@ class Sources:
 class Systems(NamedTuple):
     """The systems as rankings, how many passages of each count, whether they are articles, and who says so."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[TrecRun, ...]
     k: int
     articles: bool
     source: str
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GradingEvidence:
     """Grades and all that is known of them; `record` is `run.json`, empty where there is none.
 
     `bank` leads from a query to its questions and their texts (empty where unknown); `texts` from a query and a passage
@@ -58,7 +58,7 @@ class Evidence:
     folder: Path
     sources: Sources
     record: Mapping[str, Any]
-    graded: Graded
+    graded: ReadGrades
     systems: Systems
     bank: Mapping[str, Mapping[str, str]]
     texts: Mapping[tuple[str, str], str]
@@ -71,17 +71,17 @@ class Evidence:
         return {query: tuple(asked) for query, asked in self.bank.items()}
 
     @property
-    def everything(self) -> Run:
+    def everything(self) -> TrecRun:
         """All graded passages as one ranking: what no system can exceed."""
         passages = self.graded.by_passage
-        return Run(EVERYTHING, {query: [(one, 0.0) for one in found] for query, found in passages.items()})
+        return TrecRun(EVERYTHING, {query: [(one, 0.0) for one in found] for query, found in passages.items()})
 
     def text_of(self, query: str, passage: str) -> str:
         """A passage's text, empty where it is unknown; a corpus's passages stand for every query."""
         return self.texts.get((query, passage)) or self.texts.get(("", passage), "")
 
 
-def gather(folder: Path, sources: Sources) -> Evidence:
+def gather(folder: Path, sources: Sources) -> GradingEvidence:
     """Read the folder of `ragexam grade run` and what was named beside it.
 
     The bank and the passages are those that were graded where none are named and the files still are what they were.
@@ -95,7 +95,7 @@ def gather(folder: Path, sources: Sources) -> Evidence:
     passages = sources.passages or _unchanged(record, "passages", notes)
     pool = read_passages(passages) if passages else []
     bank, told = _bank(graded, sources.bank, _unchanged(record, "bank", notes))
-    return Evidence(
+    return GradingEvidence(
         folder=folder,
         sources=sources,
         record=record,
@@ -136,7 +136,9 @@ def _unchanged(record: Mapping[str, Any], name: str, notes: list[str]) -> Path |
     return path
 
 
-def _bank(graded: Graded, named: Path | None, found: Path | None) -> tuple[Mapping[str, Mapping[str, str]], list[str]]:
+def _bank(
+    graded: ReadGrades, named: Path | None, found: Path | None
+) -> tuple[Mapping[str, Mapping[str, str]], list[str]]:
     """The bank's questions with their texts, and what has to be said of it."""
     seen = {query: dict.fromkeys(asked, "") for query, asked in graded.questions.items()}
     path = named or found
@@ -175,16 +177,18 @@ def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems
     return Systems((), sources.k, False, "")
 
 
-def _passage_of(row: Row) -> str:
+def _passage_of(row: TableRow) -> str:
     return row.text(present(row, PASSAGE) or "passage")
 
 
-def _ranked(found: Iterable[tuple[str, str, str]]) -> tuple[Run, ...]:
+def _ranked(found: Iterable[tuple[str, str, str]]) -> tuple[TrecRun, ...]:
     rankings: dict[str, dict[str, dict[str, None]]] = {}
     for system, query, passage in found:
         rankings.setdefault(system, {}).setdefault(query, {})[passage] = None
     return tuple(
-        Run(name, {query: [(one, -float(place)) for place, one in enumerate(ids)] for query, ids in queries.items()})
+        TrecRun(
+            name, {query: [(one, -float(place)) for place, one in enumerate(ids)] for query, ids in queries.items()}
+        )
         for name, queries in rankings.items()
     )
 
@@ -193,7 +197,7 @@ def _texts_note(passages: Path | None) -> list[str]:
     return [] if passages else ["No passages are known: questions are shown without the texts that answer them."]
 
 
-def default_tau(graded: Graded, record: Mapping[str, Any]) -> float:
+def default_tau(graded: ReadGrades, record: Mapping[str, Any]) -> float:
     """The tau where none is said: 4 of ratings up to 5, else 1."""
     rated = record.get("grader") == "rating" or (not math.isnan(graded.highest) and graded.highest > 2)
     return RATING if rated else 1.0

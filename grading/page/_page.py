@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from examcore import write_text
 from examcore.page import installed_version, page_frame, page_template, percent, plain_number, points
 from grading.page import _background as background
-from grading.page._evidence import Evidence, Sources, default_tau, gather
-from grading.page._questions import Asked, asked_questions, questions_view
+from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
+from grading.page._questions import QuestionSummary, asked_questions, questions_view
 from grading.page._scores import Board, board
 from grading.page._taus import shown_taus, tau_view
 from grading.page._verdict import caption, name, rows, verdict_view
@@ -31,14 +31,14 @@ PAIRS = 200
 """Pairs of systems in the table."""
 
 
-class Written(NamedTuple):
+class GradingPage(NamedTuple):
     """The page's path and its numbers."""
 
     path: Path
     result: dict[str, Any]
 
 
-def write_grading_report(folder: Path, sources: Sources, command: str) -> Written:
+def write_grading_report(folder: Path, sources: Sources, command: str) -> GradingPage:
     """Write `report.html` into a folder of `ragexam grade run`; `command` is what the page says it was made by.
 
     Raises `ValueError` in one line when the folder has no grades, for a damaged file, and for a tau of 0 or less.
@@ -65,10 +65,10 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> Writte
     }
     path = evidence.folder / "report.html"
     write_text(path, [page_template("grading.page", "grading.html").render(view)])
-    return Written(path, _result(path, evidence, used, choice, asked, verdict["warnings"]))
+    return GradingPage(path, _result(path, evidence, used, choice, asked, verdict["warnings"]))
 
 
-def _choice(evidence: Evidence, sources: Sources) -> Choice | None:
+def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:
     if evidence.official is None:
         return None
     try:
@@ -79,7 +79,7 @@ def _choice(evidence: Evidence, sources: Sources) -> Choice | None:
         raise ValueError(f"{sources.qrels}: {error}") from None
 
 
-def _tau(evidence: Evidence, choice: Choice | None) -> tuple[float, str]:
+def _tau(evidence: GradingEvidence, choice: Choice | None) -> tuple[float, str]:
     """The tau and where it comes from."""
     if evidence.sources.tau is not None:
         return evidence.sources.tau, "as asked for (--tau)"
@@ -88,13 +88,13 @@ def _tau(evidence: Evidence, choice: Choice | None) -> tuple[float, str]:
     return default_tau(evidence.graded, evidence.record), "the default for such grades (--tau)"
 
 
-def _title(evidence: Evidence) -> str:
+def _title(evidence: GradingEvidence) -> str:
     if len(evidence.systems.runs) > 1:
         return "Which system answers most questions?"
     return "Which questions do the passages answer?"
 
 
-def _subtitle(evidence: Evidence, asked: list[Asked]) -> str:
+def _subtitle(evidence: GradingEvidence, asked: list[QuestionSummary]) -> str:
     systems = len(evidence.systems.runs)
     return (
         f"{len(asked)} questions of {len(evidence.bank)} queries, {len(evidence.graded.grades)} grades"
@@ -102,7 +102,7 @@ def _subtitle(evidence: Evidence, asked: list[Asked]) -> str:
     )
 
 
-def _systems_view(evidence: Evidence, used: Board) -> dict[str, Any]:
+def _systems_view(evidence: GradingEvidence, used: Board) -> dict[str, Any]:
     pairs = () if used.comparison is None else used.comparison.pairs
     told = sum(pair.told_apart for pair in pairs)
     more = f"The first {PAIRS} of {len(pairs)} pairs; `ragexam grade cover --json` lists all."
@@ -140,7 +140,12 @@ def _systems_view(evidence: Evidence, used: Board) -> dict[str, Any]:
 
 
 def _result(
-    path: Path, evidence: Evidence, used: Board, choice: Choice | None, asked: list[Asked], warnings: list[str]
+    path: Path,
+    evidence: GradingEvidence,
+    used: Board,
+    choice: Choice | None,
+    asked: list[QuestionSummary],
+    warnings: list[str],
 ) -> dict[str, Any]:
     """The numbers for a program."""
     pairs: Mapping[str, Any] = used.against_best

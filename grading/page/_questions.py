@@ -9,8 +9,8 @@ from typing import Any
 
 from examcore.page import clipped, plain_number
 from grading._records import Grade
-from grading.formats._grades import Graded, parsed
-from grading.page._evidence import Evidence
+from grading.formats._grades import ReadGrades, parsed
+from grading.page._evidence import GradingEvidence
 from grading.page._scores import Board
 from grading.scores._items import redundant, table_of_passages
 
@@ -24,7 +24,7 @@ NAME = 60
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionSummary:
     """A question: how many of the `graded` passages answer it, how many of the `of` systems do, and its mean grade.
 
     `best` and `worst` are passages with their grades, None where no grade was parsed; `redundant` says what an earlier
@@ -56,17 +56,17 @@ class Asked:
         return size > 1 and found == size
 
 
-def asked_questions(evidence: Evidence, found: Board) -> list[Asked]:
+def asked_questions(evidence: GradingEvidence, found: Board) -> list[QuestionSummary]:
     """Every question of the bank, in its order."""
     repeated = _redundant(evidence)
-    questions: list[Asked] = []
+    questions: list[QuestionSummary] = []
     for query, texts in evidence.bank.items():
         grades = _by_question(evidence.graded.by_passage.get(query, {}))
         for one, text in texts.items():
             given = sorted(grades.get(one, {}).items(), key=lambda pair: -pair[1])
             covered = [name for name, cover in found.covers.items() if one in cover.queries[query].questions]
             questions.append(
-                Asked(
+                QuestionSummary(
                     number=len(questions) + 1,
                     query=query,
                     id=one,
@@ -84,7 +84,7 @@ def asked_questions(evidence: Evidence, found: Board) -> list[Asked]:
     return questions
 
 
-def questions_view(evidence: Evidence, tau: float, asked: Sequence[Asked]) -> View:
+def questions_view(evidence: GradingEvidence, tau: float, asked: Sequence[QuestionSummary]) -> View:
     """The groups of cards and the table of all questions."""
     by = "system" if evidence.systems.runs else "passage"
     never = [one for one in asked if not one.graded]
@@ -112,7 +112,7 @@ def questions_view(evidence: Evidence, tau: float, asked: Sequence[Asked]) -> Vi
     }
 
 
-def _group(evidence: Evidence, title: str, sentence: str, found: Sequence[Asked]) -> View:
+def _group(evidence: GradingEvidence, title: str, sentence: str, found: Sequence[QuestionSummary]) -> View:
     more = f"Shown are the first {CARDS}; the table has all." if len(found) > CARDS else ""
     return {
         "title": f"{title} ({len(found)})",
@@ -121,7 +121,7 @@ def _group(evidence: Evidence, title: str, sentence: str, found: Sequence[Asked]
     }
 
 
-def _card(evidence: Evidence, one: Asked) -> View:
+def _card(evidence: GradingEvidence, one: QuestionSummary) -> View:
     return {
         "number": one.number,
         "stem": _stem(one),
@@ -135,12 +135,12 @@ def _card(evidence: Evidence, one: Asked) -> View:
     }
 
 
-def _counts(one: Asked) -> list[str]:
+def _counts(one: QuestionSummary) -> list[str]:
     passages = f"answered by {one.passages} of {one.graded} passages"
     return [passages, f"{one.systems} of {one.of} systems"] if one.of else [passages]
 
 
-def _passage(evidence: Evidence, query: str, which: str, told: tuple[str, float]) -> View:
+def _passage(evidence: GradingEvidence, query: str, which: str, told: tuple[str, float]) -> View:
     passage, grade = told
     return {
         "title": f"{which} passage: {clipped(passage, NAME)}, grade {grade:g}",
@@ -148,7 +148,7 @@ def _passage(evidence: Evidence, query: str, which: str, told: tuple[str, float]
     }
 
 
-def _row(one: Asked) -> View:
+def _row(one: QuestionSummary) -> View:
     remarks = ["answered by none"] * one.dead + ["answered by all"] * one.universal
     return {
         "number": one.number,
@@ -163,7 +163,7 @@ def _row(one: Asked) -> View:
     }
 
 
-def _stem(one: Asked) -> str:
+def _stem(one: QuestionSummary) -> str:
     return clipped(one.text or one.id, WORDS)
 
 
@@ -175,7 +175,7 @@ def _by_question(passages: Mapping[str, Mapping[str, float]]) -> dict[str, dict[
     return found
 
 
-def _redundant(evidence: Evidence) -> dict[tuple[str, str], str]:
+def _redundant(evidence: GradingEvidence) -> dict[tuple[str, str], str]:
     """What earlier question of its query each one repeats, by words or by grades (`grading.scores._items`)."""
     graded: dict[str, list[Grade]] = {}
     for one in evidence.graded.grades:
@@ -183,7 +183,7 @@ def _redundant(evidence: Evidence) -> dict[tuple[str, str], str]:
     found = {}
     for query, grades in graded.items():
         texts = {(query, one): text for one, text in evidence.bank.get(query, {}).items() if text}
-        table = table_of_passages(Graded(tuple(grades)))
+        table = table_of_passages(ReadGrades(tuple(grades)))
         for place, (earlier, why) in redundant(table, texts).items():
             found[table.items[place]] = f"{why} of {clipped(earlier, NAME)}".replace(
                 "answered alike of", "answered as is"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from examcore import IntervalEstimate
 from grading.formats._score_tables import table_of
-from grading.leaderboards._paired import Comparison, Pair, compare_systems
+from grading.leaderboards._paired import Comparison, SystemPair, compare_systems
 from grading.leaderboards._separated_groups import Standing, standings
-from grading.page._evidence import Evidence
+from grading.page._evidence import GradingEvidence
 from grading.scores._cover import Cover, cover
 
 
@@ -30,7 +30,7 @@ class Board:
         return self.ranked[0] if self.ranked and self.ranked[0].topics else None
 
     @property
-    def against_best(self) -> dict[str, Pair]:
+    def against_best(self) -> dict[str, SystemPair]:
         """Each other system's comparison with the best one."""
         if self.best is None or self.comparison is None:
             return {}
@@ -48,7 +48,7 @@ class Board:
         return [] if best is None else [one.system for one in self.ranked if one.score.estimate == best.score.estimate]
 
 
-def board(evidence: Evidence, tau: float) -> Board:
+def board(evidence: GradingEvidence, tau: float) -> Board:
     """The leaderboard at a tau; `ValueError` for a tau of 0 or less and for runs of other queries than the bank's."""
     level, seed = evidence.sources.level, evidence.sources.seed
     runs, questions = evidence.systems.runs, evidence.questions

@@ -8,7 +8,7 @@ from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import HeatCell, HeatRow, HeatTable, joined, percent, percent_range, plain_number
-from grading.page._evidence import Evidence
+from grading.page._evidence import GradingEvidence
 from grading.page._scores import Board
 from grading.page._verdict import name, names
 from grading.scores._thresholds import Choice
@@ -26,7 +26,9 @@ def shown_taus(known: Sequence[float], used: float) -> list[float]:
     return sorted({*known[::step], used})
 
 
-def tau_view(evidence: Evidence, used: Board, boards: Sequence[Board], choice: Choice | None, origin: str) -> View:
+def tau_view(
+    evidence: GradingEvidence, used: Board, boards: Sequence[Board], choice: Choice | None, origin: str
+) -> View:
     """The section on tau."""
     return {
         "sentences": [

@@ -11,8 +11,8 @@ from examcore.page import chance, clipped, joined, percent, percent_range, point
 from grading.commands._printing import FEWEST, few
 from grading.leaderboards._paired import ALPHA
 from grading.leaderboards._separated_groups import Standing
-from grading.page._evidence import Evidence
-from grading.page._questions import Asked
+from grading.page._evidence import GradingEvidence
+from grading.page._questions import QuestionSummary
 from grading.page._scores import Board
 
 View = dict[str, Any]
@@ -45,7 +45,9 @@ def with_interval(found: IntervalEstimate, level: float) -> str:
     return f"{percent(found.estimate)} ({percent(level)} interval {percent_range(found)})"
 
 
-def verdict_view(evidence: Evidence, found: Board, boards: Sequence[Board], asked: Sequence[Asked]) -> View:
+def verdict_view(
+    evidence: GradingEvidence, found: Board, boards: Sequence[Board], asked: Sequence[QuestionSummary]
+) -> View:
     """What stands before the first scroll."""
     return {
         "sentences": _sentences(evidence, found, asked),
@@ -57,12 +59,12 @@ def verdict_view(evidence: Evidence, found: Board, boards: Sequence[Board], aske
     }
 
 
-def measure(evidence: Evidence, tau: float) -> str:
+def measure(evidence: GradingEvidence, tau: float) -> str:
     """The name of the score."""
     return f"EXAM, tau {tau:g}" if evidence.systems.articles else f"EXAM-Cover@{evidence.systems.k}, tau {tau:g}"
 
 
-def caption(evidence: Evidence, found: Board) -> str:
+def caption(evidence: GradingEvidence, found: Board) -> str:
     """What the leaderboard shows."""
     what = "article answers" if evidence.systems.articles else f"first {evidence.systems.k} passages answer"
     return (
@@ -99,7 +101,7 @@ def _turned(found: IntervalEstimate) -> IntervalEstimate:
     return IntervalEstimate(-found.estimate, -found.high, -found.low)
 
 
-def _sentences(evidence: Evidence, found: Board, asked: Sequence[Asked]) -> list[str]:
+def _sentences(evidence: GradingEvidence, found: Board, asked: Sequence[QuestionSummary]) -> list[str]:
     level, best = evidence.sources.level, found.best
     if best is None:
         answered = sum(one.passages > 0 for one in asked)
@@ -139,7 +141,7 @@ def _lead(found: Board, other: str) -> str:
     return f"it leads {name(other)} by {points(pair.difference)}, adjusted p = {pair.p_adjusted:.3f}{sure}"
 
 
-def _warnings(evidence: Evidence, found: Board, boards: Sequence[Board]) -> list[str]:
+def _warnings(evidence: GradingEvidence, found: Board, boards: Sequence[Board]) -> list[str]:
     told = []
     if not evidence.graded.highest >= found.tau:
         told.append(f"No grade reaches tau {found.tau:g}; the highest is {evidence.graded.highest:g}.")
@@ -153,7 +155,7 @@ def _warnings(evidence: Evidence, found: Board, boards: Sequence[Board]) -> list
     return [*told, *_unparsed(evidence), *_ungraded(found), *_few(evidence, found)]
 
 
-def _unparsed(evidence: Evidence) -> list[str]:
+def _unparsed(evidence: GradingEvidence) -> list[str]:
     bad, size = evidence.graded.unparsed, len(evidence.graded.grades)
     if bad < MANY * size:
         return []
@@ -172,7 +174,7 @@ def _ungraded(found: Board) -> list[str]:
     ]
 
 
-def _few(evidence: Evidence, found: Board) -> list[str]:
+def _few(evidence: GradingEvidence, found: Board) -> list[str]:
     size = len(evidence.bank)
     return few(size, "queries") if found.ranked and size < FEWEST else []
 
@@ -190,7 +192,7 @@ def _best_card(found: Board) -> list[View]:
     return [{"heading": "Probability of being best", "answer": "", "sentence": sentence, "chances": bars}]
 
 
-def _questions_card(evidence: Evidence, asked: Sequence[Asked]) -> View:
+def _questions_card(evidence: GradingEvidence, asked: Sequence[QuestionSummary]) -> View:
     dead, universal = sum(one.dead for one in asked), sum(one.universal for one in asked)
     by = "systems" if evidence.systems.runs else "passages"
     return {
@@ -201,7 +203,7 @@ def _questions_card(evidence: Evidence, asked: Sequence[Asked]) -> View:
     }
 
 
-def _replies_card(evidence: Evidence) -> View:
+def _replies_card(evidence: GradingEvidence) -> View:
     bad, size = evidence.graded.unparsed, len(evidence.graded.grades)
     return {
         "heading": "Replies that fit no rule",

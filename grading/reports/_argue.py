@@ -20,19 +20,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from grading._records import BankQuestion, Report
-from grading.reports._asks import Ask, Judge
-from grading.reports._sentence_flow import Citations, Flow, Judged, named, sentence_flow, wanted_of
+from grading._records import BankQuestion, SystemReport
+from grading.reports._judging_material import Ask, Judge
+from grading.reports._sentence_flow import Citations, Flow, SentenceOutcome, named, sentence_flow, wanted_of
 
 
 def argue(
-    reports: Sequence[Report],
+    reports: Sequence[SystemReport],
     nuggets: Iterable[BankQuestion],
     judge: Judge,
     *,
     citations: Citations = "any",
     skip_unjudged: bool = False,
-) -> list[Judged]:
+) -> list[SentenceOutcome]:
     """Every sentence of the reports in order, with its outcome.
 
     Questions are asked in rounds over all sentences, so that a judge sees them in batches. Raises `ValueError` when a
@@ -53,9 +53,9 @@ def argue(
     return _repeated_told(judged, by_topic)
 
 
-def _run(flows: Sequence[Flow], judge: Judge) -> list[Judged]:
+def _run(flows: Sequence[Flow], judge: Judge) -> list[SentenceOutcome]:
     """Advance all flows in step, with one call of the judge per round."""
-    done: dict[int, Judged] = {}
+    done: dict[int, SentenceOutcome] = {}
     waiting: dict[int, list[Ask]] = {}
     for number, flow in enumerate(flows):
         try:
@@ -74,14 +74,16 @@ def _run(flows: Sequence[Flow], judge: Judge) -> list[Judged]:
     return [done[number] for number in range(len(flows))]
 
 
-def _repeated_told(judged: Sequence[Judged], nuggets: Mapping[str, Sequence[BankQuestion]]) -> list[Judged]:
+def _repeated_told(
+    judged: Sequence[SentenceOutcome], nuggets: Mapping[str, Sequence[BankQuestion]]
+) -> list[SentenceOutcome]:
     """The same sentences; where what one states was stated before in its report, its reason says so.
 
     Of a nugget all of whose answers are wanted, only the same answer is a repetition.
     """
     partial = {(topic, one.id) for topic, found in nuggets.items() for one in found if one.combine == "and"}
     seen: dict[tuple[str, str], set[tuple[str, int]]] = {}
-    told: list[Judged] = []
+    told: list[SentenceOutcome] = []
     for one in judged:
         before = seen.setdefault((one.run, one.topic), set())
         stated = {(name, answer if (one.topic, name) in partial else -1) for name, answer in one.stated}
@@ -91,7 +93,7 @@ def _repeated_told(judged: Sequence[Judged], nuggets: Mapping[str, Sequence[Bank
     return told
 
 
-def _require_judged(judged: Sequence[Judged]) -> None:
+def _require_judged(judged: Sequence[SentenceOutcome]) -> None:
     missing = [(one, one.missing) for one in judged if one.missing is not None]
     if not missing:
         return

@@ -9,7 +9,7 @@ import numpy as np
 
 from examcore import IntervalEstimate
 from grading.reports._argue_scores import MEASURES, ReportScore, RunScore
-from grading.reports._sentence_flow import IGNORED, REWARDED, Judged
+from grading.reports._sentence_flow import IGNORED, REWARDED, SentenceOutcome
 
 Content = dict[str, Any]
 FEW = 60
@@ -17,7 +17,7 @@ FEW = 60
 
 
 def content_of(
-    judged: Sequence[Judged], scores: Sequence[ReportScore], runs: Sequence[RunScore], warnings: Iterable[str]
+    judged: Sequence[SentenceOutcome], scores: Sequence[ReportScore], runs: Sequence[RunScore], warnings: Iterable[str]
 ) -> Content:
     """The result as `--json` prints it: measures, `runs`, `reports`, `sentences` and `warnings`.
 
@@ -83,7 +83,7 @@ def _report(one: ReportScore) -> Content:
     }
 
 
-def _sentence(one: Judged) -> Content:
+def _sentence(one: SentenceOutcome) -> Content:
     support = dict(one.supported)
     units = {unit.document: unit.outcome for unit in one.units}
     return {

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, bootstrap_of_sums
-from grading._records import BankQuestion, Report
-from grading.reports._sentence_flow import IGNORED, PENALISED, REWARDED, Judged
+from grading._records import BankQuestion, SystemReport
+from grading.reports._sentence_flow import IGNORED, PENALISED, REWARDED, SentenceOutcome
 
 Floats = NDArray[np.float64]
 WEIGHTS = {"vital": 2.0, "okay": 1.0}
@@ -82,10 +82,10 @@ def f1(precision: float, recall: float) -> float:
 
 
 def score_reports(
-    reports: Sequence[Report], judged: Sequence[Judged], nuggets: Sequence[BankQuestion]
+    reports: Sequence[SystemReport], judged: Sequence[SentenceOutcome], nuggets: Sequence[BankQuestion]
 ) -> list[ReportScore]:
     """The scores of each report, in order; `judged` holds all their sentences."""
-    by_report: dict[tuple[str, str], list[Judged]] = {}
+    by_report: dict[tuple[str, str], list[SentenceOutcome]] = {}
     for one in judged:
         by_report.setdefault((one.run, one.topic), []).append(one)
     return [
@@ -144,7 +144,7 @@ def completed(stated: set[tuple[str, int]], nugget: BankQuestion) -> tuple[bool,
     return whole, True
 
 
-def _score(report: Report, judged: Sequence[Judged], nuggets: Sequence[BankQuestion]) -> ReportScore:
+def _score(report: SystemReport, judged: Sequence[SentenceOutcome], nuggets: Sequence[BankQuestion]) -> ReportScore:
     outcomes = Counter(unit.outcome for one in judged for unit in one.units)
     stated = {pair for one in judged for pair in one.stated}
     states = {one.id: completed(stated, one) for one in nuggets}

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from examcore import Prompt
-from grading.reports._asks import Ask, Kind, Material
+from grading.reports._judging_material import Ask, Kind, ReportMaterial
 
 VERSION = "argue-1"
 """Of the prompts below; it is part of every prompt's system text and so of the key that replies are kept under."""
 SYSTEM = f"You check sentences of reports against rules and sources. Reply Yes or No. ({VERSION})"
 
 
-def prompt_for(ask: Ask, material: Material, document: str) -> Prompt:
+def prompt_for(ask: Ask, material: ReportMaterial, document: str) -> Prompt:
     """The prompt of a question, with the document's text where it asks about one."""
     return Prompt(_PROMPTS[ask.kind](ask, material, document), system=SYSTEM, reply="Reply:")
 
 
-def _supported(ask: Ask, material: Material, document: str) -> str:
+def _supported(ask: Ask, material: ReportMaterial, document: str) -> str:
     return (
         f'Source:\n"""\n{document}\n"""\n\nSentence: {material.sentence(ask)}\n\n'
         "Does the source say what the sentence says? Yes, if reading the source alone shows that everything in the "
@@ -25,7 +25,7 @@ def _supported(ask: Ask, material: Material, document: str) -> str:
     )
 
 
-def _answers(ask: Ask, material: Material, _: str) -> str:
+def _answers(ask: Ask, material: ReportMaterial, _: str) -> str:
     nugget = material.nugget(ask)
     if ask.answer < 0:
         return (
@@ -39,14 +39,14 @@ def _answers(ask: Ask, material: Material, _: str) -> str:
     )
 
 
-def _claims_absence(ask: Ask, material: Material, _: str) -> str:
+def _claims_absence(ask: Ask, material: ReportMaterial, _: str) -> str:
     return (
         f"Sentence: {material.sentence(ask)}\n\n"
         "Does the sentence say that some information is not available, not known or was not found? Reply Yes or No."
     )
 
 
-def _needs_citation(ask: Ask, material: Material, _: str) -> str:
+def _needs_citation(ask: Ask, material: ReportMaterial, _: str) -> str:
     request = material.requests.get(ask.topic, "")
     return (
         (f"The report was asked for so: {request}\n\n" if request else "")
@@ -57,7 +57,7 @@ def _needs_citation(ask: Ask, material: Material, _: str) -> str:
     )
 
 
-def _repeats(ask: Ask, material: Material, _: str) -> str:
+def _repeats(ask: Ask, material: ReportMaterial, _: str) -> str:
     before = "\n".join(material.before(ask)) or "(nothing)"
     return (
         f'Report so far:\n"""\n{before}\n"""\n\nNext sentence: {material.sentence(ask)}\n\n'
@@ -65,7 +65,7 @@ def _repeats(ask: Ask, material: Material, _: str) -> str:
     )
 
 
-_PROMPTS: dict[Kind, Callable[[Ask, Material, str], str]] = {
+_PROMPTS: dict[Kind, Callable[[Ask, ReportMaterial, str], str]] = {
     "supported": _supported,
     "answers": _answers,
     "claims_absence": _claims_absence,

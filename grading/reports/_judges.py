@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
-from grading.reports._asks import Ask, Decision, Material
 from grading.reports._judge_prompts import SYSTEM, prompt_for
+from grading.reports._judging_material import Ask, Decision, ReportMaterial
 
 WORDS = (" Yes", " No")
 REPLY_TOKENS = 8
@@ -37,7 +37,7 @@ class LanguageModelJudge:
     """
 
     def __init__(
-        self, model: CachedLanguageModel, material: Material, *, by: Literal["likelihood", "reply"] = "likelihood"
+        self, model: CachedLanguageModel, material: ReportMaterial, *, by: Literal["likelihood", "reply"] = "likelihood"
     ) -> None:
         self._model, self._material, self._by = model, material, by
         self.unparsed: Counter[str] = Counter()
@@ -82,7 +82,13 @@ class EntailmentJudge:
     """
 
     def __init__(
-        self, entails: Entails, material: Material, *, threshold: float = 0.5, window: int = 200, overlap: int = 50
+        self,
+        entails: Entails,
+        material: ReportMaterial,
+        *,
+        threshold: float = 0.5,
+        window: int = 200,
+        overlap: int = 50,
     ) -> None:
         if not 0 < threshold < 1:
             raise ValueError(f"threshold: {threshold}; wanted a probability between 0 and 1")
@@ -198,7 +204,7 @@ def read_reply(reply: str) -> Decision:
     return Decision(found["word"].lower() == "yes", f"reply {text!r}")
 
 
-def _settled(ask: Ask, material: Material) -> Decision | None:
+def _settled(ask: Ask, material: ReportMaterial) -> Decision | None:
     """What needs no model: a sentence that cites is judged by its citations, and the first repeats nothing."""
     if ask.kind == "claims_absence" and material.is_cited(ask):
         return Decision(False, "it cites, and is judged by that")

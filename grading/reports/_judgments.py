@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from examcore import json_kind, shown_json
-from grading._table_rows import Row, read_rows
-from grading.formats._faults import Fault
-from grading.reports._asks import Ask, Decision, Material
+from grading._table_rows import TableRow, read_rows
+from grading.formats._file_faults import Fault
+from grading.reports._judging_material import Ask, Decision, ReportMaterial
 
 NAMES = {
     "run": ("run_id",),
@@ -130,7 +130,7 @@ class HumanJudge:
         return _given(one.flags.get(ask.kind))
 
 
-def read_judgments(path: str | Path, material: Material) -> HumanJudge:
+def read_judgments(path: str | Path, material: ReportMaterial) -> HumanJudge:
     """The judgements of a file (JSON lines, CSV or TSV, each optionally .gz) on the reports of `material`.
 
     `run` and `topic` may be left out where all reports share them; sentences count from 0. Raises `ValueError`
@@ -173,7 +173,7 @@ def _given(said: tuple[bool, str] | None) -> Decision:
     return Decision(None) if said is None else Decision(*said)
 
 
-def _of_report(row: Row, material: Material) -> tuple[str, str]:
+def _of_report(row: TableRow, material: ReportMaterial) -> tuple[str, str]:
     found: list[str] = []
     for at, name in enumerate(("run", "topic")):
         known = {one[at] for one in material.reports}
@@ -181,7 +181,7 @@ def _of_report(row: Row, material: Material) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def _index(row: Row, material: Material, run: str, topic: str) -> int:
+def _index(row: TableRow, material: ReportMaterial, run: str, topic: str) -> int:
     value = row.fields["sentence"]
     count = len(material.reports[run, topic].sentences)
     text = str(value).strip()
@@ -190,13 +190,13 @@ def _index(row: Row, material: Material, run: str, topic: str) -> int:
     return int(text)
 
 
-def _require_text(row: Row, text: str) -> None:
+def _require_text(row: TableRow, text: str) -> None:
     said = row.fields.get("text")
     if isinstance(said, str) and said.split() != text.split():
         raise ValueError(f"{row.place}: text {shown_json(said)} is not that of the sentence; wanted {shown_json(text)}")
 
 
-def _add(one: _Judgments, row: Row, key: Key, material: Material) -> None:
+def _add(one: _Judgments, row: TableRow, key: Key, material: ReportMaterial) -> None:
     fields = dict(_spread(row))
     if "outcome" in fields and "kind" not in row.fields:
         one.outcome = (int(str(fields["outcome"]).strip().lstrip("#")), row.place)
@@ -212,7 +212,7 @@ def _add(one: _Judgments, row: Row, key: Key, material: Material) -> None:
             _put(one.flags, name, _truth(fields[name], name, row), row, repr(name))
 
 
-def _put(into: dict[_Value, tuple[bool, str]], name: _Value, verdict: bool, row: Row, what: str) -> None:
+def _put(into: dict[_Value, tuple[bool, str]], name: _Value, verdict: bool, row: TableRow, what: str) -> None:
     before = into.setdefault(name, (verdict, row.place))
     if before[0] != verdict:
         raise ValueError(
@@ -224,7 +224,7 @@ def _yes(verdict: bool) -> str:
     return "yes" if verdict else "no"
 
 
-def _spread(row: Row) -> Iterator[tuple[str, object]]:
+def _spread(row: TableRow) -> Iterator[tuple[str, object]]:
     """The fields of a line in the form that judges a sentence as a whole."""
     fields = row.fields
     if "kind" in fields:
@@ -247,7 +247,7 @@ def _spread(row: Row) -> Iterator[tuple[str, object]]:
     yield from said.items()
 
 
-def _one_decision(row: Row) -> tuple[str, object]:
+def _one_decision(row: TableRow) -> tuple[str, object]:
     name, value = row.text("kind"), row.fields.get("value", True)
     if name == "supported":
         return name, {row.text("document"): value}
@@ -266,7 +266,7 @@ def _one_decision(row: Row) -> tuple[str, object]:
     raise ValueError(f"{row.place}: kind {name!r}; wanted {wanted}")
 
 
-def _support(value: object, row: Row, key: Key, material: Material) -> Iterator[tuple[str, bool]]:
+def _support(value: object, row: TableRow, key: Key, material: ReportMaterial) -> Iterator[tuple[str, bool]]:
     """Each cited document and whether it supports; the empty name for all that are cited."""
     cited = material.reports[key[0], key[1]].sentences[key[2]].citations
     value = _unpacked(value)
@@ -283,7 +283,9 @@ def _support(value: object, row: Row, key: Key, material: Material) -> Iterator[
         yield document, _truth(verdict, f"supported by {document!r}", row)
 
 
-def _nuggets(value: object, row: Row, key: Key, material: Material) -> Iterator[tuple[tuple[str, int | None], bool]]:
+def _nuggets(
+    value: object, row: TableRow, key: Key, material: ReportMaterial
+) -> Iterator[tuple[tuple[str, int | None], bool]]:
     """Each named nugget, with None for all of its answers or the index of one, and whether it is answered."""
     value = _unpacked(value)
     if isinstance(value, str | int) and not isinstance(value, bool):
@@ -299,7 +301,9 @@ def _nuggets(value: object, row: Row, key: Key, material: Material) -> Iterator[
             yield (name, answer), verdict
 
 
-def _answers(said: object, name: str, row: Row, key: Key, material: Material) -> Iterable[tuple[int | None, bool]]:
+def _answers(
+    said: object, name: str, row: TableRow, key: Key, material: ReportMaterial
+) -> Iterable[tuple[int | None, bool]]:
     if isinstance(said, list):
         said = {str(one): True for one in said}
     if not isinstance(said, dict):
@@ -311,7 +315,7 @@ def _answers(said: object, name: str, row: Row, key: Key, material: Material) ->
     ]
 
 
-def _answer(said: str, texts: Sequence[str], name: str, row: Row) -> int:
+def _answer(said: str, texts: Sequence[str], name: str, row: TableRow) -> int:
     """The index of an answer that is given by its text or by its index."""
     if said in texts:
         return texts.index(said)
@@ -330,7 +334,7 @@ def _unpacked(value: object) -> object:
     return value
 
 
-def _truth(value: object, name: str, row: Row) -> bool:
+def _truth(value: object, name: str, row: TableRow) -> bool:
     if isinstance(value, bool):
         return value
     text = str(value).strip().lower() if isinstance(value, str | int | float) else ""

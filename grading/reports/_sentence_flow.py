@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from grading._records import BankQuestion, Report, Sentence
-from grading.reports._asks import Ask, Decision, Kind
+from grading._records import BankQuestion, Sentence, SystemReport
+from grading.reports._judging_material import Ask, Decision, Kind
 
 Citations = Literal["any", "all", "micro"]
 """How several citations of one sentence count: one that supports it is enough, all must, or each counts by itself."""
@@ -27,7 +27,7 @@ class Unit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judged:
+class SentenceOutcome:
     """A sentence, what it came to and why; `outcome` is None when its units differ or it is not scored.
 
     `stated` are the (nugget, answer) pairs it states with a right citation, answer -1 for a rightly claimed absence.
@@ -52,7 +52,7 @@ class Judged:
         return found.pop() if len(found) == 1 else None
 
 
-Flow = Generator[list[Ask], list[Decision], Judged]
+Flow = Generator[list[Ask], list[Decision], SentenceOutcome]
 
 
 def absence_nuggets(nuggets: Sequence[BankQuestion]) -> list[BankQuestion]:
@@ -79,7 +79,7 @@ def bound_answers(nuggets: Sequence[BankQuestion], documents: Iterable[str]) -> 
     ]
 
 
-def sentence_flow(report: Report, index: int, nuggets: Sequence[BankQuestion], citations: Citations) -> Flow:
+def sentence_flow(report: SystemReport, index: int, nuggets: Sequence[BankQuestion], citations: Citations) -> Flow:
     """The flow of one sentence; `nuggets` are those of its topic."""
     here = _Sentence(report, index)
     if not here.sentence.text.strip():
@@ -113,7 +113,7 @@ def named(ids: Sequence[str]) -> str:
 class _Sentence:
     """A sentence in its report, and how to ask about it."""
 
-    report: Report
+    report: SystemReport
     index: int
 
     @property
@@ -123,15 +123,15 @@ class _Sentence:
     def ask(self, kind: Kind, document: str = "", nugget: str = "", answer: int = -1) -> Ask:
         return Ask(kind, self.report.run, self.report.topic, self.index, document, nugget, answer)
 
-    def judged(self, units: Iterable[Unit], why: str, **more: object) -> Judged:
+    def judged(self, units: Iterable[Unit], why: str, **more: object) -> SentenceOutcome:
         place = (self.report.run, self.report.topic, self.index, self.sentence.text)
-        return Judged(*place, tuple(units), why, **more)  # type: ignore[arg-type]
+        return SentenceOutcome(*place, tuple(units), why, **more)  # type: ignore[arg-type]
 
-    def whole(self, outcome: int, why: str, **more: object) -> Judged:
+    def whole(self, outcome: int, why: str, **more: object) -> SentenceOutcome:
         """One outcome for the sentence as a whole."""
         return self.judged([Unit("", outcome)], why, **more)
 
-    def unjudged(self, ask: Ask, decision: Decision) -> Judged:
+    def unjudged(self, ask: Ask, decision: Decision) -> SentenceOutcome:
         why = f"not scored: {wanted_of(ask)} is not judged" + (f" ({decision.why})" if decision.why else "")
         return self.judged([Unit("", None)], why, missing=ask)
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from grading.formats._grades import Graded, parsed
-from grading.formats._trec import Run
+from grading.formats._grades import ReadGrades, parsed
+from grading.formats._trec import TrecRun
 
 BUDGET = 20
 """Passages that count per query (section 4.3.1)."""
@@ -54,7 +54,7 @@ class Cover:
         return sum(len(one.ungraded) for one in self.queries.values())
 
 
-def cover(graded: Graded, run: Run, tau: float, k: int = BUDGET, bank: Bank | None = None) -> Cover:
+def cover(graded: ReadGrades, run: TrecRun, tau: float, k: int = BUDGET, bank: Bank | None = None) -> Cover:
     """EXAM-Cover@k,tau of a run for every query of the bank: `|{r: max grade(p, r) >= tau}| / |bank|`.
 
     The bank is the query's own, over all its facets; without one it is every question graded for the query in any
@@ -77,14 +77,14 @@ def cover(graded: Graded, run: Run, tau: float, k: int = BUDGET, bank: Bank | No
     )
 
 
-def require_common(run: Run, bank: Bank) -> None:
+def require_common(run: TrecRun, bank: Bank) -> None:
     """Refuse a run none of whose queries is in the bank."""
     if not any(query in run.rankings for query in bank):
         theirs, ours = next(iter(run.rankings)), next(iter(bank), "nothing")
         raise ValueError(f"run {run.name!r}: its queries (such as {theirs!r}) and the bank's ({ours!r}) are disjoint")
 
 
-def outside(graded: Graded, bank: Bank) -> int:
+def outside(graded: ReadGrades, bank: Bank) -> int:
     """How many grades are of questions that the bank does not have: they count nowhere."""
     known = {query: set(questions) for query, questions in bank.items()}
     return sum(one.question not in known.get(one.query, ()) for one in graded.grades)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from examcore import shown_json
-from grading.formats._trec import Qrels, Run
+from grading.formats._trec import Qrels, TrecRun
 from grading.leaderboards._separated_groups import Table
 
 DEFAULT = ("MAP", "nDCG@20", "nDCG@10", "Rprec", "MRR", "P@5", "P@10", "P@20")
@@ -37,7 +37,7 @@ class Effectiveness:
 
 def measure_runs(
     qrels: Qrels,
-    runs: Sequence[Run],
+    runs: Sequence[TrecRun],
     measures: Sequence[str] = DEFAULT,
     *,
     rel: int = 1,
@@ -107,7 +107,7 @@ def _parsed(parse: Any, name: str) -> Any:
     return found
 
 
-def _calculated(known: Mapping[str, Any], qrels: Qrels, run: Run, depth: int | None) -> dict[str, dict[str, float]]:
+def _calculated(known: Mapping[str, Any], qrels: Qrels, run: TrecRun, depth: int | None) -> dict[str, dict[str, float]]:
     import ir_measures
 
     rankings = {topic: dict(run.rankings[topic][:depth]) for topic in qrels}
@@ -125,7 +125,7 @@ def _calculated(known: Mapping[str, Any], qrels: Qrels, run: Run, depth: int | N
     return found
 
 
-def _apart(qrels: Qrels, run: Run) -> str:
+def _apart(qrels: Qrels, run: TrecRun) -> str:
     first, second = next(iter(run.rankings)), next(iter(qrels))
     return (
         f"run {run.name!r}: topics such as {first!r}, the qrels' such as {second!r}, none in both; wanted common topics"

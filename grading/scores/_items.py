@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import irt
 from examcore import jaccard
-from grading.formats._grades import Graded, parsed
-from grading.formats._trec import Run
+from grading.formats._grades import ReadGrades, parsed
+from grading.formats._trec import TrecRun
 from grading.scores._cover import BUDGET, require_common
 
 FEWEST = 10
@@ -87,7 +87,7 @@ class Item(NamedTuple):
         return self.graded > 0 and self.supported == self.graded
 
 
-def table_of_passages(graded: Graded) -> GradeTable:
+def table_of_passages(graded: ReadGrades) -> GradeTable:
     """Each passage (or system, where articles were graded) as a student."""
     found = _by_student(graded)
     size = len(found) * len({(one.query, one.question) for one in graded.grades})
@@ -98,7 +98,7 @@ def table_of_passages(graded: Graded) -> GradeTable:
     return _table(found)
 
 
-def table_of_runs(graded: Graded, runs: Sequence[Run], k: int = BUDGET) -> GradeTable:
+def table_of_runs(graded: ReadGrades, runs: Sequence[TrecRun], k: int = BUDGET) -> GradeTable:
     """Each run as a student: its grade on a question is the best among its first k passages.
 
     A query that a run skips gives the lowest grade, 0, on its questions; a question none of its first k passages was
@@ -224,7 +224,7 @@ def _varies(grades: Floats) -> NDArray[np.bool_]:
     return np.array([len(np.unique(column[~np.isnan(column)])) > 1 for column in grades.T], dtype=np.bool_)
 
 
-def _by_student(graded: Graded) -> dict[str, dict[Key, float]]:
+def _by_student(graded: ReadGrades) -> dict[str, dict[Key, float]]:
     found: dict[str, dict[Key, float]] = {}
     for one in graded.grades:
         found.setdefault(one.passage, {})[one.query, one.question] = one.grade

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from grading.formats._grades import Graded, parsed
+from grading.formats._grades import ReadGrades, parsed
 
 
 class Labels(NamedTuple):
@@ -15,7 +15,7 @@ class Labels(NamedTuple):
     unlabelled: tuple[tuple[str, str], ...]
 
 
-def exam_labels(graded: Graded) -> Labels:
+def exam_labels(graded: ReadGrades) -> Labels:
     """`EXAM-Label(p) = max_r grade(p, r)` of every passage with a grade that was parsed."""
     best: dict[str, dict[str, float]] = {}
     without: list[tuple[str, str]] = []

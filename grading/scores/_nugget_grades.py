@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from examcore import shown_json
 from grading._records import Grade
-from grading.formats._grades import Graded
+from grading.formats._grades import ReadGrades
 from grading.scores._nuggets import SUPPORT, Assignments
 
 
-def graded_nuggets(runs: Sequence[Assignments]) -> Graded:
+def graded_nuggets(runs: Sequence[Assignments]) -> ReadGrades:
     """Grades of nuggets, named by their text.
 
     A text that stands twice among a topic's nuggets cannot be told apart between systems: it is left out and counted,
@@ -32,7 +32,7 @@ def graded_nuggets(runs: Sequence[Assignments]) -> Graded:
         notes.append(f"{twice} labels are of nuggets that stand twice in their topic and are left out.")
     if partly := sum(count < len(runs) for count in judged.values()):
         notes.append(f"{partly} nuggets were not judged for all {len(runs)} systems and are left out.")
-    return Graded(common, tuple(notes))
+    return ReadGrades(common, tuple(notes))
 
 
 def _once(runs: Sequence[Assignments]) -> tuple[list[Grade], int]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, Indices, IntervalEstimate, bootstrap
-from grading.formats._grades import Graded
+from grading.formats._grades import ReadGrades
 from grading.formats._trec import Qrels
 from grading.leaderboards._separated_groups import Table
 from grading.scores._labels import exam_labels
@@ -42,7 +42,7 @@ class Choice(NamedTuple):
     folds: int
 
 
-def candidates(graded: Graded) -> tuple[float, ...]:
+def candidates(graded: ReadGrades) -> tuple[float, ...]:
     """The grades above 0 that occur, ascending; `ValueError` when there is none."""
     found = sorted({one.grade for one in graded.grades if one.grade > 0})
     if not found:
@@ -51,7 +51,7 @@ def candidates(graded: Graded) -> tuple[float, ...]:
 
 
 def choose_by_passages(
-    graded: Graded,
+    graded: ReadGrades,
     official: Qrels,
     *,
     rel: int = 1,

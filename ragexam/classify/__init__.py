@@ -1,18 +1,18 @@
 """Labelling the questions of an exam: by rules, by a language model, by clusters; and comparing labellers."""
 
-from ragexam.classify._classification import Asking, Classification, Wanted, classify
+from ragexam.classify._classification import Classification, LabellingRequest, ModelLabeller, classify
 from ragexam.classify._comparison import read_labels
 from ragexam.classify._definition import read_taxonomy
-from ragexam.classify._job import Job, run
+from ragexam.classify._job import ClassificationJob, run
 from ragexam.classify._label_agreement import LabellerAgreement, LevelAgreement, compare_labels
 
 __all__ = [
-    "Asking",
     "Classification",
-    "Job",
+    "ClassificationJob",
     "LabellerAgreement",
+    "LabellingRequest",
     "LevelAgreement",
-    "Wanted",
+    "ModelLabeller",
     "classify",
     "compare_labels",
     "read_labels",

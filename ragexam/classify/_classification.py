@@ -43,7 +43,7 @@ class Classification:
 
 
 @dataclass
-class Asking:
+class ModelLabeller:
     """A cached model that is asked for labels; `reasons` counts why replies are missing."""
 
     model: CachedLanguageModel
@@ -52,7 +52,7 @@ class Asking:
     reasons: Counter[str]
 
     @classmethod
-    def of(cls, model: CachedLanguageModel, behind: object, report: ReportProgress) -> Asking:
+    def of(cls, model: CachedLanguageModel, behind: object, report: ReportProgress) -> ModelLabeller:
         """Ask a model; one elsewhere is given all prompts at once."""
         return cls(model, isinstance(behind, RemoteLanguageModel), report, Counter())
 
@@ -79,16 +79,16 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LabellingRequest:
     """How an exam is to be labelled: by which taxonomies, by whom, and whether questions are grouped."""
 
     taxonomies: tuple[Taxonomy, ...]
-    ask: Asking | None = None
+    ask: ModelLabeller | None = None
     encode: Encode | None = None
     seed: int = 0
 
 
-def classify(exam: Exam, wanted: Wanted) -> tuple[Exam, list[Classification], Clustering | None]:
+def classify(exam: Exam, wanted: LabellingRequest) -> tuple[Exam, list[Classification], Clustering | None]:
     """The exam with labels, the labels by taxonomy, and the clusters.
 
     Labels of other names that the exam has stay. A question that a model's reply gives no levels has none: the rules
@@ -102,7 +102,7 @@ def classify(exam: Exam, wanted: Wanted) -> tuple[Exam, list[Classification], Cl
     return Exam(tuple(_with_labels(one, found) for one in exam.questions)), found, clusters
 
 
-def _labelled(exam: Exam, taxonomy: Taxonomy, ask: Asking | None) -> Classification:
+def _labelled(exam: Exam, taxonomy: Taxonomy, ask: ModelLabeller | None) -> Classification:
     asks_model = ask is not None and taxonomy.has_definitions
     return _by_model(exam, taxonomy, ask) if ask is not None and asks_model else _by_rules(exam, taxonomy)
 
@@ -119,7 +119,7 @@ def _by_rules(exam: Exam, taxonomy: Taxonomy) -> Classification:
     )
 
 
-def _by_model(exam: Exam, taxonomy: Taxonomy, ask: Asking) -> Classification:
+def _by_model(exam: Exam, taxonomy: Taxonomy, ask: ModelLabeller) -> Classification:
     asked = label_by_model(taxonomy, [_shown(question) for question in exam.questions], ask)
     given = zip(exam.ids, asked.levels, strict=True)
     return Classification(

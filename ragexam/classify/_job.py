@@ -12,14 +12,14 @@ from examcore import CachedLanguageModel, Progress, ReplyStore, RunFolder, write
 from rag import ModelSettings, embed, load_language_model, prepare_models
 from ragexam._assembling import open_exam
 from ragexam.classify import _tables as tables
-from ragexam.classify._classification import Asking, Wanted, classify
+from ragexam.classify._classification import LabellingRequest, ModelLabeller, classify
 from ragexam.classify._comparison import compare, write_labels
 from ragexam.classify._definition import read_taxonomy
 from taxonomy import TAXONOMIES, Encode, Taxonomy
 
 
 @dataclass(frozen=True)
-class Job:
+class ClassificationJob:
     """The options of `ragexam classify`; `encoder` groups questions by their meaning, None does not."""
 
     exam: Path
@@ -34,7 +34,7 @@ class Job:
     seed: int = 0
 
 
-def run(job: Job, progress: Progress) -> dict[str, Any]:
+def run(job: ClassificationJob, progress: Progress) -> dict[str, Any]:
     """Label, compare and write; returns the tables.
 
     `exam, hash, questions, interval, seed`; under `dimensions` for each taxonomy what `tables.dimension` says; where
@@ -43,7 +43,7 @@ def run(job: Job, progress: Progress) -> dict[str, Any]:
     exam = open_exam(job.exam)
     target = _target(job)
     with _asking(job, progress) as ask:
-        wanted = Wanted(_taxonomies(job), ask, _encode(job.encoder, progress), job.seed)
+        wanted = LabellingRequest(_taxonomies(job), ask, _encode(job.encoder, progress), job.seed)
         labelled, found, clusters = classify(exam, wanted)
     content: dict[str, Any] = {
         "exam": str(job.exam),
@@ -70,7 +70,7 @@ def run(job: Job, progress: Progress) -> dict[str, Any]:
     return content
 
 
-def _target(job: Job) -> Path | None:
+def _target(job: ClassificationJob) -> Path | None:
     """Where the labelled exam goes: never over the one that is read, to which a run's answers belong."""
     source = RunFolder(job.exam).exam if job.exam.is_dir() else job.exam
     if job.out is not None and job.out.resolve() == source.resolve():
@@ -78,7 +78,7 @@ def _target(job: Job) -> Path | None:
     return job.out
 
 
-def _taxonomies(job: Job) -> tuple[Taxonomy, ...]:
+def _taxonomies(job: ClassificationJob) -> tuple[Taxonomy, ...]:
     own = [read_taxonomy(path) for path in job.taxonomies]
     every = {one.name: one for one in (*TAXONOMIES, *own)}
     if len(every) < len(TAXONOMIES) + len(own):
@@ -99,7 +99,7 @@ def _require_labeller(taxonomies: Sequence[Taxonomy], model: str | None) -> None
 
 
 @contextmanager
-def _asking(job: Job, progress: Progress) -> Iterator[Asking | None]:
+def _asking(job: ClassificationJob, progress: Progress) -> Iterator[ModelLabeller | None]:
     """The model that is asked; its replies are kept in the run's folder, or beside the exam."""
     if job.model is None:
         yield None
@@ -109,7 +109,7 @@ def _asking(job: Job, progress: Progress) -> Iterator[Asking | None]:
     kept = job.replies or _replies_of(job.exam)
     with progress.step("labelling") as report, ReplyStore(kept) as store:
         model = load_language_model(settings)
-        yield Asking.of(CachedLanguageModel(model, store), model, report)
+        yield ModelLabeller.of(CachedLanguageModel(model, store), model, report)
 
 
 def _replies_of(exam: Path) -> Path:

@@ -57,7 +57,7 @@ def _is_count(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-class Answered(NamedTuple):
+class ImportedAnswer(NamedTuple):
     """How often a pipeline was right in so many trials of a question; `place` says where that stands."""
 
     place: str

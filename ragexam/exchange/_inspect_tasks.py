@@ -13,7 +13,7 @@ from typing import Any
 
 from examcore import Exam, Question, shown_json
 from rag import ExamPrompts, passages_and_stem
-from ragexam.exchange._formats import Answered, Origin, json_text, slug, template
+from ragexam.exchange._formats import ImportedAnswer, Origin, json_text, slug, template
 from ragexam.exchange._inspect_logs import Log
 
 RIGHT = {"C": 1, "I": 0, "N": 0, 1: 1, 0: 0}
@@ -49,14 +49,14 @@ def _sample(exam: Exam, question: Question, asked: ExamPrompts) -> dict[str, obj
     }
 
 
-def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[Answered]:
+def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[ImportedAnswer]:
     """The answers of a log; a question asked in several epochs counts its right answers among its trials.
 
     A sample that ended in an error is no answer. Raises ValueError (file, sample, found, wanted) for samples of another
     exam, or scored by something else than `choice`.
     """
     keys = {question.id: _letter(question.key) for question in exam.questions}
-    found: dict[tuple[Any, str], Answered] = {}
+    found: dict[tuple[Any, str], ImportedAnswer] = {}
     for sample in log.samples:
         place = f"{path}: sample {shown_json(sample.get('id'))}"
         origin = Origin.of(sample.get("metadata"), place, exam)
@@ -70,7 +70,7 @@ def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[Answered]:
         if not sample.get("scores"):
             continue
         pipeline = origin.pipeline(llm)
-        before = found.get((pipeline, question), Answered(place, pipeline, question, 0, 0))
+        before = found.get((pipeline, question), ImportedAnswer(place, pipeline, question, 0, 0))
         right = before.right + _right(sample["scores"], place)
         found[pipeline, question] = before._replace(right=right, trials=before.trials + 1)
     yield from found.values()

@@ -17,7 +17,7 @@ import yaml
 
 from examcore import Exam, JsonRecord, Question, read_json_lines, shown_json
 from rag import ANSWER_PREFIX, ChoiceEvidence, ExamPrompts, choose_answer
-from ragexam.exchange._formats import Answered, Origin, json_text, slug, template
+from ragexam.exchange._formats import ImportedAnswer, Origin, json_text, slug, template
 
 NORMALIZATIONS = ("sum", "character", "byte")
 """The normalisations that a samples file has the numbers for."""
@@ -84,7 +84,7 @@ def _task(task: str, tag: str, data: str, prompting: Mapping[str, str], exam: Ex
     return "custom_dataset: !function exam_data.load\n" + yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
 
 
-def read_samples(path: Path, llm: str, exam: Exam, normalization: str) -> Iterator[Answered]:
+def read_samples(path: Path, llm: str, exam: Exam, normalization: str) -> Iterator[ImportedAnswer]:
     """The answers of a `samples_*.jsonl` file, chosen again from its log-likelihoods under a normalisation.
 
     Equal scores go to the choice with the higher sum, as in a sitting, where the harness takes the first. Raises
@@ -102,7 +102,7 @@ def read_samples(path: Path, llm: str, exam: Exam, normalization: str) -> Iterat
             raise ValueError(f"{record.place}: other choices or key of question {question.id!r}; wanted the exam's")
         sums = _sums(record, len(question.choices))
         chosen = choose_answer(ChoiceEvidence(question.choices, sums, (1,) * len(sums)), normalization)
-        yield Answered(record.place, origin.pipeline(llm), question.id, int(chosen == question.key))
+        yield ImportedAnswer(record.place, origin.pipeline(llm), question.id, int(chosen == question.key))
 
 
 def model_of(path: Path) -> str:

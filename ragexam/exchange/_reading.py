@@ -9,7 +9,7 @@ from examcore import Exam, RunFolder, read_exam
 from rag import Pipeline, write_responses
 from ragexam.exchange import _inspect_tasks as inspect_tasks
 from ragexam.exchange import _lm_eval as lm_eval
-from ragexam.exchange._formats import Answered
+from ragexam.exchange._formats import ImportedAnswer
 from ragexam.exchange._inspect_logs import read_log_file
 
 PATTERNS = ("samples_*.jsonl", "*.eval", "*.json")
@@ -39,7 +39,7 @@ def import_answers(sources: Sequence[str], exam_path: Path, out: Path, normaliza
     return {"out": str(out), "exam": exam.hash, "questions": len(exam), "students": students}
 
 
-def read_answers(path: Path, llm: str, exam: Exam, normalization: str) -> Iterator[Answered]:
+def read_answers(path: Path, llm: str, exam: Exam, normalization: str) -> Iterator[ImportedAnswer]:
     """The answers of one file; without `llm` the model goes by the name the file gives it."""
     if path.suffix == ".jsonl":
         return lm_eval.read_samples(path, llm or lm_eval.model_of(path), exam, normalization)
@@ -76,7 +76,7 @@ def _files(source: str) -> list[tuple[str, Path]]:
     return [(llm, one) for one in found if not one.name.startswith("results_")]
 
 
-def _once(answers: Iterable[Answered]) -> list[Answered]:
+def _once(answers: Iterable[ImportedAnswer]) -> list[ImportedAnswer]:
     """The answers, when no student has two to one question."""
     places: dict[tuple[Pipeline, str], str] = {}
     kept = []
@@ -92,6 +92,6 @@ def _once(answers: Iterable[Answered]) -> list[Answered]:
     return kept
 
 
-def _counts(answers: Sequence[Answered], pipeline: Pipeline) -> dict[str, int]:
+def _counts(answers: Sequence[ImportedAnswer], pipeline: Pipeline) -> dict[str, int]:
     mine = [one for one in answers if one.pipeline == pipeline]
     return {"asked": len(mine), "right": sum(one.right for one in mine), "trials": sum(one.trials for one in mine)}

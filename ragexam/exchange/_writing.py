@@ -13,7 +13,7 @@ from ragexam._sources import contexts, with_sources
 from ragexam.exchange import _hub as hub
 from ragexam.exchange import _inspect_tasks as inspect_tasks
 from ragexam.exchange import _lm_eval as lm_eval
-from ragexam.exchange import _sat as sat
+from ragexam.exchange import _response_export as sat
 from ragexam.exchange import _table as table
 from ragexam.exchange._formats import slug
 

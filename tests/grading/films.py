@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grading._records import BankQuestion, KeyAnswer, Report, Sentence
+from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 
 TOPIC, RUN = "films", "figure4"
 
@@ -64,7 +64,7 @@ FIGURE4: tuple[tuple[str, str, int, str], ...] = (
     ("Avatar gained from the delays in China.", "", 6, ""),
     ("All this served to make both films record holders.", "", 4, ""),
 )
-REPORT = Report(RUN, TOPIC, tuple(Sentence(text, (cited,) if cited else ()) for text, cited, _, _ in FIGURE4))
+REPORT = SystemReport(RUN, TOPIC, tuple(Sentence(text, (cited,) if cited else ()) for text, cited, _, _ in FIGURE4))
 
 
 def judgments() -> list[dict[str, object]]:

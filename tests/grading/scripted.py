@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from examcore import Likelihoods, Prompt, ReplyStore
-from grading.graders._asking import Asking, Assessor
+from grading.graders._assessor import Assessor, CachedAssessor
 
 Say = Callable[[Prompt], str]
 
@@ -44,5 +44,5 @@ class Scripted:
         return Likelihoods(sums, tuple(len(one.split()) for one in continuations), len(prompt.user.split()))
 
 
-def asking(model: Scripted, path: Path, batch: int = 1) -> Asking:
-    return Asking(Assessor(model, batch=batch), ReplyStore(path / "replies.sqlite"), batch)
+def asking(model: Scripted, path: Path, batch: int = 1) -> CachedAssessor:
+    return CachedAssessor(Assessor(model, batch=batch), ReplyStore(path / "replies.sqlite"), batch)

@@ -18,8 +18,8 @@ from rapidfuzz import fuzz
 
 from grading._records import KeyAnswer
 from grading.formats import _bank_files as bank_files
-from grading.formats._grades import Graded
-from grading.formats._trec import Run
+from grading.formats._grades import ReadGrades
+from grading.formats._trec import TrecRun
 from grading.graders import _graders as graders
 from grading.graders._reply_parsing import Parsed, parse_rating
 from grading.graders._verification import normalised
@@ -64,7 +64,7 @@ def characters(record: Any) -> Iterator[KeyAnswer]:
     yield from (KeyAnswer(one) for one in sorted(set(str(value))))
 
 
-def seen_only(graded: Graded, run: Run, tau: float, k: int = 20, bank: Bank | None = None) -> Cover:
+def seen_only(graded: ReadGrades, run: TrecRun, tau: float, k: int = 20, bank: Bank | None = None) -> Cover:
     """The questions seen in the grades for the bank."""
     return cover(graded, run, tau, k, None)
 
@@ -74,7 +74,7 @@ def answered_only(system: str, right: Mapping[str, Mapping[str, bool | None]], b
     return exam_score(system, right, {query: list(asked) for query, asked in right.items()})
 
 
-def per_facet(graded: Graded, run: Run, tau: float, k: int = 20, bank: Bank | None = None) -> Cover:
+def per_facet(graded: ReadGrades, run: TrecRun, tau: float, k: int = 20, bank: Bank | None = None) -> Cover:
     """The first k passages of each facet (what stands before the stroke in a question's id)."""
     found = {}
     for query, asked in graded.questions.items():

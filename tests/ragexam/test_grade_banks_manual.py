@@ -33,6 +33,6 @@ def test_the_commands_and_the_snippet_run_in_their_order(tmp_path: Path) -> None
 
 def test_every_rule_and_grader_stands_on_the_page() -> None:
     from grading.banks._bank_lint import RULES
-    from grading.commands._jobs import GRADERS
+    from grading.commands._grading_job import GRADERS
 
     assert all(f"`{name}`" in PAGE for name in (*RULES, *GRADERS))

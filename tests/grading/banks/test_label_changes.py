@@ -10,7 +10,7 @@ import pytest
 
 from grading._records import BankQuestion, Grade, KeyAnswer
 from grading.banks._label_changes import LabelChange, bank_difference, label_changes
-from grading.formats._grades import Graded
+from grading.formats._grades import ReadGrades
 from grading.scores._labels import exam_labels
 
 A, B, C = (BankQuestion(name, "q", f"What is {name}?", (KeyAnswer(name),)) for name in "abc")
@@ -83,9 +83,9 @@ def test_labels_are_those_that_qrels_are_made_of() -> None:
     bank = tuple(BankQuestion(f"r{n}", "q", f"What is {n}?") for n in range(6))
     kept = bank[:3]
     grades = [Grade("q", f"p{p}", one.id, float(rng.integers(0, 6))) for p in range(40) for one in bank]
-    before = exam_labels(Graded(tuple(grades))).best["q"]
+    before = exam_labels(ReadGrades(tuple(grades))).best["q"]
     names = {one.id for one in kept}
-    after = exam_labels(Graded(tuple(one for one in grades if one.question in names))).best["q"]
+    after = exam_labels(ReadGrades(tuple(one for one in grades if one.question in names))).best["q"]
     found = label_changes(bank, kept, grades)
     assert {one.passage: (one.before, one.after) for one in found.changes} == {
         name: (before[name], after[name]) for name in before if before[name] != after[name]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from grading._records import BankQuestion, KeyAnswer, Report, Sentence
+from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 from grading.formats._bank_files import write_bank
-from grading.formats._faults import counted
+from grading.formats._file_faults import counted
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
 from tests.grading import films
 
@@ -99,7 +99,7 @@ def test_an_id_that_stands_twice_and_a_folder_without_nuggets_are_refused(tmp_pa
 
 
 def test_topics_that_only_one_side_has_are_named() -> None:
-    reports = [Report("r", topic, (Sentence("A."),)) for topic in ("a", "b")]
+    reports = [SystemReport("r", topic, (Sentence("A."),)) for topic in ("a", "b")]
     nuggets = [BankQuestion("n", topic, "Q?") for topic in ("b", "c")]
     kept, bank, remarks = matched(reports, nuggets, "nuggets.jsonl")
     assert [one.topic for one in kept] == [one.query for one in bank] == ["b"]

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grading._records import Report, Sentence
-from grading.formats._faults import counted, in_words, refuse
+from grading._records import Sentence, SystemReport
+from grading.formats._file_faults import counted, in_words, refuse
 from grading.formats._report_files import read_reports, whole_documents
 
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data"
@@ -61,11 +61,11 @@ def test_the_three_tracks_are_read_alike(tmp_path: Path) -> None:
     neuclir = {"request_id": "300", "run_id": "r", "sentences": [{"text": "One.", "citations": ["D1"]}]}
     read = read_reports(written(tmp_path, RAGTIME, RAG24))
     assert read.reports == (
-        Report("r", "300", (Sentence("One.", ("D1", "D2")), Sentence("Two.", ("D2",)), Sentence("Three."))),
-        Report("r", "2024-1", (Sentence("One.", ("doc#2_7", "doc#1_5")), Sentence("Two."))),
+        SystemReport("r", "300", (Sentence("One.", ("D1", "D2")), Sentence("Two.", ("D2",)), Sentence("Three."))),
+        SystemReport("r", "2024-1", (Sentence("One.", ("doc#2_7", "doc#1_5")), Sentence("Two."))),
     )
     assert counted(read.faults) == {"segment ids": 1}
-    assert read_reports(written(tmp_path, neuclir)).reports == (Report("r", "300", (Sentence("One.", ("D1",)),)),)
+    assert read_reports(written(tmp_path, neuclir)).reports == (SystemReport("r", "300", (Sentence("One.", ("D1",)),)),)
 
 
 def test_a_list_an_object_an_archive_and_a_folder_hold_the_same_reports(tmp_path: Path) -> None:

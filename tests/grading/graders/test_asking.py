@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from examcore import Likelihoods, NoReply, Prompt, Question, ReplyStore
-from grading.graders._asking import Asked, Asking, choice_task
+from grading.graders._assessor import CachedAssessor, PassagePrompt, choice_task
 from rag import NO_CHOICE, Task, TaskAnswer, TaskFailure
 from tests.grading.scripted import Scripted, asking
 
 
-def asked(count: int) -> list[Asked]:
-    return [Asked(f"q{n}", Prompt(f"Read: text {n}. Well?"), f"text {n}", 5) for n in range(count)]
+def asked(count: int) -> list[PassagePrompt]:
+    return [PassagePrompt(f"q{n}", Prompt(f"Read: text {n}. Well?"), f"text {n}", 5) for n in range(count)]
 
 
 def test_what_is_in_the_store_is_not_asked_again(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_batch_of_which_a_part_is_missing_is_written_as_a_whole(tmp_path: Path
 def test_a_long_passage_is_cut_and_the_question_stays(tmp_path: Path) -> None:
     model = Scripted(lambda prompt: prompt.user, context_tokens=60)
     passage = " ".join(f"w{n}" for n in range(200))
-    long = Asked("q", Prompt(f"Read this. {passage}\n\nQuestion: what is w3?"), passage, 10)
+    long = PassagePrompt("q", Prompt(f"Read this. {passage}\n\nQuestion: what is w3?"), passage, 10)
     (found,) = asking(model, tmp_path).replies([long])
     assert isinstance(found.text, str)
     assert found.text.startswith("Read this. w0 w1")
@@ -64,7 +64,7 @@ def test_a_long_passage_is_cut_and_the_question_stays(tmp_path: Path) -> None:
 
 def test_a_question_longer_than_the_model_reads_is_refused(tmp_path: Path) -> None:
     model = Scripted(context_tokens=20)
-    long = Asked("q7", Prompt("why " * 40), "", 10)
+    long = PassagePrompt("q7", Prompt("why " * 40), "", 10)
     with pytest.raises(ValueError, match=r"question 'q7': its prompt of \d+ tokens exceeds what scripted reads"):
         list(asking(model, tmp_path).replies([long]))
 
@@ -86,7 +86,7 @@ class Falling:
 
 def test_what_was_lost_says_why_and_is_asked_again(tmp_path: Path) -> None:
     store = ReplyStore(tmp_path / "r.sqlite")
-    found = [one.text for one in Asking(Falling(), store).replies(asked(4))]
+    found = [one.text for one in CachedAssessor(Falling(), store).replies(asked(4))]
     assert found[1] == found[3] == NoReply("timeout")
     assert found[0] == "Read: text 0. Well?"
     assert len(store) == 2

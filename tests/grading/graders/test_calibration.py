@@ -10,8 +10,8 @@ import pytest
 
 from examcore import Exam, Likelihoods, NoReply, Prompt, Question
 from grading.formats._margin_files import read_margin
-from grading.graders._asking import Scored
-from grading.graders._calibration import Calibration, Read, Trial, calibrate, read_trials, trials_of
+from grading.graders._assessor import ChoiceLikelihoods
+from grading.graders._calibration import Calibration, Trial, TrialLikelihoods, calibrate, read_trials, trials_of
 from tests.grading.scripted import Scripted, asking
 
 CHOICES = ("yeast", "sand", "glass", "iron")
@@ -34,7 +34,7 @@ def lifted(*lifts: Sequence[float]) -> list[Likelihoods]:
     return [Likelihoods(tuple(-9 + one for one in lift), (1,) * len(lift), 9) for lift in lifts]
 
 
-def simulated(size: int, rng: np.random.Generator, *, gold: float = 0.0, others: int = 1) -> list[Read]:
+def simulated(size: int, rng: np.random.Generator, *, gold: float = 0.0, others: int = 1) -> list[TrialLikelihoods]:
     """Texts move each choice by a standard normal; the gold passage moves the key by `gold` besides."""
     reads = []
     for n in range(size):
@@ -42,13 +42,13 @@ def simulated(size: int, rng: np.random.Generator, *, gold: float = 0.0, others:
         own, *rest = rng.normal(size=(1 + others, 4))
         own[n % 4] += gold
         closed, found, *other = lifted([0.0] * 4, own, *rest)
-        reads.append(Read(Trial(question, "x", ("y",) * others), closed, found, tuple(other)))
+        reads.append(TrialLikelihoods(Trial(question, "x", ("y",) * others), closed, found, tuple(other)))
     return reads
 
 
 def calibrated(model: Scripted, size: int, path: Path) -> Calibration:
     found = list(read_trials(trials_of(exam(size)), asking(model, path)))
-    return calibrate([one for one in found if isinstance(one, Read)])
+    return calibrate([one for one in found if isinstance(one, TrialLikelihoods)])
 
 
 class Fickle(Scripted):
@@ -124,15 +124,15 @@ def test_other_passages_are_of_other_documents_and_of_the_topic_where_it_has_the
 def test_a_question_without_a_reply_is_told_apart() -> None:
     """A server may fail on one prompt of a question, and the question is not read without it."""
     known = lifted(*[[0.0] * 4] * 5)
-    replies = iter([*map(Scored, known), Scored(NoReply("busy"))])
+    replies = iter([*map(ChoiceLikelihoods, known), ChoiceLikelihoods(NoReply("busy"))])
 
     class Busy:
-        def scored(self, tasks: Sequence[object]) -> Iterator[Scored]:
+        def scored(self, tasks: Sequence[object]) -> Iterator[ChoiceLikelihoods]:
             assert len(tasks) == 6
             return replies
 
     first, second = read_trials(trials_of(exam(2)), Busy())  # type: ignore[arg-type]
-    assert isinstance(first, Read)
+    assert isinstance(first, TrialLikelihoods)
     assert second == NoReply("busy")
 
 

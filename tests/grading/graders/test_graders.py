@@ -9,19 +9,21 @@ import pytest
 
 from grading._records import BankQuestion, Combine, KeyAnswer
 from grading.formats._grades import read_grades
-from grading.formats._passages import Pair, Passage
-from grading.graders._asking import TOGETHER
+from grading.formats._passages import Passage, PassageQuestion
+from grading.graders._assessor import TOGETHER
 from grading.graders._graders import RELEVANCE, DirectRelevance, QaGrader, SelfRating
 from grading.graders._running import grade_all, summary, write_grades
 from tests.grading.scripted import Scripted, asking
 
 
-def pair(*answers: str, query: str = "skin", passage: str = "p1", name: str = "q1", combine: Combine = "or") -> Pair:
+def pair(
+    *answers: str, query: str = "skin", passage: str = "p1", name: str = "q1", combine: Combine = "or"
+) -> PassageQuestion:
     question = BankQuestion(name, query, f"What is {name}?", tuple(map(KeyAnswer, answers)), combine)
-    return Pair(question, Passage(query, passage, f"The text of {passage} says something."))
+    return PassageQuestion(question, Passage(query, passage, f"The text of {passage} says something."))
 
 
-def graded(reply: str, one: Pair, path: Path, verify: str = "words") -> tuple[float, str, str]:
+def graded(reply: str, one: PassageQuestion, path: Path, verify: str = "words") -> tuple[float, str, str]:
     grader = QaGrader(asking(Scripted(lambda prompt: "Yes." if prompt.reply == "Reply:" else reply), path), verify)  # type: ignore[arg-type]
     (found,) = grader.grade([one])
     return found.grade.grade, found.rule, found.grade.answer

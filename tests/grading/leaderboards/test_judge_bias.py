@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading.leaderboards._judge_bias import Judged, favour, read_judged
+from grading.leaderboards._judge_bias import JudgedScores, favour, read_judged
 
 FAMILIES = ("g", "g", "g", "l", "l", "l", "o", "o")
 
@@ -21,7 +21,7 @@ def simulated(
     families: Sequence[str] = FAMILIES,
     judges: Sequence[str] = ("g", "l"),
     noise: float = 0.1,
-) -> Judged:
+) -> JudgedScores:
     """Systems of random quality, judges of random mildness, `size` for one's own family."""
     rng = np.random.default_rng(seed)
     own = np.array([[one == other for other in judges] for one in families], dtype=float)
@@ -30,7 +30,7 @@ def simulated(
     scores = cells[:, :, None] + 0.2 * rng.normal(size=(*cells.shape, 15))
     systems = tuple(f"s{at}" for at in range(len(families)))
     topics = tuple(f"t{at}" for at in range(15))
-    return Judged(systems, tuple(families), tuple(judges), tuple(judges), topics, scores, ())
+    return JudgedScores(systems, tuple(families), tuple(judges), tuple(judges), topics, scores, ())
 
 
 def test_without_noise_the_favour_is_exact_for_all_and_for_each_judge() -> None:

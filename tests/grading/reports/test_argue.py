@@ -9,26 +9,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grading._records import BankQuestion, KeyAnswer, Report, Sentence
+from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 from grading.reports._argue import argue
 from grading.reports._argue_scores import ReportScore, completed, f1, score_reports, score_runs
-from grading.reports._asks import Ask, Decision, InTurn, Material
+from grading.reports._judging_material import Ask, Decision, InTurn, ReportMaterial
 from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
-from grading.reports._sentence_flow import Citations, Judged, absence_nuggets, bound_answers
+from grading.reports._sentence_flow import Citations, SentenceOutcome, absence_nuggets, bound_answers
 from tests.grading import films
 
 
 def human(
-    tmp_path: Path, lines: Sequence[object], reports: Sequence[Report], nuggets: Sequence[BankQuestion]
+    tmp_path: Path, lines: Sequence[object], reports: Sequence[SystemReport], nuggets: Sequence[BankQuestion]
 ) -> HumanJudge:
     path = tmp_path / "judgments.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
-    return read_judgments(path, Material.of(reports, nuggets))
+    return read_judgments(path, ReportMaterial.of(reports, nuggets))
 
 
-def report(*sentences: tuple[str, ...], run: str = "r", topic: str = "t") -> Report:
+def report(*sentences: tuple[str, ...], run: str = "r", topic: str = "t") -> SystemReport:
     """One sentence for each tuple: its text, then what it cites."""
-    return Report(run, topic, tuple(Sentence(one[0], tuple(one[1:])) for one in sentences))
+    return SystemReport(run, topic, tuple(Sentence(one[0], tuple(one[1:])) for one in sentences))
 
 
 def nugget(name: str, *answers: KeyAnswer, combine: str = "or", importance: str = "vital") -> BankQuestion:
@@ -40,8 +40,12 @@ def key(text: str, *documents: str) -> KeyAnswer:
 
 
 def run(
-    tmp_path: Path, one: Report, nuggets: Sequence[BankQuestion], lines: Sequence[object], citations: Citations = "any"
-) -> tuple[list[Judged], ReportScore]:
+    tmp_path: Path,
+    one: SystemReport,
+    nuggets: Sequence[BankQuestion],
+    lines: Sequence[object],
+    citations: Citations = "any",
+) -> tuple[list[SentenceOutcome], ReportScore]:
     judged = argue([one], nuggets, human(tmp_path, lines, [one], nuggets), citations=citations)
     (score,) = score_reports([one], judged, nuggets)
     return judged, score

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from grading._records import BankQuestion, KeyAnswer, Report, Sentence
+from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 from grading.reports._argue import argue
 from grading.reports._argue_result import content_of, lines_of
 from grading.reports._argue_scores import score_reports, score_runs
-from grading.reports._asks import Ask, Material
+from grading.reports._judging_material import Ask, ReportMaterial
 from grading.reports._judgments import HumanJudge, read_judgments
 
 NUGGETS = (
@@ -20,11 +20,11 @@ NUGGETS = (
     BankQuestion("m", "t", "Why?", (KeyAnswer("so", frozenset({"D2"})),)),
     BankQuestion("gap", "t", "Where?"),
 )
-REPORT = Report("r", "t", (Sentence("A.", ("D1", "D2")), Sentence("B."), Sentence("C.")))
-MATERIAL = Material.of([REPORT], NUGGETS)
+REPORT = SystemReport("r", "t", (Sentence("A.", ("D1", "D2")), Sentence("B."), Sentence("C.")))
+MATERIAL = ReportMaterial.of([REPORT], NUGGETS)
 
 
-def read(tmp_path: Path, *lines: dict[str, object], material: Material = MATERIAL) -> HumanJudge:
+def read(tmp_path: Path, *lines: dict[str, object], material: ReportMaterial = MATERIAL) -> HumanJudge:
     path = tmp_path / "judgments.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
     return read_judgments(path, material)
@@ -142,7 +142,7 @@ def test_what_has_no_effect_is_said(tmp_path: Path) -> None:
 
 
 def test_run_and_topic_must_be_named_where_there_are_several(tmp_path: Path) -> None:
-    both = Material.of([REPORT, Report("s", "t", REPORT.sentences)], NUGGETS)
+    both = ReportMaterial.of([REPORT, SystemReport("s", "t", REPORT.sentences)], NUGGETS)
     with pytest.raises(ValueError, match=r"judgments\.jsonl:1: no 'run'; wanted text"):
         read(tmp_path, {"sentence": 0, "supported": True}, material=both)
 

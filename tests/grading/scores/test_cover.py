@@ -10,18 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grading._records import Grade
-from grading.formats._grades import Graded
-from grading.formats._trec import Run
+from grading.formats._grades import ReadGrades
+from grading.formats._trec import TrecRun
 from grading.scores._cover import cover, outside
 from grading.scores._labels import exam_labels, exam_qrels
 
 
-def graded(*rows: tuple[str, str, str, float]) -> Graded:
-    return Graded(tuple(Grade(*row) for row in rows))
+def graded(*rows: tuple[str, str, str, float]) -> ReadGrades:
+    return ReadGrades(tuple(Grade(*row) for row in rows))
 
 
-def run_of(**queries: str) -> Run:
-    return Run("r", {query: [(one, -float(place)) for place, one in enumerate(ids)] for query, ids in queries.items()})
+def run_of(**queries: str) -> TrecRun:
+    return TrecRun(
+        "r", {query: [(one, -float(place)) for place, one in enumerate(ids)] for query, ids in queries.items()}
+    )
 
 
 GRADES = graded(
@@ -49,7 +51,7 @@ def test_the_bank_and_not_what_was_graded_is_the_denominator() -> None:
 def test_k_counts_along_the_query_and_not_per_facet() -> None:
     # Twenty passages on one facet leave no room for those on another, wherever these come from.
     rows = [("q", f"p{place:02d}", "f1/x", 5.0) for place in range(20)] + [("q", "p20", "f2/y", 5.0)]
-    run = Run("r", {"q": [(f"p{place:02d}", -float(place)) for place in range(21)]})
+    run = TrecRun("r", {"q": [(f"p{place:02d}", -float(place)) for place in range(21)]})
     assert cover(graded(*rows), run, 4).scores == {"q": 0.5}
     assert cover(graded(*rows), run, 4, k=21).scores == {"q": 1.0}
 
@@ -90,7 +92,7 @@ def test_what_cannot_be_scored_is_refused(options: dict[str, object], message: s
 )
 def test_cover_is_what_a_matrix_of_grades_says_and_grows_with_k(rows: list[list[int]], tau: int, k: int) -> None:
     table = graded(*(("q", f"p{i}", f"r{j}", float(one)) for i, row in enumerate(rows) for j, one in enumerate(row)))
-    run = Run("r", {"q": [(f"p{place}", -float(place)) for place in range(len(rows))]})
+    run = TrecRun("r", {"q": [(f"p{place}", -float(place)) for place in range(len(rows))]})
     found = cover(table, run, tau, k).scores["q"]
     assert found == pytest.approx(np.mean(np.max(np.array(rows)[:k], axis=0) >= tau))
     assert cover(table, run, tau, k + 1).scores["q"] >= found >= cover(table, run, tau + 1, k).scores["q"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.formats._trec import Run, read_qrels, read_run
+from grading.formats._trec import TrecRun, read_qrels, read_run
 from grading.leaderboards._separated_groups import differences, standings
 from grading.scores._effectiveness import measure_runs, parse_measure
 
@@ -63,8 +63,8 @@ def test_the_figures_of_the_readme_come_out_to_their_last_digit() -> None:
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"z": 0}}
 
 
-def run_of(name: str, **topics: str) -> Run:
-    return Run(
+def run_of(name: str, **topics: str) -> TrecRun:
+    return TrecRun(
         name, {topic[1:]: [(one, float(-place)) for place, one in enumerate(ids)] for topic, ids in topics.items()}
     )
 

@@ -12,8 +12,8 @@ import pytest
 
 import irt
 from grading._records import Grade
-from grading.formats._grades import Graded
-from grading.formats._trec import Run
+from grading.formats._grades import ReadGrades
+from grading.formats._trec import TrecRun
 from grading.scores._items import at_level, classical, fit_items, redundant, responses, table_of_passages, table_of_runs
 from grading.scores._nugget_grades import graded_nuggets
 from grading.scores._nuggets import is_assignments, read_all_assignments
@@ -24,9 +24,9 @@ SHARED = (
 NAN = math.nan
 
 
-def of_matrix(grades: np.ndarray, query: str = "q") -> Graded:
+def of_matrix(grades: np.ndarray, query: str = "q") -> ReadGrades:
     """Rows are systems, columns questions."""
-    return Graded(
+    return ReadGrades(
         tuple(
             Grade(query, f"s{row}", f"r{column}", float(grades[row, column]))
             for row, column in np.ndindex(*grades.shape)
@@ -55,7 +55,7 @@ def test_a_run_of_other_queries_is_refused_for_that() -> None:
     with pytest.raises(
         ValueError, match="run 'other': its queries \\(such as 'q7'\\) and the bank's \\('q'\\) are disjoint"
     ):
-        table_of_runs(graded, [Run("other", {"q7": [("p1", 1.0)]})])
+        table_of_runs(graded, [TrecRun("other", {"q7": [("p1", 1.0)]})])
 
 
 def test_copies_are_found_among_grades_that_reach_no_tau() -> None:
@@ -68,8 +68,11 @@ def test_copies_are_found_among_grades_that_reach_no_tau() -> None:
 
 def test_the_grade_of_a_run_is_the_best_among_its_first_passages() -> None:
     rows = [("q", "a", "r1", 1), ("q", "b", "r1", 4), ("q", "c", "r1", 5), ("q", "a", "r2", NAN), ("z", "a", "r1", 2)]
-    graded = Graded(tuple(Grade(*row) for row in rows))
-    runs = [Run("one", {"q": [("a", 2.0), ("b", 1.0), ("c", 0.5)], "z": [("x", 1.0)]}), Run("two", {"q": [("a", 2.0)]})]
+    graded = ReadGrades(tuple(Grade(*row) for row in rows))
+    runs = [
+        TrecRun("one", {"q": [("a", 2.0), ("b", 1.0), ("c", 0.5)], "z": [("x", 1.0)]}),
+        TrecRun("two", {"q": [("a", 2.0)]}),
+    ]
     table = table_of_runs(graded, runs, k=2)
     assert table.students == ("one", "two")
     assert table.names == ("q/r1", "r2", "z/r1")
@@ -132,9 +135,9 @@ def test_few_systems_are_refused_in_a_sentence() -> None:
 
 def test_passages_of_different_queries_are_blocks() -> None:
     one, other = of_matrix(np.eye(3)), of_matrix(np.eye(3), "z")
-    apart = Graded((*one.grades, *(Grade(g.query, f"z{g.passage}", g.question, g.grade) for g in other.grades)))
+    apart = ReadGrades((*one.grades, *(Grade(g.query, f"z{g.passage}", g.question, g.grade) for g in other.grades)))
     assert table_of_passages(apart).blocks == 2
-    assert table_of_passages(Graded((*one.grades, *other.grades))).blocks == 1
+    assert table_of_passages(ReadGrades((*one.grades, *other.grades))).blocks == 1
 
 
 def test_ratings_at_a_level_are_right_and_wrong() -> None:

@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
 from grading._records import Grade
-from grading.formats._grades import Graded
+from grading.formats._grades import ReadGrades
 from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages, kappa, kendall
 
 
@@ -26,7 +26,7 @@ def test_kappa_and_kendall_are_those_of_the_libraries() -> None:
     assert math.isnan(kendall(np.ones(3), np.arange(3.0)))
 
 
-def simulated(queries: int, informative: bool, seed: int) -> tuple[Graded, dict[str, dict[str, int]]]:
+def simulated(queries: int, informative: bool, seed: int) -> tuple[ReadGrades, dict[str, dict[str, int]]]:
     """Relevant passages are rated 4 or 5, others 0 to 3; without information all are rated alike."""
     rng = np.random.default_rng(seed)
     grades, official = [], {}
@@ -36,7 +36,7 @@ def simulated(queries: int, informative: bool, seed: int) -> tuple[Graded, dict[
         for place, one in enumerate(relevant):
             rating = rng.integers(0, 6) if not informative else rng.integers(4, 6) if one else rng.integers(0, 4)
             grades.append(Grade(f"q{query}", f"p{place}", "r", float(rating)))
-    return Graded(tuple(grades)), official
+    return ReadGrades(tuple(grades)), official
 
 
 def test_the_tau_that_divides_the_ratings_is_found() -> None:
@@ -78,7 +78,7 @@ def test_what_cannot_be_judged_is_refused() -> None:
     with pytest.raises(ValueError, match=r"queries: 1 with grades and judgements; wanted at least 2"):
         choose_by_passages(graded, official)
     with pytest.raises(ValueError, match=r"grades: none is above 0; wanted grades that a tau could divide"):
-        candidates(Graded((Grade("q", "p", "r", 0.0),)))
+        candidates(ReadGrades((Grade("q", "p", "r", 0.0),)))
     table = {"a": {"1": 0.1, "2": 0.2}, "b": {"1": 0.1, "2": 0.2}}
     with pytest.raises(ValueError, match=r"leaderboards: 2 systems in both; wanted at least 3"):
         choose_by_leaderboard({1.0: table}, {"a": 1.0, "b": 2.0})

@@ -34,7 +34,7 @@ ALONE = 8
 """The same where one model answers one after the other: what is done is told sooner."""
 
 
-class Asked(NamedTuple):
+class PassagePrompt(NamedTuple):
     """A prompt with a passage in it, empty for one without; `about` names it in errors."""
 
     about: str
@@ -43,15 +43,15 @@ class Asked(NamedTuple):
     max_tokens: int
 
 
-class Reply(NamedTuple):
+class AssessorReply(NamedTuple):
     """A reply, or why there is none; `cut` characters of the passage were not read."""
 
     text: str | NoReply
     cut: int = 0
 
 
-class Scored(NamedTuple):
-    """The log-likelihoods of a question's choices, or why there are none; `cut` as in `Reply`."""
+class ChoiceLikelihoods(NamedTuple):
+    """The log-likelihoods of a question's choices, or why there are none; `cut` as in `AssessorReply`."""
 
     likelihoods: Likelihoods | NoReply
     cut: int = 0
@@ -107,7 +107,7 @@ class Assessor:
 
 
 @dataclass
-class Asking:
+class CachedAssessor:
     """An assessor whose answers are kept in a store; `usage` counts what they cost.
 
     With a `batch` above 1 a batch that is not wholly in the store is written as a whole, because its replies may depend
@@ -120,25 +120,25 @@ class Asking:
     together: int = TOGETHER
     usage: ModelUsage = field(default_factory=ModelUsage)
 
-    def replies(self, asked: Iterable[Asked]) -> Iterator[Reply]:
+    def replies(self, asked: Iterable[PassagePrompt]) -> Iterator[AssessorReply]:
         """The reply to each prompt, in order; prompts are taken up a group at a time, as they may be many."""
         prompts = iter(asked)
         while group := list(islice(prompts, max(self.together - self.together % self.batch, self.batch))):
             keys = [self._key("graded text", one.prompt, one.max_tokens) for one in group]
             lost = self._ask([_task(one) for one in group], keys, _text)
             for key in keys:
-                yield Reply(lost[key]) if key in lost else Reply(*json.loads(self._kept(key)))
+                yield AssessorReply(lost[key]) if key in lost else AssessorReply(*json.loads(self._kept(key)))
 
-    def scored(self, tasks: Sequence[Task]) -> Iterator[Scored]:
+    def scored(self, tasks: Sequence[Task]) -> Iterator[ChoiceLikelihoods]:
         """The log-likelihoods of each task's choices, in order."""
         keys = [self._key("graded choices", one.prompt, list(one.question.choices)) for one in tasks]
         lost = self._ask(tasks, keys, _sums)
         for key in keys:
             if key in lost:
-                yield Scored(lost[key])
+                yield ChoiceLikelihoods(lost[key])
             else:
                 sums, tokens, prompt_tokens, cut = json.loads(self._kept(key))
-                yield Scored(Likelihoods(tuple(sums), tuple(tokens), prompt_tokens), cut)
+                yield ChoiceLikelihoods(Likelihoods(tuple(sums), tuple(tokens), prompt_tokens), cut)
 
     def _ask(
         self, tasks: Sequence[Task], keys: Sequence[str], value: Callable[[TaskAnswer], object]
@@ -187,7 +187,7 @@ def choice_task(question: Question, passage: str) -> Task:
     return Task(question, exam_prompt(question, chunks), (), (), chunks, ())
 
 
-def _task(asked: Asked) -> Task:
+def _task(asked: PassagePrompt) -> Task:
     question = Question(asked.about, "", (), 0, metadata={"max_tokens": asked.max_tokens})
     chunks = (Chunk("", "", asked.passage, 0, len(asked.passage)),) if asked.passage else ()
     return Task(question, asked.prompt, (), (), chunks, ())

@@ -12,7 +12,7 @@ from grading.banks._bank_writing import read_topics
 from grading.formats._articles import Articles, articles_of
 from grading.formats._bank_files import read_bank
 from grading.formats._margin_files import read_margin
-from grading.formats._passages import Pair, keyed, pair, read_passages
+from grading.formats._passages import PassageQuestion, keyed, pair, read_passages
 from grading.graders._prompts import Scale, Verify
 from rag.engines import EngineOptions
 
@@ -77,7 +77,7 @@ class Given(NamedTuple):
     queries by id, for relevance; `notes` are sentences on how the files were read.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PassageQuestion, ...]
     left_out: dict[str, Any]
     reading: Reading | None = None
     margin: float | None = None

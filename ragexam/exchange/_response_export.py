@@ -13,14 +13,14 @@ MOST_NAMED = 3
 """So many pipelines are named that lack answers, those that lack most."""
 
 
-class Table(NamedTuple):
+class ExportedFiles(NamedTuple):
     """The files of an export by name, and what is to be known of them."""
 
     files: dict[str, str]
     notes: list[str]
 
 
-def answer_files(store: Path, exam: Exam) -> Table:
+def answer_files(store: Path, exam: Exam) -> ExportedFiles:
     """`responses.csv`; `responses-so-far.csv`, empty where an answer is missing, and a note that counts those.
 
     Raises ValueError without answers, and for those to another exam.
@@ -34,7 +34,7 @@ def answer_files(store: Path, exam: Exam) -> Table:
     text = responses_text(exam.ids, pipelines, scores)
     lacking = Counter(one.id for one in pipelines for question in exam.ids if (one.id, question) not in scores)
     if not lacking:
-        return Table({"responses.csv": text}, [])
+        return ExportedFiles({"responses.csv": text}, [])
     missing, wanted = lacking.total(), len(pipelines) * len(exam)
     named = ", ".join(f"{name} {count}" for name, count in lacking.most_common(MOST_NAMED))
     more = f" and {len(lacking) - MOST_NAMED} more pipelines" if len(lacking) > MOST_NAMED else ""
@@ -42,4 +42,4 @@ def answer_files(store: Path, exam: Exam) -> Table:
         f"{missing} of {wanted} answers are missing ({named}{more}): one that failed at hard questions looks better "
         "than it is; the command of the sitting asks them again"
     )
-    return Table({"responses-so-far.csv": text}, [note])
+    return ExportedFiles({"responses-so-far.csv": text}, [note])

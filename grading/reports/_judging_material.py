@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
-from grading._records import BankQuestion, Report
+from grading._records import BankQuestion, SystemReport
 
 Kind = Literal["claims_absence", "supported", "answers", "needs_citation", "repeats"]
 
@@ -43,10 +43,10 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True)
-class Material:
+class ReportMaterial:
     """What judges read: reports, nuggets, the texts of cited documents, and what each topic's report was asked for."""
 
-    reports: Mapping[tuple[str, str], Report]
+    reports: Mapping[tuple[str, str], SystemReport]
     nuggets: Mapping[tuple[str, str], BankQuestion]
     documents: Mapping[str, str] = field(default_factory=dict)
     requests: Mapping[str, str] = field(default_factory=dict)
@@ -54,11 +54,11 @@ class Material:
     @classmethod
     def of(
         cls,
-        reports: Iterable[Report],
+        reports: Iterable[SystemReport],
         nuggets: Iterable[BankQuestion],
         documents: Mapping[str, str] | None = None,
         requests: Mapping[str, str] | None = None,
-    ) -> Material:
+    ) -> ReportMaterial:
         """The same, indexed by (run, topic) and (topic, nugget)."""
         return cls(
             {(one.run, one.topic): one for one in reports},
