@@ -1,4 +1,4 @@
-"""The reader's desk: every question of a run as it stands, and the decisions that change it."""
+"""Editing an exam: every question of a run as it stands, and the decisions that change it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ragexam.review._application import Body, ConflictError, Query, number_of, p
 from ragexam.review._marked_passage import hidden_characters, pieces
 from ragexam.review._question_flags import question_flags, shares_right
 from ragexam.review._run_files import RunFiles, now
+from taxonomy import labels
 
 CLIPPED = 200
 """Characters of a stem in the list."""
@@ -46,7 +47,7 @@ class ExamEditor:
         return {"act": self._act, "write": lambda _: self.write()}
 
     def refresh(self) -> None:
-        """Take up what others have written to the log; `ValueError` when it does not belong to this exam."""
+        """Read what others have added to the log; `ValueError` when it does not belong to this exam."""
         path = self.folder.edits
         size = path.stat().st_size if path.exists() else 0
         if size == self._size:
@@ -65,16 +66,16 @@ class ExamEditor:
         self._size = size
 
     def act(self, question: str, action: str, *, seen: int, content: Mapping[str, object], reason: str = "") -> Edit:
-        """Decide on a question: one line of the log, on the disk when this returns.
+        """Record a decision on a question; it is on the disk when this returns.
 
-        `seen` is the number of edits that the reader's page knew of; raises `ConflictError` when there are others, so
-        that nobody decides on what they do not see. An `undo` without a question is of the last edit in force.
+        `seen` is the number of edits that the reader's page knew of. Raises `ConflictError` when there are more, so
+        that nobody decides on a state they have not seen. An `undo` without a question undoes the last edit in force.
         """
         self.files.check_unchanged()
         with locked_log(self.folder.edits) as pen:
             self.refresh()
             if seen != len(self.review.edits):
-                raise ConflictError("another page has changed the review; this one shows the new state now, look again")
+                raise ConflictError("another page changed the review; this page now shows the new state: look again")
             if action == "undo" and not question:
                 if self.review.last is None:
                     raise ValueError("nothing to undo")
@@ -144,17 +145,17 @@ class ExamEditor:
             "run": self.files.name,
             "faults": FAULTS,
             "rows": [self._row(name) for name in self.review.entries],
-            **self._said(),
+            **self._progress_and_notice(),
         }
 
     def _state(self, _: Query) -> dict[str, object]:
         self.refresh()
-        return self._said()
+        return self._progress_and_notice()
 
-    def _said(self) -> dict[str, object]:
+    def _progress_and_notice(self) -> dict[str, object]:
         notice = (
-            "edits.jsonl ended in the middle of a line, which a crash had cut off: that decision was never confirmed "
-            "and does not count. Every other one does."
+            "edits.jsonl ends in the middle of a line because of a crash. That decision was never confirmed and does "
+            "not count; all others do."
             if self.torn
             else ""
         )
@@ -196,7 +197,11 @@ class ExamEditor:
             reason=text_of(body, "reason", ""),
         )
         undone = None if edit.undoes is None else self.review.edits[edit.undoes - 1].action
-        return {"row": self._row(edit.question), "detail": self._detail(edit.question), "undone": undone} | self._said()
+        return {
+            "row": self._row(edit.question),
+            "detail": self._detail(edit.question),
+            "undone": undone,
+        } | self._progress_and_notice()
 
     def _question(self, query: Query) -> dict[str, object]:
         """A question by its number in the list: an address cannot carry every id."""
@@ -204,7 +209,7 @@ class ExamEditor:
         return self._detail(self._names[place_of(query, len(self._names)) - 1])
 
     def _marks(self, name: str) -> Iterator[str]:
-        """What the reader has made of a question."""
+        """What the reader has done with a question."""
         entry, stands = self.review.entries[name], self.review.standings[name]
         if stands["read"]:
             yield "read"
@@ -261,8 +266,6 @@ def _labelled(question: Question) -> Question:
     """Labels follow the wording; dropped questions never had any."""
     if not {"edited", "restored"} & set(question.metadata):
         return question
-    from taxonomy import labels
-
     return replace(question, labels={**question.labels, **labels(question.stem)})
 
 

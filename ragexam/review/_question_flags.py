@@ -1,4 +1,4 @@
-"""What the measurement says of each question, for a reader: the fit's flags, the checks' sentences, the share right."""
+"""What the measurement says of each question: the flags of the fit, the sentences of the checks, the share right."""
 
 from __future__ import annotations
 

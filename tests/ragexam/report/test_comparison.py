@@ -104,7 +104,7 @@ def test_the_page_says_all_of_it(runs: tuple[Path, Path]) -> None:
     assert "the retriever dense (+" in text
     assert "on the scale of A" in text
     assert "questions drifted" in text
-    result = json.loads(json.dumps(written.result, allow_nan=False))
+    result = json.loads(json.dumps(written.record(), allow_nan=False))
     assert result["questions"] == {"common": 50, "reworded": 0, "only_a": 0, "only_b": 0}
     assert "q010" in result["link"]["drifted"]
     assert len(result["accuracy"]["pipelines"]) == 30

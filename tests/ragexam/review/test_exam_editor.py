@@ -157,7 +157,7 @@ def test_a_log_of_another_exam_is_refused_by_name(run: Path) -> None:
 def test_an_exam_that_was_written_anew_is_noticed(run: Path) -> None:
     desk = ExamEditor(run)
     plain_run(run, questions=11)
-    with pytest.raises(ValueError, match=r"exam\.jsonl: written anew since it was read"):
+    with pytest.raises(ValueError, match=r"exam\.jsonl: changed since it was read"):
         act(desk, "q1", "accept")
     assert not (run / "edits.jsonl").exists()
 
