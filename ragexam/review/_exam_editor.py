@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,48 @@ from taxonomy import labels
 
 CLIPPED = 200
 """Characters of a stem in the list."""
+
+
+@dataclass(frozen=True)
+class ReviewProgress:
+    """How many questions of the exam as written were read and changed; `edits` counts all decisions in the log."""
+
+    exam: int
+    read: int
+    edited: int
+    retired: int
+    restored: int
+    edits: int
+
+    def record(self) -> dict[str, int]:
+        """The counts as JSON types."""
+        return asdict(self)
+
+    def lines(self) -> str:
+        """The counts in words."""
+        return (
+            f"{self.read} of {self.exam} read, {self.edited} edited, {self.retired} retired, {self.restored} restored"
+        )
+
+
+@dataclass(frozen=True)
+class ReviewedExam:
+    """What was written: the exam's file, its number of questions and hash, how many are dropped, and the progress."""
+
+    path: Path
+    questions: int
+    hash: str
+    dropped: int
+    progress: ReviewProgress
+
+    def record(self) -> dict[str, object]:
+        """The result as JSON types."""
+        written = {"reviewed": str(self.path), "questions": self.questions, "hash": self.hash, "dropped": self.dropped}
+        return written | self.progress.record()
+
+    def lines(self) -> str:
+        """The result in words."""
+        return f"{self.path}: {self.questions} questions, {self.progress.lines()}"
 
 
 class ExamEditor:
@@ -44,7 +86,7 @@ class ExamEditor:
     @property
     def writes(self) -> Mapping[str, Callable[[Body], object]]:
         """What the page changes."""
-        return {"act": self._act, "write": lambda _: self.write()}
+        return {"act": self._act, "write": lambda _: self.write().record()}
 
     def refresh(self) -> None:
         """Read what others have added to the log; `ValueError` when it does not belong to this exam."""
@@ -91,8 +133,8 @@ class ExamEditor:
         exam, dropped = apply_edits(self.files.exam, self.files.dropped, self.review.edits)
         return Reviewed(Exam(tuple(map(_labelled, exam.questions))), dropped)
 
-    def write(self) -> dict[str, object]:
-        """Write `reviewed.jsonl` and `reviewed-dropped.jsonl`, and return their sizes and the exam's hash."""
+    def write(self) -> ReviewedExam:
+        """Write `reviewed.jsonl` and `reviewed-dropped.jsonl`."""
         self.files.check_unchanged()
         self.refresh()
         exam, dropped = self.reviewed()
@@ -100,28 +142,22 @@ class ExamEditor:
             raise ValueError(f"{self.folder.edits}: no question is left in the exam; wanted at least one")
         write_dropped(self.folder.reviewed_dropped, dropped)
         write_exam(self.folder.reviewed, exam)
-        return {
-            "reviewed": str(self.folder.reviewed),
-            "questions": len(exam),
-            "hash": exam.hash,
-            "dropped": len(dropped),
-            **self.progress(),
-        }
+        return ReviewedExam(self.folder.reviewed, len(exam), exam.hash, len(dropped), self.progress())
 
     def is_written(self) -> bool:
         """Whether `reviewed.jsonl` holds the exam as it stands now."""
         path = self.folder.reviewed
         return path.is_file() and read_exam(path).hash == self.reviewed().exam.hash
 
-    def progress(self) -> dict[str, int]:
-        """How many questions of the exam as written were read, and what was changed."""
+    def progress(self) -> ReviewProgress:
+        """How far the review has come."""
         touched = {edit.question for edit in self.review.edits}
         marks = Counter(mark for name in touched for mark in self._marks(name))
         read = sum(
             bool(self.review.standings[name]["read"]) for name in touched if self.review.entries[name].dropped is None
         )
-        changed = {mark: marks[mark] for mark in ("edited", "retired", "restored")}
-        return {"exam": len(self.files.exam), "read": read, **changed, "edits": len(self.review.edits)}
+        edits = len(self.review.edits)
+        return ReviewProgress(len(self.files.exam), read, marks["edited"], marks["retired"], marks["restored"], edits)
 
     @cached_property
     def _flags(self) -> dict[str, list[str]]:
@@ -159,7 +195,7 @@ class ExamEditor:
             if self.torn
             else ""
         )
-        return {"progress": self.progress(), "notice": notice}
+        return {"progress": self.progress().record(), "notice": notice}
 
     def _search(self, query: Query) -> list[str]:
         """Ids of the questions that hold every word of the query, in stem, choices, passage, reason or raw text."""

@@ -39,16 +39,14 @@ def review_session(run: Path, port: int, progress: Progress, *, page: bool) -> S
         progress.say(f"{editor.folder.edits}: the last line was cut off by a crash and does not count; all others do")
     if not page:
         written = editor.write()
-        return SessionResult(
-            written, f"{written['reviewed']}: {written['questions']} questions, {_changes_in_words(written)}"
-        )
+        return SessionResult(written.record(), written.lines())
     _serve(editor, port, progress)
     editor.refresh()
     done = editor.progress()
-    lines = f"{editor.folder.edits}: {_changes_in_words(done)}"
-    if done["edits"] and not editor.is_written():
+    lines = f"{editor.folder.edits}: {done.lines()}"
+    if done.edits and not editor.is_written():
         lines += f"\nreviewed.jsonl does not hold all of them yet: ragexam view {run} --write"
-    return SessionResult(done, lines)
+    return SessionResult(done.record(), lines)
 
 
 def audit_session(run: Path, audit: AuditRequest, port: int, progress: Progress) -> SessionResult:
@@ -73,8 +71,3 @@ def _serve(application: Application, port: int, progress: Progress) -> None:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             progress.say("")
-
-
-def _changes_in_words(done: Mapping[str, Any]) -> str:
-    changes = ", ".join(f"{done[name]} {name}" for name in ("edited", "retired", "restored"))
-    return f"{done['read']} of {done['exam']} read, {changes}"

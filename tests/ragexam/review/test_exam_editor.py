@@ -97,7 +97,7 @@ def test_writing_leaves_the_exam_and_writes_the_reviewed_one_beside_it(run: Path
     act(desk, "q0", "edit", question="Which wheel has no spokes in the big machine?")
     act(desk, "q1", "retire")
     act(desk, "d0", "restore")
-    assert desk.write()["questions"] == 12
+    assert desk.write().questions == 12
     assert desk.is_written()
     assert ((run / "exam.jsonl").read_bytes(), (run / "dropped.jsonl").read_bytes()) == before
     exam = read_exam(run / "reviewed.jsonl")
