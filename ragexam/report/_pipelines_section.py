@@ -98,8 +98,8 @@ def best_pipelines(model: FittedModel | None, scores: pd.DataFrame) -> list[str]
         else f"{ties} of the {len(choosable) - 1} others cannot be told apart from it"
     )
     return [
-        f"The best whole pipeline is {pipeline_names(scores)[winner]}, with probability "
-        f"{chance(share[best])}; {others}."
+        f"The best whole pipeline is {pipeline_names(scores)[winner]} (probability of being best: "
+        f"{chance(share[best])}); {others}."
     ]
 
 

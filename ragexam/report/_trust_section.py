@@ -17,7 +17,7 @@ from ragexam.report._fitted_model import FittedModel
 from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, text_cell
 from ragexam.report._run_evidence import RunEvidence
 
-FINE, LOOK, BAD = "fine", "look", "do not rely on it"
+FINE, LOOK, BAD = "fine", "look closer", "do not rely on it"
 _STEEP, _MANY_STEEP = 10.0, 0.05
 """A discrimination that makes a question a step, and the share of such questions that an exam can bear."""
 _LARGE_MISS = 0.02
