@@ -260,7 +260,7 @@ def report(
 
     if other is not None:
         written = write_comparison(run, other, out)
-        show(written.result, as_json=as_json, lines=str(written.path))
+        show(written.record(), as_json=as_json, lines=str(written.path))
         return
     if out is not None:
         raise ValueError("--out: found with one run, whose page is RUN/report.html; wanted two runs with it")

@@ -87,8 +87,8 @@ def frontier(
     `on` says that none as cheap is more accurate, and none cheaper as accurate; `chance` in how many of the bootstrap
     samples of questions it is so, costs taken as known.
     """
-    could = scores[~_bounded(scores)].dropna(subset=["score"])
-    wide = could.pivot_table(index="item", columns="student", values="score", aggfunc="mean").dropna(axis=0)
+    choosable = scores[~_bounded(scores)].dropna(subset=["score"])
+    wide = choosable.pivot_table(index="item", columns="student", values="score", aggfunc="mean").dropna(axis=0)
     x = costs.set_index("student")[measure].reindex(wide.columns).dropna()
     x = x.sort_values(kind="stable")
     wide = wide[x.index]

@@ -35,17 +35,17 @@ class ExamSection:
 def exam_section(evidence: RunEvidence, statistics: ExamStatistics) -> ExamSection:
     """What was generated, dropped and kept, how long questions are, and the topics."""
     questions, dropped = evidence.questions, evidence.dropped
-    kept, lost = len(questions), len(dropped)
+    n_kept, n_dropped = len(questions), len(dropped)
     lines = []
-    if lost:
-        share = kept / (kept + lost)
-        lines.append(f"Of {kept + lost} attempts {kept} became questions of this exam ({percent(share)}).")
+    if n_dropped:
+        share = n_kept / (n_kept + n_dropped)
+        lines.append(f"Of {n_kept + n_dropped} attempts {n_kept} became questions of this exam ({percent(share)}).")
     if evidence.n_documents is not None and evidence.n_chunks is not None:
         lines.append(f"The corpus has {evidence.n_documents:,} documents in {evidence.n_chunks:,} passages.")
     tables = [_lengths(questions), _blind(statistics)]
     if dropped:
         reasons = Counter(clipped(rule_of(one.reason), 120) for one in dropped).most_common()
-        rows = [[reason, f"{count}", percent(count / (kept + lost))] for reason, count in reasons]
+        rows = [[reason, f"{count}", percent(count / (n_kept + n_dropped))] for reason, count in reasons]
         tables.append(PlainTable("Why attempts were dropped", ("reason", "number", "share"), rows))
     return ExamSection(lines, tables)
 

@@ -166,21 +166,21 @@ def _line(row: Mapping[Any, Any]) -> TableRow:
     p = float(str(row["p_adjusted"]))
     departure = _interval(row)
     clear = p <= 1 - LEVEL
-    told = ("better" if departure.estimate > 0 else "worse") + " than its parts" if clear else "as its parts say"
+    verdict = ("better" if departure.estimate > 0 else "worse") + " than its parts" if clear else "as its parts say"
     cells = (
         TableCell(first),
         TableCell(second),
         number_cell(points(departure), departure.estimate),
         number_cell(p_value(p), p),
     )
-    return TableRow((*cells, TableCell(told, kind="told")))
+    return TableRow((*cells, TableCell(verdict, kind="told")))
 
 
 def _names(row: Mapping[Any, Any]) -> Iterator[str]:
     for facet, level in (("facet", "level"), ("other_facet", "other_level")):
         name, value = str(row[facet]), str(row[level])
-        told = level_name(name, value)
-        yield told if name in ("retriever", "llm", "icl", "shots") else f"{facet_name(name)} {told}"
+        shown = level_name(name, value)
+        yield shown if name in ("retriever", "llm", "icl", "shots") else f"{facet_name(name)} {shown}"
 
 
 def _is_bound(row: Mapping[Any, Any]) -> bool:

@@ -49,12 +49,12 @@ def key_numbers(found: RunFindings) -> KeyNumbers:
 
 def _baseline_warnings(exam: ExamStatistics) -> Iterator[str]:
     if not exam.fixed_answer.within_chance:
-        yield "The right answers stand too often at the same position: answering blindly pays."
+        yield "The right answer is too often at the same position: answering blindly pays."
     for baseline, name in ((exam.longest_answer, "longest"), (exam.shortest_answer, "shortest")):
         if not baseline.within_chance and baseline.accuracy > baseline.chance:
             yield (
                 f"The right answers are too often the {name} ones: picking the {name} choice pays, so every score here "
-                "is lifted by something that is not knowledge."
+                "is inflated by something other than knowledge."
             )
         elif not baseline.within_chance:
             yield f"The right answers are too rarely the {name} ones: leaving the {name} choice out pays."

@@ -100,13 +100,13 @@ def change_section(
     scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict], from_accuracy: bool
 ) -> PageSection:
     """What to change first in words, the gains of each component, and every single step."""
-    first, room = first_changes(scores, draws, verdicts), headroom(scores, draws, verdicts)
+    first, left = first_changes(scores, draws, verdicts), headroom(scores, draws, verdicts)
     if not first:
         return PageSection(("No component has two levels to choose from: there is nothing to change.",))
     apart = {verdict.facet: verdict.told_apart for verdict in verdicts}
     steps = each_change(scores, draws, verdicts)
-    lines = [*_first_words(first, apart), *_room_words(room)]
-    shown = [*first, *([room] if room else [])]
+    lines = [*_change_words(first, apart), *_headroom_words(left)]
+    shown = [*first, *([left] if left else [])]
     caption = (
         "Gain of the best level over the average of the others tried, all else equal, largest first; 90\u00a0% "
         "intervals: of accuracy over questions, of ability by the model"
@@ -118,7 +118,7 @@ def change_section(
     )
 
 
-def _first_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iterator[str]:
+def _change_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iterator[str]:
     seen = [gain for gain in first if _claimed(gain)]
     if seen:
         top = seen[0]
@@ -131,8 +131,8 @@ def _first_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Itera
         yield f"Then the {facet_name(gain.facet)}: {level_name(gain.facet, gain.end)} gains {points(gain.accuracy)}."
     rest = [gain for gain in first if not _claimed(gain)]
     if rest:
-        told = joined([f"the {facet_name(gain.facet)} ({points(gain.accuracy)})" for gain in rest])
-        yield f"No gain can be claimed for {told}: leave it as it is."
+        text = joined([f"the {facet_name(gain.facet)} ({points(gain.accuracy)})" for gain in rest])
+        yield f"No gain can be claimed for {text}: leave it as it is."
 
 
 def _claimed(gain: LevelGain) -> bool:
@@ -140,17 +140,17 @@ def _claimed(gain: LevelGain) -> bool:
     return gain.accuracy.low > 0 and gain.probability >= INTERVAL
 
 
-def _room_words(room: LevelGain | None) -> Iterator[str]:
-    if room is None or not math.isfinite(room.accuracy.estimate):
+def _headroom_words(left: LevelGain | None) -> Iterator[str]:
+    if left is None or not math.isfinite(left.accuracy.estimate):
         return
-    best = level_name(room.facet, room.start)
-    if room.accuracy.low > 0:
+    best = level_name(left.facet, left.start)
+    if left.accuracy.low > 0:
         yield (
-            f"With {best} there are still {points(room.accuracy)} between it and being handed the right passage: that "
+            f"With {best} there are still {points(left.accuracy)} between it and being handed the right passage: that "
             "is the most that better retrieval can add."
         )
     else:
-        yield f"{best} is not measurably behind being handed the right passage ({points(room.accuracy)})."
+        yield f"{best} is not measurably behind being handed the right passage ({points(left.accuracy)})."
 
 
 def _table(caption: str, gains: Sequence[LevelGain], from_accuracy: bool) -> PageTable:
@@ -172,6 +172,6 @@ def _line(gain: LevelGain, from_accuracy: bool) -> TableRow:
     ]
     if not from_accuracy:
         ability = gain.ability
-        told = f"{signed(ability.estimate)} ({signed_range(ability)})" if math.isfinite(ability.estimate) else "–"
-        cells.append(number_cell(told, ability.estimate))
+        text = f"{signed(ability.estimate)} ({signed_range(ability)})" if math.isfinite(ability.estimate) else "–"
+        cells.append(number_cell(text, ability.estimate))
     return TableRow((*cells, number_cell(chance(gain.probability), gain.probability)))

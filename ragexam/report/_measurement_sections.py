@@ -81,8 +81,8 @@ def _spread(components: pd.DataFrame) -> Iterator[str]:
             spans[facet_name(str(facet))] = max(effects) - min(effects)
     if len(spans) > 1:
         ordered = sorted(spans.items(), key=lambda pair: -pair[1])
-        told = joined([f"{name} {plain_number(span)}" for name, span in ordered])
-        yield f"In ability, the best choice is ahead of the worst by: {told}."
+        spans_in_words = joined([f"{name} {plain_number(span)}" for name, span in ordered])
+        yield f"In ability, the best choice is ahead of the worst by: {spans_in_words}."
 
 
 def information_section(model: FittedModel | None, figure: Picture | None) -> PageSection:
@@ -95,8 +95,8 @@ def information_section(model: FittedModel | None, figure: Picture | None) -> Pa
     at_pipelines = np.interp(abilities, theta, information)
     errors = 1 / np.sqrt(np.maximum(at_pipelines, 1e-9))
     lines = [
-        "Ability is counted in standard deviations of these pipelines, 0 being their average. "
-        f"The exam measures most sharply at ability {signed(float(theta[peak]), 1)}, with a standard error of "
+        "Ability is measured in standard deviations of these pipelines; 0 is their average. "
+        f"The exam is most precise at ability {signed(float(theta[peak]), 1)}, with a standard error of "
         f"{plain_number(1 / math.sqrt(max(float(information[peak]), 1e-9)))}. The pipelines lie between "
         f"{signed(float(abilities.min()), 1)} and {signed(float(abilities.max()), 1)}, where the standard error is "
         f"{plain_number(float(errors.min()))} to {plain_number(float(errors.max()))}.",
@@ -108,7 +108,7 @@ def information_section(model: FittedModel | None, figure: Picture | None) -> Pa
 def _placement(peak: float, abilities: np.ndarray) -> str:
     above = float((abilities > peak).mean())
     if above >= 0.75:
-        return "Most pipelines are abler than that: harder questions would tell the good ones apart better."
+        return "Most pipelines are above that: harder questions would separate the good ones better."
     if above <= 0.25:
-        return "Most pipelines are less able than that: easier questions would tell the weak ones apart better."
-    return "That is where the pipelines are: the exam fits them."
+        return "Most pipelines are below that: easier questions would separate the weak ones better."
+    return "The pipelines are around that: the exam suits them."

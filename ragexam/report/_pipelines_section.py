@@ -80,25 +80,26 @@ def best_pipelines(model: FittedModel | None, scores: pd.DataFrame) -> list[str]
     first = scores.drop_duplicates("student").set_index("student")
     fit = model.fit
     students = fit.data.students
-    could = [
+    choosable = [
         place
         for place, name in enumerate(students)
         if name in first.index and all(bound_of(str(first.at[name, facet])) is None for facet in facets)
     ]
-    if len(could) < 2:
+    if len(choosable) < 2:
         return []
-    share = probabilities_best(fit.draws["theta"][:, could])
-    best = int(np.argmax(fit.point["theta"][could]))
-    winner, others_of = students[could[best]], [students[place] for place in could if place != could[best]]
-    ties = sum(fit.compare_students(winner, other).low <= 0 for other in others_of)
+    share = probabilities_best(fit.draws["theta"][:, choosable])
+    best = int(np.argmax(fit.point["theta"][choosable]))
+    winner = students[choosable[best]]
+    rivals = [students[place] for place in choosable if students[place] != winner]
+    ties = sum(fit.compare_students(winner, other).low <= 0 for other in rivals)
     others = (
-        "no other pipeline comes close enough to be confused with it"
+        "all others are measurably behind it"
         if ties == 0
-        else f"{ties} of the {len(could) - 1} others cannot be told from it"
+        else f"{ties} of the {len(choosable) - 1} others cannot be told apart from it"
     )
     return [
-        f"The ablest whole pipeline is {pipeline_names(scores)[winner]}, the best with probability "
-        f"{chance(share[best])}; {others}."
+        f"The best whole pipeline is {pipeline_names(scores)[winner]} (probability of being best: "
+        f"{chance(share[best])}); {others}."
     ]
 
 

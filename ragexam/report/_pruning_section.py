@@ -14,12 +14,12 @@ def pruning_section(pruning: PruningRecord | None, figure: Picture | None) -> Pa
     """How many questions were dropped and whether the shorter exam is better on pipelines that did not choose it."""
     if pruning is None:
         return PageSection(("The exam was not pruned.",))
-    kept, lost, rounds = len(pruning.kept), len(pruning.dropped), len(pruning.rounds) - 1
+    n_kept, n_dropped, rounds = len(pruning.kept), len(pruning.dropped), len(pruning.rounds) - 1
     lines = [
-        f"Pruning kept {kept} of {kept + lost} questions. In {rounds} round{'s' if rounds != 1 else ''} it dropped the "
-        "least discriminating questions and measured the rest again."
+        f"Pruning kept {n_kept} of {n_kept + n_dropped} questions. In {rounds} round{'s' if rounds != 1 else ''} it "
+        "dropped the least discriminating questions and measured the rest again."
     ]
-    if lost:
+    if n_dropped:
         lines += [*_gain(pruning), *_error(pruning)]
     return PageSection(lines, figure=figure if rounds else None)
 

@@ -231,14 +231,14 @@ def _keys(model: FittedModel, evidence: RunEvidence) -> dict[str, str]:
         return {}
     key = {item: known[item].key for item in fit.data.items}
     found = miskeys(fit.data, chosen.where(chosen >= 0), key, fit.parameters)
-    told = {}
+    sentences = {}
     for row in found[found["suggested"] != ""].to_dict("records"):
         question, place = known[str(row["item"])], int(row["suggested"])
-        told[question.id] = (
+        sentences[question.id] = (
             f"The more a pipeline gets right elsewhere, the more it chooses {chr(65 + place)} (correlation "
             f"{row['suggested_correlation']:.2f}, 95\u00a0% {row['suggested_low']:.2f} to {row['suggested_high']:.2f})."
         )
-    return told
+    return sentences
 
 
 def _partners(model: FittedModel) -> dict[str, list[str]]:

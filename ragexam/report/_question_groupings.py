@@ -144,10 +144,7 @@ def _row(
     if draws is not None:
         known = set(ids)
         where = [place for place, item in enumerate(draws[0]) if item in known]
-        told = interval_of(draws[1][:, where].mean(axis=1)) if where else IntervalEstimate(*[math.nan] * 3)
-        cells.append(
-            number_cell(
-                f"{plain_number(told.estimate)} ({plain_number(told.low)} to {plain_number(told.high)})", told.estimate
-            )
-        )
+        found = interval_of(draws[1][:, where].mean(axis=1)) if where else IntervalEstimate(*[math.nan] * 3)
+        text = f"{plain_number(found.estimate)} ({plain_number(found.low)} to {plain_number(found.high)})"
+        cells.append(number_cell(text, found.estimate))
     return TableRow(tuple(cells))

@@ -79,7 +79,7 @@ def read_evidence(run: Path) -> RunEvidence:
     model = _model(folder, missing, renamed)
     pruned = _json(folder.pruned / "prune.json")
     if pruned is None:
-        missing.append("The exam was not pruned, so nothing is said about a shorter one.")
+        missing.append("The exam was not pruned, so there is nothing to say about a shorter one.")
     dropped: tuple[Dropped, ...] = ()
     if folder.dropped.is_file():
         dropped = tuple(read_dropped(folder.dropped))
@@ -87,7 +87,7 @@ def read_evidence(run: Path) -> RunEvidence:
         missing.append("There is no record of dropped questions.")
     answers = read_answers(folder.answers, questions)
     if answers is None:
-        missing.append("There is no store of answers: what was chosen, read and spent is not known.")
+        missing.append("There is no answers.sqlite: the choices, the passages read and the costs are unknown.")
     if record is None:
         missing.append("There is no run.json, so how the run was made is not known.")
     return RunEvidence(

@@ -30,8 +30,8 @@ def reading_table(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.Data
         part = table[table[_FACET] == level]
         found, right = accuracy(part.assign(score=part["source"])), accuracy(part)
         halves = [part[part["source"] == value]["score"].dropna() for value in (1.0, 0.0)]
-        told = [value for half in halves for value in (half.mean() if len(half) else math.nan, len(half))]
-        rows.append((level, *found, *right, *told))
+        shares = [value for half in halves for value in (half.mean() if len(half) else math.nan, len(half))]
+        rows.append((level, *found, *right, *shares))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

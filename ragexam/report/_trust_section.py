@@ -17,7 +17,7 @@ from ragexam.report._fitted_model import FittedModel
 from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, text_cell
 from ragexam.report._run_evidence import RunEvidence
 
-FINE, LOOK, BAD = "fine", "look", "do not rely on it"
+FINE, LOOK, BAD = "fine", "look closer", "do not rely on it"
 _STEEP, _MANY_STEEP = 10.0, 0.05
 """A discrimination that makes a question a step, and the share of such questions that an exam can bear."""
 _LARGE_MISS = 0.02
@@ -144,7 +144,7 @@ def _converged(model: FittedModel) -> Iterator[TrustCheck]:
     divergent = known.get("divergences")
     if isinstance(divergent, int | float):
         yield TrustCheck(
-            "Were corners missed?",
+            "Did the sampler miss parts of the posterior?",
             FINE if divergent == 0 else LOOK,
             f"{int(divergent)} of {known.get('draws', '?')} steps diverged",
             "No."
@@ -160,8 +160,8 @@ def _prediction(model: FittedModel) -> Iterator[TrustCheck]:
         yield TrustCheck(
             "Is the predictive score reliable?",
             FINE if good else LOOK,
-            f"{percent(share)} of the answers sway the fit too much to be left out on paper",
-            "Scores by which models are compared can be believed."
+            f"{percent(share)} of the answers influence the fit too much for approximate cross-validation",
+            "Scores that compare models can be trusted."
             if good
             else "Do not compare models by elpd_loo here; abilities and components are not affected by this.",
         )

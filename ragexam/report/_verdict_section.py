@@ -89,13 +89,13 @@ def verdict_warnings(found: RunFindings) -> list[str]:
     lines += [f"{note[:1].upper()}{note[1:]}." for note in evidence.notes]
     if len(without_black_boxes(evidence.scores)) < len(evidence.scores):
         lines.append(
-            "Black boxes bring their own retrieval and share no component with the grid: they stand in the table of "
-            "pipelines and in no comparison of components."
+            "Black boxes bring their own retrieval and share no component with the grid: they are listed among the "
+            "pipelines and left out of all comparisons of components."
         )
     lines += _role_warnings(evidence)
     if math.isfinite(found.value_of_passages.estimate) and not found.value_of_passages.low > 0:
         lines.append(
-            "Pipelines do not surely answer better with the right passage than without any: "
+            "It is not certain that pipelines answer better with the right passage than without one: "
             "this exam may not measure retrieval at all."
         )
     return lines

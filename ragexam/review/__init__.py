@@ -1,4 +1,4 @@
-"""Reading an exam on a local page: accepting, mending, retiring and restoring questions; and a blind audit."""
+"""Reviewing an exam on a local page: accept, edit, retire and restore its questions, or audit it blindly."""
 
 from ragexam.review._blind_audit import BlindAudit
 from ragexam.review._exam_editor import ExamEditor

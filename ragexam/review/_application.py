@@ -1,4 +1,4 @@
-"""The seam between the server and what it serves."""
+"""What the server serves: the protocol of an application, and the fields of its requests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Body = Mapping[str, Any]
 
 
 class ConflictError(Exception):
-    """Somebody else has gone on in the meantime: what was asked belongs to an earlier state."""
+    """The request was made on a state that somebody else has changed since."""
 
 
 class Application(Protocol):
-    """What a page can ask: questions by GET, changes by POST, each answered with a JSON value.
+    """What a page can ask for: reads by GET, writes by POST, each answered with a JSON value.
 
-    A `ValueError` of an answer is the caller's fault, told in one line; after a `ConflictError` the page looks again.
+    A `ValueError` is the caller's fault, told in one line; after a `ConflictError` the page reloads.
     """
 
     @property
@@ -25,11 +25,11 @@ class Application(Protocol):
 
     @property
     def reads(self) -> Mapping[str, Callable[[Query], object]]:
-        """Questions by name."""
+        """Reads by name."""
 
     @property
     def writes(self) -> Mapping[str, Callable[[Body], object]]:
-        """Changes by name."""
+        """Writes by name."""
 
 
 def text_of(body: Body, name: str, default: str | None = None) -> str:

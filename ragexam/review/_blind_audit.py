@@ -1,4 +1,4 @@
-"""The blind desk: one drawn item after another; the key after the reader's own answer, labels at the very end."""
+"""A blind audit: one drawn item after another; the key after the reader's own answer, labels at the very end."""
 
 from __future__ import annotations
 

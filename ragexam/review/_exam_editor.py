@@ -1,10 +1,10 @@
-"""The reader's desk: every question of a run as it stands, and the decisions that change it."""
+"""Editing an exam: every question of a run as it stands, and the decisions that change it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,52 @@ from ragexam.review._application import Body, ConflictError, Query, number_of, p
 from ragexam.review._marked_passage import hidden_characters, pieces
 from ragexam.review._question_flags import question_flags, shares_right
 from ragexam.review._run_files import RunFiles, now
+from taxonomy import labels
 
 CLIPPED = 200
 """Characters of a stem in the list."""
+
+
+@dataclass(frozen=True)
+class ReviewProgress:
+    """How many questions of the exam as written were read and changed; `edits` counts all decisions in the log."""
+
+    exam: int
+    read: int
+    edited: int
+    retired: int
+    restored: int
+    edits: int
+
+    def record(self) -> dict[str, int]:
+        """The counts as JSON types."""
+        return asdict(self)
+
+    def lines(self) -> str:
+        """The counts in words."""
+        return (
+            f"{self.read} of {self.exam} read, {self.edited} edited, {self.retired} retired, {self.restored} restored"
+        )
+
+
+@dataclass(frozen=True)
+class ReviewedExam:
+    """What was written: the exam's file, its number of questions and hash, how many are dropped, and the progress."""
+
+    path: Path
+    questions: int
+    hash: str
+    dropped: int
+    progress: ReviewProgress
+
+    def record(self) -> dict[str, object]:
+        """The result as JSON types."""
+        written = {"reviewed": str(self.path), "questions": self.questions, "hash": self.hash, "dropped": self.dropped}
+        return written | self.progress.record()
+
+    def lines(self) -> str:
+        """The result in words."""
+        return f"{self.path}: {self.questions} questions, {self.progress.lines()}"
 
 
 class ExamEditor:
@@ -43,10 +86,10 @@ class ExamEditor:
     @property
     def writes(self) -> Mapping[str, Callable[[Body], object]]:
         """What the page changes."""
-        return {"act": self._act, "write": lambda _: self.write()}
+        return {"act": self._act, "write": lambda _: self.write().record()}
 
     def refresh(self) -> None:
-        """Take up what others have written to the log; `ValueError` when it does not belong to this exam."""
+        """Read what others have added to the log; `ValueError` when it does not belong to this exam."""
         path = self.folder.edits
         size = path.stat().st_size if path.exists() else 0
         if size == self._size:
@@ -65,16 +108,16 @@ class ExamEditor:
         self._size = size
 
     def act(self, question: str, action: str, *, seen: int, content: Mapping[str, object], reason: str = "") -> Edit:
-        """Decide on a question: one line of the log, on the disk when this returns.
+        """Record a decision on a question; it is on the disk when this returns.
 
-        `seen` is the number of edits that the reader's page knew of; raises `ConflictError` when there are others, so
-        that nobody decides on what they do not see. An `undo` without a question is of the last edit in force.
+        `seen` is the number of edits that the reader's page knew of. Raises `ConflictError` when there are more, so
+        that nobody decides on a state they have not seen. An `undo` without a question undoes the last edit in force.
         """
         self.files.check_unchanged()
         with locked_log(self.folder.edits) as pen:
             self.refresh()
             if seen != len(self.review.edits):
-                raise ConflictError("another page has changed the review; this one shows the new state now, look again")
+                raise ConflictError("another page changed the review; this page now shows the new state: look again")
             if action == "undo" and not question:
                 if self.review.last is None:
                     raise ValueError("nothing to undo")
@@ -90,8 +133,8 @@ class ExamEditor:
         exam, dropped = apply_edits(self.files.exam, self.files.dropped, self.review.edits)
         return Reviewed(Exam(tuple(map(_labelled, exam.questions))), dropped)
 
-    def write(self) -> dict[str, object]:
-        """Write `reviewed.jsonl` and `reviewed-dropped.jsonl`, and return their sizes and the exam's hash."""
+    def write(self) -> ReviewedExam:
+        """Write `reviewed.jsonl` and `reviewed-dropped.jsonl`."""
         self.files.check_unchanged()
         self.refresh()
         exam, dropped = self.reviewed()
@@ -99,28 +142,22 @@ class ExamEditor:
             raise ValueError(f"{self.folder.edits}: no question is left in the exam; wanted at least one")
         write_dropped(self.folder.reviewed_dropped, dropped)
         write_exam(self.folder.reviewed, exam)
-        return {
-            "reviewed": str(self.folder.reviewed),
-            "questions": len(exam),
-            "hash": exam.hash,
-            "dropped": len(dropped),
-            **self.progress(),
-        }
+        return ReviewedExam(self.folder.reviewed, len(exam), exam.hash, len(dropped), self.progress())
 
     def is_written(self) -> bool:
         """Whether `reviewed.jsonl` holds the exam as it stands now."""
         path = self.folder.reviewed
         return path.is_file() and read_exam(path).hash == self.reviewed().exam.hash
 
-    def progress(self) -> dict[str, int]:
-        """How many questions of the exam as written were read, and what was changed."""
+    def progress(self) -> ReviewProgress:
+        """How far the review has come."""
         touched = {edit.question for edit in self.review.edits}
         marks = Counter(mark for name in touched for mark in self._marks(name))
         read = sum(
             bool(self.review.standings[name]["read"]) for name in touched if self.review.entries[name].dropped is None
         )
-        changed = {mark: marks[mark] for mark in ("edited", "retired", "restored")}
-        return {"exam": len(self.files.exam), "read": read, **changed, "edits": len(self.review.edits)}
+        edits = len(self.review.edits)
+        return ReviewProgress(len(self.files.exam), read, marks["edited"], marks["retired"], marks["restored"], edits)
 
     @cached_property
     def _flags(self) -> dict[str, list[str]]:
@@ -144,21 +181,21 @@ class ExamEditor:
             "run": self.files.name,
             "faults": FAULTS,
             "rows": [self._row(name) for name in self.review.entries],
-            **self._said(),
+            **self._progress_and_notice(),
         }
 
     def _state(self, _: Query) -> dict[str, object]:
         self.refresh()
-        return self._said()
+        return self._progress_and_notice()
 
-    def _said(self) -> dict[str, object]:
+    def _progress_and_notice(self) -> dict[str, object]:
         notice = (
-            "edits.jsonl ended in the middle of a line, which a crash had cut off: that decision was never confirmed "
-            "and does not count. Every other one does."
+            "edits.jsonl ends in the middle of a line because of a crash. That decision was never confirmed and does "
+            "not count; all others do."
             if self.torn
             else ""
         )
-        return {"progress": self.progress(), "notice": notice}
+        return {"progress": self.progress().record(), "notice": notice}
 
     def _search(self, query: Query) -> list[str]:
         """Ids of the questions that hold every word of the query, in stem, choices, passage, reason or raw text."""
@@ -196,7 +233,11 @@ class ExamEditor:
             reason=text_of(body, "reason", ""),
         )
         undone = None if edit.undoes is None else self.review.edits[edit.undoes - 1].action
-        return {"row": self._row(edit.question), "detail": self._detail(edit.question), "undone": undone} | self._said()
+        return {
+            "row": self._row(edit.question),
+            "detail": self._detail(edit.question),
+            "undone": undone,
+        } | self._progress_and_notice()
 
     def _question(self, query: Query) -> dict[str, object]:
         """A question by its number in the list: an address cannot carry every id."""
@@ -204,7 +245,7 @@ class ExamEditor:
         return self._detail(self._names[place_of(query, len(self._names)) - 1])
 
     def _marks(self, name: str) -> Iterator[str]:
-        """What the reader has made of a question."""
+        """What the reader has done with a question."""
         entry, stands = self.review.entries[name], self.review.standings[name]
         if stands["read"]:
             yield "read"
@@ -261,8 +302,6 @@ def _labelled(question: Question) -> Question:
     """Labels follow the wording; dropped questions never had any."""
     if not {"edited", "restored"} & set(question.metadata):
         return question
-    from taxonomy import labels
-
     return replace(question, labels={**question.labels, **labels(question.stem)})
 
 

@@ -1,4 +1,4 @@
-"""What the measurement says of each question, for a reader: the fit's flags, the checks' sentences, the share right."""
+"""What the measurement says of each question: the flags of the fit, the sentences of the checks, the share right."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def question_flags(folder: RunFolder) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for path, column in ((folder.fit / "items.csv", "flags"), *((one, "sentence") for one in _tables(folder))):
         for row in _rows(path):
-            item, said = row.get("item"), (row.get(column) or "").strip()
-            if item and said and said not in found[item]:
-                found[item].append(said)
-    return {item: said for item, said in found.items() if said}
+            item, sentence = row.get("item"), (row.get(column) or "").strip()
+            if item and sentence and sentence not in found[item]:
+                found[item].append(sentence)
+    return {item: sentence for item, sentence in found.items() if sentence}
 
 
 def shares_right(folder: RunFolder) -> dict[str, tuple[int, int]]:

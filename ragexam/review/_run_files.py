@@ -1,4 +1,4 @@
-"""Reading what a review needs of a run folder."""
+"""The files of a run that a review reads."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class RunFiles:
         return self.folder.path.resolve().name
 
     def check_unchanged(self) -> None:
-        """Refuse to go on when the exam has been written anew: decisions would be about questions that are gone."""
+        """Refuse to go on when the exam was rewritten: decisions would be about questions that no longer exist."""
         if self._stamped() != self._stamps:
-            raise ValueError(f"{self.folder.exam}: written anew since it was read; start ragexam view again")
+            raise ValueError(f"{self.folder.exam}: changed since it was read; start ragexam view again")
 
     def _stamped(self) -> list[tuple[int, int]]:
         found = [path.stat() for path in (self.folder.exam, self.folder.dropped) if path.exists()]

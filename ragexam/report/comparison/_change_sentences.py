@@ -35,7 +35,7 @@ def comparison_sentences(
 
 def _overall(both: PairedRuns, accuracy: AccuracyChanges | None) -> str:
     if accuracy is None:
-        return "No pipeline answered a common question in both runs: what changed cannot be told from answers."
+        return "No pipeline answered a common question in both runs: the answers do not say what changed."
     size = f"On the {accuracy.n_questions} questions that both runs asked, {_count(both)}"
     if accuracy.identical:
         return f"{size} gave the same right and wrong answers in both."

@@ -100,7 +100,7 @@ def _accuracy_table(caption: str, names: list[str], rows: list[tuple[dict[str, A
 def _accuracy_line(row: Mapping[str, Any], named: list[str], reach: float) -> TableRow:
     change, p = change_interval(dict(row)), float(row["p_adjusted"])
     clear = p <= 1 - LEVEL
-    told = ("better" if change.estimate > 0 else "worse") if clear else "no clear change"
+    verdict = ("better" if change.estimate > 0 else "worse") if clear else "no clear change"
     return TableRow(
         (
             *(TableCell(name) for name in named),
@@ -109,7 +109,7 @@ def _accuracy_line(row: Mapping[str, Any], named: list[str], reach: float) -> Ta
             number_cell(points(change), change.estimate),
             interval_cell(change.low, change.estimate, change.high, reach),
             number_cell(p_value(p), p),
-            TableCell(told, kind="told"),
+            TableCell(verdict, kind="told"),
         )
     )
 
@@ -160,11 +160,11 @@ _ABILITY = ("#change", "|−\u00a0to\u00a0+", "verdict")
 
 
 def _ability_cells(change: IntervalEstimate, reach: float) -> tuple[TableCell, TableCell, TableCell]:
-    told = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
+    verdict = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
     return (
         number_cell(f"{signed(change.estimate)} ({signed_range(change)})", change.estimate),
         interval_cell(change.low, change.estimate, change.high, reach),
-        TableCell(told, kind="told"),
+        TableCell(verdict, kind="told"),
     )
 
 

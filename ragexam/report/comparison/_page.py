@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -28,11 +29,31 @@ CONTENTS = (
 )
 
 
-class ComparisonPage(NamedTuple):
-    """The page's path and its numbers."""
+@dataclass(frozen=True)
+class ComparisonPage:
+    """The page of two runs: where it is, and what it compares; `ability` is a sentence where it cannot be compared."""
 
     path: Path
-    result: dict[str, Any]
+    runs: PairedRuns
+    accuracy: AccuracyChanges | None
+    ability: AbilityChanges | str
+
+    def record(self) -> dict[str, Any]:
+        """The numbers as JSON types; what cannot be said is null."""
+        runs, ability = self.runs, self.ability
+        return {
+            "report": str(self.path),
+            "questions": {
+                "common": len(runs.questions),
+                "reworded": len(runs.reworded),
+                "only_a": runs.only_a,
+                "only_b": runs.only_b,
+            },
+            "pipelines": len(runs.pipelines),
+            "accuracy": None if self.accuracy is None else _accuracy_record(self.accuracy),
+            "link": None if isinstance(ability, str) else _link_record(ability),
+            "not_linked": ability if isinstance(ability, str) else None,
+        }
 
 
 def write_comparison(run_a: Path, run_b: Path, out: Path | None = None) -> ComparisonPage:
@@ -47,7 +68,7 @@ def write_comparison(run_a: Path, run_b: Path, out: Path | None = None) -> Compa
     write_text(
         path, [page_template("ragexam.report", "comparison.html").render(comparison_context(both, accuracy, ability))]
     )
-    return ComparisonPage(path, _result(path, both, accuracy, ability))
+    return ComparisonPage(path, both, accuracy, ability)
 
 
 def comparison_context(
@@ -58,50 +79,39 @@ def comparison_context(
         f"A: {both.name_a} ({len(both.a.questions)} questions, {both.a.scores['student'].nunique()} pipelines); "
         f"B: {both.name_b} ({len(both.b.questions)} questions, {both.b.scores['student'].nunique()} pipelines)"
     )
-    said = comparison_sentences(both, accuracy, ability)
+    sentences = comparison_sentences(both, accuracy, ability)
     return {
         **page_frame("What changed from run A to run B?", subtitle, CONTENTS),
-        "verdict": {"sentences": said.lead, "warnings": said.warnings, "table": verdict_table(both)},
-        "accuracy": {"sentences": said.accuracy, "tables": accuracy_tables(both, accuracy)},
-        "ability": {"sentences": said.ability, "tables": ability_tables(ability)},
+        "verdict": {"sentences": sentences.lead, "warnings": sentences.warnings, "table": verdict_table(both)},
+        "accuracy": {"sentences": sentences.accuracy, "tables": accuracy_tables(both, accuracy)},
+        "ability": {"sentences": sentences.ability, "tables": ability_tables(ability)},
         "questions": drift_section(both, accuracy, ability),
         "apart": not_compared(both, accuracy),
     }
 
 
-def _result(
-    path: Path, both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str
-) -> dict[str, Any]:
-    """The numbers for a program; what cannot be said is null."""
-    found: dict[str, Any] = {
-        "report": str(path),
-        "questions": {"common": len(both.questions), "reworded": len(both.reworded)},
-        "pipelines": len(both.pipelines),
-        "accuracy": None,
-        "link": None,
-        "not_linked": ability if isinstance(ability, str) else None,
+def _accuracy_record(accuracy: AccuracyChanges) -> dict[str, Any]:
+    overall = accuracy.overall
+    return {
+        "overall": dict(zip(overall._fields, map(_number, overall), strict=True)),
+        "questions": accuracy.n_questions,
+        "identical": accuracy.identical,
+        "pipelines": _rows(accuracy.pipelines),
+        "levels": _rows(accuracy.levels),
     }
-    found["questions"] |= {"only_a": both.only_a, "only_b": both.only_b}
-    if accuracy is not None:
-        found["accuracy"] = {
-            "overall": dict(zip(("estimate", "low", "high"), map(_number, accuracy.overall), strict=True)),
-            "questions": accuracy.n_questions,
-            "identical": accuracy.identical,
-            "pipelines": _rows(accuracy.pipelines),
-            "levels": _rows(accuracy.levels),
-        }
-    if isinstance(ability, AbilityChanges):
-        line = ability.link
-        found["link"] = {
-            "slope": line.slope._asdict(),
-            "intercept": line.intercept._asdict(),
-            "anchors": len(line.anchors),
-            "drifted": list(line.dropped),
-            "pipelines": _rows(ability.pipelines),
-            "levels": _rows(ability.levels),
-            "warnings": list(line.warnings),
-        }
-    return found
+
+
+def _link_record(ability: AbilityChanges) -> dict[str, Any]:
+    line = ability.link
+    return {
+        "slope": line.slope._asdict(),
+        "intercept": line.intercept._asdict(),
+        "anchors": len(line.anchors),
+        "drifted": list(line.dropped),
+        "pipelines": _rows(ability.pipelines),
+        "levels": _rows(ability.levels),
+        "warnings": list(line.warnings),
+    }
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -36,15 +36,15 @@ def drift_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: A
     lines, tables, shown = [], [], []
     if isinstance(ability, AbilityChanges):
         drift = ability.link.drift
-        gone = drift[~drift["kept"]].sort_values("z", key=abs, ascending=False)
+        drifted = drift[~drift["kept"]].sort_values("z", key=abs, ascending=False)
         lines.append(
-            f"{len(gone)} of {len(drift)} common questions drifted: they became easier or harder, or sharper or "
+            f"{len(drifted)} of {len(drift)} common questions drifted: they became easier or harder, or sharper or "
             "flatter, than the others did (robust z beyond 3)."
-            if len(gone)
+            if len(drifted)
             else f"None of the {len(drift)} common questions drifted: none moved beyond what moved all of them."
         )
-        if len(gone):
-            rows = [{str(key): value for key, value in row.items()} for row in gone.head(SHOWN).to_dict("records")]
+        if len(drifted):
+            rows = [{str(key): value for key, value in row.items()} for row in drifted.head(SHOWN).to_dict("records")]
             shown += [str(row["item"]) for row in rows]
             tables.append(_drift_table(rows, known))
     if accuracy is not None and not accuracy.identical:

@@ -14,7 +14,7 @@ from ragexam.report import analyse_run
 from ragexam.report._level_draws import LevelDraws
 from tests.ragexam.report.run_folder import write_run
 
-METHODS = {"map": {}, "laplace": {}, "svi": {}, "nuts": {"warmup": 100, "draws": 100, "chains": 1}}
+METHODS: dict[str, dict[str, int]] = {"map": {}, "laplace": {}, "svi": {}, "nuts": {"warmup": 200, "draws": 300}}
 """The methods that estimate components; `mml` knows none."""
 
 

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from ragexam.cli import app
-from ragexam.report.comparison import write_comparison
+from ragexam.report.comparison import ComparisonPage, write_comparison
 from ragexam.report.comparison._ability_changes import AbilityChanges, ability_changes
 from ragexam.report.comparison._accuracy_changes import accuracy_changes
 from ragexam.report.comparison._change_sentences import not_compared
-from ragexam.report.comparison._paired_runs import pair_runs
+from ragexam.report.comparison._paired_runs import PairedRuns, pair_runs
 from ragexam.report.comparison._question_drift import drift_section
 from tests.axe import axe_source, grave_faults
 from tests.chromium import PROGRAM, Chromium
@@ -45,6 +45,24 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "before", after
 
 
+@pytest.fixture(scope="module")
+def both(runs: tuple[Path, Path]) -> PairedRuns:
+    return pair_runs(*runs)
+
+
+@pytest.fixture(scope="module")
+def ability(both: PairedRuns) -> AbilityChanges:
+    found = ability_changes(both)
+    assert isinstance(found, AbilityChanges)
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(runs: tuple[Path, Path]) -> ComparisonPage:
+    """The page, written once."""
+    return write_comparison(*runs)
+
+
 def changed(run: Path, **fields: object) -> None:
     """Change fields of the first question of an exam."""
     lines = (run / "exam.jsonl").read_text(encoding="utf-8").splitlines()
@@ -60,8 +78,8 @@ def renamed(run: Path, **columns: str) -> None:
     table.to_csv(run / "responses.csv", index=False)
 
 
-def test_the_component_that_improved_is_the_clearest_change(runs: tuple[Path, Path]) -> None:
-    found = accuracy_changes(pair_runs(*runs))
+def test_the_component_that_improved_is_the_clearest_change(both: PairedRuns) -> None:
+    found = accuracy_changes(both)
     assert found is not None
     assert found.n_questions == 50
     first = found.levels.iloc[0]
@@ -72,23 +90,18 @@ def test_the_component_that_improved_is_the_clearest_change(runs: tuple[Path, Pa
     assert ((other["low"] <= 0) & (other["high"] >= 0)).all()
 
 
-def test_the_lead_of_the_component_grows_on_the_linked_scale(runs: tuple[Path, Path]) -> None:
-    found = ability_changes(pair_runs(*runs))
-    assert isinstance(found, AbilityChanges)
-    rows = found.levels[found.levels["facet"] == "retriever"].set_index("level")
+def test_the_lead_of_the_component_grows_on_the_linked_scale(ability: AbilityChanges) -> None:
+    rows = ability.levels[ability.levels["facet"] == "retriever"].set_index("level")
     assert rows.loc["dense", "low"] > 0
     assert set(rows.index) == {"bm25", "dense", "hybrid"}
     # Zero-sum over the common levels, before as after.
     assert rows["estimate"].sum() == pytest.approx(0, abs=1e-9)
-    change = found.pipelines.set_index("student")["estimate"]
+    change = ability.pipelines.set_index("student")["estimate"]
     dense = change[[name for name in change.index if "+dense+" in name]].mean()
     assert dense > change.drop([name for name in change.index if "+dense+" in name]).mean() + 0.3
 
 
-def test_a_question_that_became_harder_for_everybody_is_named(runs: tuple[Path, Path]) -> None:
-    both = pair_runs(*runs)
-    ability = ability_changes(both)
-    assert isinstance(ability, AbilityChanges)
+def test_a_question_that_became_harder_for_everybody_is_named(both: PairedRuns, ability: AbilityChanges) -> None:
     assert "q010" in ability.link.dropped
     section = drift_section(both, accuracy_changes(both), ability)
     table = section.tables[0]
@@ -97,14 +110,13 @@ def test_a_question_that_became_harder_for_everybody_is_named(runs: tuple[Path, 
     assert row.cells[1].text.startswith("−")
 
 
-def test_the_page_says_all_of_it(runs: tuple[Path, Path]) -> None:
-    written = write_comparison(*runs)
-    assert written.path == runs[1] / "comparison.html"
-    text = Seen(written.path.read_text(encoding="utf-8")).text
+def test_the_page_says_all_of_it(runs: tuple[Path, Path], page: ComparisonPage) -> None:
+    assert page.path == runs[1] / "comparison.html"
+    text = Seen(page.path.read_text(encoding="utf-8")).text
     assert "the retriever dense (+" in text
     assert "on the scale of A" in text
     assert "questions drifted" in text
-    result = json.loads(json.dumps(written.result, allow_nan=False))
+    result = json.loads(json.dumps(page.record(), allow_nan=False))
     assert result["questions"] == {"common": 50, "reworded": 0, "only_a": 0, "only_b": 0}
     assert "q010" in result["link"]["drifted"]
     assert len(result["accuracy"]["pipelines"]) == 30
@@ -184,18 +196,15 @@ def test_the_command_writes_where_it_is_told(runs: tuple[Path, Path], tmp_path: 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_of_two_runs_never_scrolls_sideways(runs: tuple[Path, Path], browser: Chromium, width: int) -> None:
-    page = write_comparison(*runs).path
-    browser.open(page, width=width)
+def test_the_page_of_two_runs_never_scrolls_sideways(page: ComparisonPage, browser: Chromium, width: int) -> None:
+    browser.open(page.path, width=width)
     browser.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert browser.evaluate("document.documentElement.scrollWidth") == width
-    assert browser.requests == [page.resolve().as_uri()]
+    assert browser.requests == [page.path.resolve().as_uri()]
 
 
 @pytest.mark.skipif(PROGRAM is None or axe_source() is None, reason="needs Chromium and axe-core (AXE_CORE)")
 @pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_no_grave_fault_in_the_page_of_two_runs(
-    runs: tuple[Path, Path], browser: Chromium, dark: bool
-) -> None:
-    browser.open(write_comparison(*runs).path, width=1280, dark=dark)
+def test_axe_finds_no_grave_fault_in_the_page_of_two_runs(page: ComparisonPage, browser: Chromium, dark: bool) -> None:
+    browser.open(page.path, width=1280, dark=dark)
     assert grave_faults(browser) == []

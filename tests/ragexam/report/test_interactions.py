@@ -18,7 +18,7 @@ from ragexam.report._trust_section import misfit_sentences
 FACETS = {"llm": 4, "retriever": 5, "shots": 3}
 
 
-def measured(folder: Path, data: irt.ResponseMatrix) -> FittedModel:
+def fitted_model(folder: Path, data: irt.ResponseMatrix) -> FittedModel:
     irt.fit(data, model="2pl", method="map", facets=list(FACETS), seed=0).save(folder / "fit")
     return read_fitted_model(folder / "fit", {})
 
@@ -26,6 +26,11 @@ def measured(folder: Path, data: irt.ResponseMatrix) -> FittedModel:
 @pytest.fixture(scope="module")
 def additive() -> irt.ResponseMatrix:
     return irt.simulate(items=80, facets=FACETS, residual_sd=0.0, seed=3).data
+
+
+@pytest.fixture(scope="module")
+def additive_model(tmp_path_factory: pytest.TempPathFactory, additive: irt.ResponseMatrix) -> FittedModel:
+    return fitted_model(tmp_path_factory.mktemp("additive"), additive)
 
 
 def test_intervals_hold_for_all_columns_at_once() -> None:
@@ -45,11 +50,11 @@ def test_a_column_that_never_varies_is_not_called_clear() -> None:
     assert np.isnan(found.loc["one", "low"])
 
 
-def test_an_additive_grid_shows_no_combination(tmp_path: Path, additive: irt.ResponseMatrix) -> None:
-    found = combination_departures(measured(tmp_path, additive))
+def test_an_additive_grid_shows_no_combination(additive_model: FittedModel) -> None:
+    found = combination_departures(additive_model)
     assert len(found) == 4 * 5 + 4 * 3 + 5 * 3
     assert found["p_adjusted"].min() > 0.1
-    section = interactions_section(measured(tmp_path, additive))
+    section = interactions_section(additive_model)
     assert "none stands out" in str(section.sentences)
 
 
@@ -59,7 +64,7 @@ def test_a_combination_that_fails_is_the_first_and_says_how_far(tmp_path: Path, 
     spoiled = np.array(additive.scores, copy=True)
     rng = np.random.default_rng(1)
     spoiled[cell] *= rng.random((int(cell.sum()), spoiled.shape[1])) > 0.5
-    found = combination_departures(measured(tmp_path, replace(additive, scores=spoiled)))
+    found = combination_departures(fitted_model(tmp_path, replace(additive, scores=spoiled)))
     first = found.iloc[0]
     assert {first["level"], first["other_level"]} == {"llm1", "retriever2"}
     assert first["p_adjusted"] < 0.01
@@ -68,8 +73,8 @@ def test_a_combination_that_fails_is_the_first_and_says_how_far(tmp_path: Path, 
     assert len(clear) == 1
 
 
-def test_levels_that_the_model_reproduces_are_not_warned_about(tmp_path: Path, additive: irt.ResponseMatrix) -> None:
-    found = level_departures(measured(tmp_path, additive))
+def test_levels_that_the_model_reproduces_are_not_warned_about(additive_model: FittedModel) -> None:
+    found = level_departures(additive_model)
     assert len(found) == sum(FACETS.values())
     assert found["estimate"].abs().max() < 0.02
     assert misfit_sentences(found) == []

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from pypdf import PdfReader
 
-from ragexam.report import analyse_run, summarize, write_report
+from ragexam.report import RunFindings, analyse_run, summarize, write_report
 from tests.axe import axe_source, grave_faults
 from tests.chromium import PROGRAM, Chromium
 from tests.page_text import Seen
@@ -24,9 +24,9 @@ PAPER = 702
 """A4 less its margins, in CSS pixels."""
 
 
-def summary_of(run: Path) -> dict[str, object]:
-    """The summary of a run, as its record has it."""
-    return summarize(analyse_run(run)).record()
+def summary_of(run: Path | RunFindings) -> dict[str, object]:
+    """The summary of a run, or of what was found in it, as its record has it."""
+    return summarize(run if isinstance(run, RunFindings) else analyse_run(run)).record()
 
 
 @pytest.fixture
@@ -97,18 +97,20 @@ def test_summary_holds_json_types_and_agrees_with_the_page(bare: Path) -> None:
 
 def test_one_language_model_is_not_compared(tmp_path: Path) -> None:
     run = write_run(tmp_path, llms={"smollm2-135m-instruct": 0.0}, hostile=False)
-    best = summary_of(run)["best"]
+    found = analyse_run(run)
+    best = summary_of(found)["best"]
     assert isinstance(best, dict)
     assert best["llm"]["probability"] is None
     assert best["llm"]["note"] == "Not compared: smollm2-135m-instruct is the only language model tried."
-    assert "is the only language model tried" in page_of(run).text
+    assert "is the only language model tried" in page_of(found).text
 
 
 def test_without_closed_book_the_value_of_passages_is_not_claimed(tmp_path: Path) -> None:
     run = write_run(tmp_path, retrievers={"bm25": 0.0, "oracle": 1.0}, hostile=False)
-    gain = summary_of(run)["oracle_minus_closed_book"]
+    found = analyse_run(run)
+    gain = summary_of(found)["oracle_minus_closed_book"]
     assert gain == {"estimate": None, "low": None, "high": None}
-    text = page_of(run).text
+    text = page_of(found).text
     assert "Needs both oracle and closed book among the retrievers." in text
     assert "bm25 is the only retriever tried" in text
 
@@ -132,17 +134,19 @@ def test_longest_keys_are_pointed_out(copy: Path) -> None:
     for line in lines:
         line["choices"][line["answer"]] += " and this makes it the longest of them by far"
     (copy / "exam.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert summary_of(copy)["longest_answer_baseline"] == 1.0
-    text = page_of(copy).text
+    found = analyse_run(copy)
+    assert summary_of(found)["longest_answer_baseline"] == 1.0
+    text = page_of(found).text
     assert "picking the longest choice pays" in text
 
 
 def test_keys_always_at_the_same_position_are_pointed_out(copy: Path) -> None:
     lines = [json.loads(line) for line in (copy / "exam.jsonl").read_text(encoding="utf-8").splitlines()]
     (copy / "exam.jsonl").write_text("".join(json.dumps(line | {"answer": 1}) + "\n" for line in lines))
-    assert summary_of(copy)["baselines_within_sampling_error"] == {"fixed": False, "longest": True}
-    text = page_of(copy).text
-    assert "stand too often at the same position" in text
+    found = analyse_run(copy)
+    assert summary_of(found)["baselines_within_sampling_error"] == {"fixed": False, "longest": True}
+    text = page_of(found).text
+    assert "is too often at the same position" in text
     assert "not explained by chance" in text
 
 
@@ -168,9 +172,10 @@ def test_missing_answers_are_left_out_and_counted(copy: Path) -> None:
 
 def test_a_single_pipeline_gets_a_page_that_compares_nothing(tmp_path: Path) -> None:
     run = write_run(tmp_path, llms={"m": 0.0}, retrievers={"bm25": 0.0}, shots={"0": 0.0}, hostile=False)
-    text = page_of(run).text
+    found = analyse_run(run)
+    text = page_of(found).text
     assert "Nothing was compared: no component has two levels to choose from." in text
-    assert summary_of(run)["verdict"] == ["Nothing was compared: no component has two levels to choose from."]
+    assert summary_of(found)["verdict"] == ["Nothing was compared: no component has two levels to choose from."]
 
 
 def test_responses_without_components_are_listed_by_pipeline(copy: Path) -> None:

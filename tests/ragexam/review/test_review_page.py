@@ -130,7 +130,7 @@ def test_two_pages_do_not_decide_over_each_other(run: Path, browser: Chromium) -
         at(browser, 1)
         desk.act("q0", "retire", seen=0, content={})
         browser.press("a")
-        said(browser, "another page has changed the review")
+        said(browser, "another page changed the review")
         browser.wait_until("document.querySelector('.reason')?.textContent.includes('retired')")
         browser.press("u")
         said(browser, "Undone: retire")

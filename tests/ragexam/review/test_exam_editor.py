@@ -97,7 +97,7 @@ def test_writing_leaves_the_exam_and_writes_the_reviewed_one_beside_it(run: Path
     act(desk, "q0", "edit", question="Which wheel has no spokes in the big machine?")
     act(desk, "q1", "retire")
     act(desk, "d0", "restore")
-    assert desk.write()["questions"] == 12
+    assert desk.write().questions == 12
     assert desk.is_written()
     assert ((run / "exam.jsonl").read_bytes(), (run / "dropped.jsonl").read_bytes()) == before
     exam = read_exam(run / "reviewed.jsonl")
@@ -157,7 +157,7 @@ def test_a_log_of_another_exam_is_refused_by_name(run: Path) -> None:
 def test_an_exam_that_was_written_anew_is_noticed(run: Path) -> None:
     desk = ExamEditor(run)
     plain_run(run, questions=11)
-    with pytest.raises(ValueError, match=r"exam\.jsonl: written anew since it was read"):
+    with pytest.raises(ValueError, match=r"exam\.jsonl: changed since it was read"):
         act(desk, "q1", "accept")
     assert not (run / "edits.jsonl").exists()
 
