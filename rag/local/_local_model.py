@@ -13,7 +13,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList,
 
 from examcore import Arrival, Likelihoods, Prompt, Schema
 from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
-from rag.local._decoding import AllowedTokens, PromptTokens, TokenFilter
+from rag.local._decoding import AllowedTokens, BatchWriter, PromptTokens, TokenFilter
 from rag.local._json_shape import Vocabulary
 from rag.local._prefix_cache import PrefixCache, common_prefix, expand_cache, has_full_attention, shareable
 from rag.local._token_blocks import BLOCK, BlockStore
