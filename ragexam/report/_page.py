@@ -17,8 +17,8 @@ from ragexam.report._measurement_sections import components_section, information
 from ragexam.report._pipelines_section import pipelines_section
 from ragexam.report._provenance import provenance
 from ragexam.report._pruning_section import pruning_section
-from ragexam.report._question_cards import questions_section
 from ragexam.report._question_groupings import groupings_section
+from ragexam.report._questions_section import questions_section
 from ragexam.report._response_scores import without_black_boxes
 from ragexam.report._retrieval_section import retrieval_section
 from ragexam.report._run_evidence import RunEvidence

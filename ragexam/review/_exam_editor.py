@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,53 +15,12 @@ from examcore import Exam, Question, locked_log, read_exam, read_log, write_drop
 from ragexam.review._application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review._marked_passage import hidden_characters, pieces
 from ragexam.review._question_flags import question_flags, shares_right
+from ragexam.review._review_progress import ReviewedExam, ReviewProgress
 from ragexam.review._run_files import RunFiles, now
 from taxonomy import labels
 
 CLIPPED = 200
 """Characters of a stem in the list."""
-
-
-@dataclass(frozen=True)
-class ReviewProgress:
-    """How many questions of the exam as written were read and changed; `edits` counts all decisions in the log."""
-
-    exam: int
-    read: int
-    edited: int
-    retired: int
-    restored: int
-    edits: int
-
-    def record(self) -> dict[str, int]:
-        """The counts as JSON types."""
-        return asdict(self)
-
-    def lines(self) -> str:
-        """The counts in words."""
-        return (
-            f"{self.read} of {self.exam} read, {self.edited} edited, {self.retired} retired, {self.restored} restored"
-        )
-
-
-@dataclass(frozen=True)
-class ReviewedExam:
-    """What was written: the exam's file, its number of questions and hash, how many are dropped, and the progress."""
-
-    path: Path
-    questions: int
-    hash: str
-    dropped: int
-    progress: ReviewProgress
-
-    def record(self) -> dict[str, object]:
-        """The result as JSON types."""
-        written = {"reviewed": str(self.path), "questions": self.questions, "hash": self.hash, "dropped": self.dropped}
-        return written | self.progress.record()
-
-    def lines(self) -> str:
-        """The result in words."""
-        return f"{self.path}: {self.questions} questions, {self.progress.lines()}"
 
 
 class ExamEditor:

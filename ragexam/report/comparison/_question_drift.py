@@ -12,7 +12,8 @@ from examcore import IntervalEstimate, Question
 from examcore.page import clipped, percent, plain_number, points, signed
 from ragexam.report._level_draws import INTERVAL
 from ragexam.report._page_tables import PageTable, TableRow, column_heads, number_cell, text_cell
-from ragexam.report._question_cards import HEADING, LISTED_STEM, PASSAGE, QuestionCard, card_choices
+from ragexam.report._question_cards import HEADING, PASSAGE, QuestionCard, card_choices
+from ragexam.report._questions_section import LISTED_STEM
 from ragexam.report.comparison._ability_changes import AbilityChanges
 from ragexam.report.comparison._accuracy_changes import AccuracyChanges
 from ragexam.report.comparison._paired_runs import PairedRuns

@@ -10,7 +10,6 @@ import pytest
 
 import irt
 from examcore import Question
-from ragexam.report._question_cards import LISTED, questions_section
 from ragexam.report._question_faults import (
     DEPENDENT,
     GUESSABLE,
@@ -22,6 +21,7 @@ from ragexam.report._question_faults import (
     faults_of,
     reason,
 )
+from ragexam.report._questions_section import LISTED, questions_section
 from ragexam.report._run_evidence import read_evidence
 from tests.ragexam.report.run_folder import write_answers, write_run
 
