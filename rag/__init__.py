@@ -22,9 +22,9 @@ from rag.answering._prompts import (
 from rag.answering._scoring import ChoiceEvidence, choose_answer, normalized_scores
 from rag.answering._tasks import PassageLimits, PassageLookup, Task, tasks_of
 from rag.answering._truncation import fit_passages
-from rag.grid._black_box_spec import BlackBoxSpec
-from rag.grid._grid import Grid, LlmSpec, grid_of, read_grid, short_name
+from rag.grid._grid import Grid, grid_of, read_grid
 from rag.grid._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
+from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec, short_name
 from rag.models._loading import load_model
 from rag.models._settings import ModelSettings, SettingsGroup
 from rag.models._usage import failed_requests, need_likelihoods, usage_lines, usage_record
@@ -67,6 +67,7 @@ __all__ = [
     "Pipeline",
     "PipelineOutcome",
     "Retriever",
+    "RetrieverSpec",
     "SettingsGroup",
     "Shot",
     "Sitting",

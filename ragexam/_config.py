@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    FieldSerializationInfo,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from exam_gen import WritingSettings
 from exam_gen.corpora import ChunkBounds, Selection
 from exam_gen.rules import needs_of, rules_of
-from rag import DEFAULT_ENCODER, FACTORS, Grid, ModelSettings, SettingsGroup, SittingSettings, grid_of
+from rag import (
+    DEFAULT_ENCODER,
+    FACTORS,
+    BlackBoxSpec,
+    Grid,
+    LlmSpec,
+    ModelSettings,
+    RetrieverSpec,
+    SettingsGroup,
+    SittingSettings,
+    grid_of,
+)
 
 WRITER = "embedded:qwen2.5-coder-1.5b"
 
@@ -34,23 +54,40 @@ class WriterSettings(ModelSettings):
 
 
 class GridSettings(SettingsGroup):
-    """The pipelines that sit the exam, and how they sit it; several `passages` or budgets (characters) are crossed."""
+    """The pipelines that sit the exam, and how they sit it; several `passages` or budgets (characters) are crossed.
 
-    llms: list[Any] = Field(default_factory=list)
-    retrievers: list[Any] = Field(default_factory=list)
-    black_boxes: list[Any] = Field(default_factory=list)
+    Entries are parsed once and dumped as they were given, so that a stored configuration reads as its author wrote it.
+    """
+
+    llms: list[LlmSpec] = Field(default_factory=list)
+    retrievers: list[RetrieverSpec] = Field(default_factory=list)
+    black_boxes: list[BlackBoxSpec] = Field(default_factory=list)
     shots: list[int] = Field(default_factory=lambda: [0])
     passages: int | list[int] = 1
     budget: int | list[int] | None = None
     normalization: str = "character"
     shot_passages: bool = False
+    _given: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_given(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        made = handler(given)
+        if isinstance(given, Mapping):
+            made._given.update(given)
+        return made
+
+    @field_serializer("llms", "retrievers", "black_boxes")
+    def _as_given(self, entries: Sequence[SettingsGroup], info: FieldSerializationInfo) -> list[Any]:
+        given = self._given.get(info.field_name, entries)
+        return [one.model_dump(exclude_unset=True) if isinstance(one, SettingsGroup) else one for one in given]
 
     @model_validator(mode="after")
     def _is_sound(self) -> GridSettings:
         _ = self.grid, self.sitting(0)
         return self
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         """All combinations."""
         crossed = {name: values for name in FACTORS if len(values := self._values(name)) > 1}

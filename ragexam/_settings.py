@@ -119,7 +119,9 @@ def _fault(
         return f"{place}: no setting {name!r}; wanted a value for it"
     if inner and message.startswith((f"{inner[0]} is ", f"{inner[0]}: ")):
         return f"{place}: {name}.{message}"
-    found = f"{first['input']!r}; " if not isinstance(first["input"], dict | BaseModel) else ""
+    # Our own messages say what was found, unless they begin with what is wanted: an address may hold a password.
+    complete = first["type"] == "value_error" and not message.startswith("wanted")
+    found = "" if complete or isinstance(first["input"], dict | BaseModel) else f"{first['input']!r}; "
     return f"{place}: {name}: {found}{message[:1].lower() + message[1:]}"
 
 

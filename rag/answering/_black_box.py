@@ -1,8 +1,8 @@
-"""Black boxes at work: the question goes out, a choice or a text comes back.
+"""Black boxes as examinees: send the question, receive a choice or a text.
 
 Over HTTP, `{"question": ..., "choices": [...]}` is answered with `{"choice": index or letter}` or `{"answer": text}`.
 In Python, a function of question and choices (or of the question alone) returns the same, or the index or text itself.
-Indexes count from 0. A text names a choice as `rag.answering._choice_parsing` says; no language model judges it.
+Indexes count from 0. A text names a choice by the rules of `_choice_parsing`; no language model judges it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rag.answering._choice_parsing import MAX_READ_CHARACTERS, read_choice
 from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailure
 from rag.answering._letters import require_letters
 from rag.answering._tasks import Task
-from rag.grid._black_box_spec import BlackBoxSpec
+from rag.grid._specs import BlackBoxSpec
 from rag.servers._json_service import connect, refusal_error
 from rag.servers._traffic import Traffic
 from rag.servers._transport import RefusedError, ServerRequest, UnusableError, excerpt
@@ -39,7 +39,7 @@ def build_black_box(spec: BlackBoxSpec) -> Examinee:
 
 
 class HttpBlackBox:
-    """A system behind an address, asked many questions at once; what fails is repeated as the options say."""
+    """A system at an address; gets many questions at once, and again when a request fails (see `ServerOptions`)."""
 
     def __init__(self, spec: BlackBoxSpec) -> None:
         self._spec = spec
@@ -56,10 +56,10 @@ class HttpBlackBox:
         require_letters(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
-        """What the system makes of each question; ValueError when it refuses for good, `FailedError` if it is gone."""
+        """The answers as they come; ValueError for a final refusal, `FailedError` when nothing answers."""
         before = time.perf_counter()
         try:
-            for place, found in self._transport.stream([self._job(task.question) for task in tasks]):
+            for place, found in self._transport.stream([self._request(task.question) for task in tasks]):
                 now = time.perf_counter()
                 if isinstance(found, NoReply):
                     yield TaskFailure(place, found.reason)
@@ -69,7 +69,7 @@ class HttpBlackBox:
         except RefusedError as error:
             raise refusal_error(_description(self._spec), tasks[error.place].question.id, error) from None
 
-    def _job(self, question: Question) -> ServerRequest[ReadReply]:
+    def _request(self, question: Question) -> ServerRequest[ReadReply]:
         body = {"question": question.stem, **({"choices": list(question.choices)} if self._spec.choices else {})}
 
         def read(reply: Mapping[str, Any]) -> ReadReply:
@@ -82,11 +82,11 @@ class HttpBlackBox:
 
 
 class PythonBlackBox:
-    """A function as a system, called for one question after the other, on a thread of its own."""
+    """A Python function, called with one question at a time on a thread of its own."""
 
     def __init__(self, spec: BlackBoxSpec) -> None:
-        self._spec, self._aside = spec, ThirdPartyThread()
-        self._function, takes_choices = self._aside.call(lambda: load_system(spec.system))
+        self._spec, self._thread = spec, ThirdPartyThread()
+        self._function, takes_choices = self._thread.call(lambda: load_system(spec.system))
         self._shown = spec.choices and takes_choices
         self.settings: Mapping[str, object] = _settings(shown=self._shown)
 
@@ -95,25 +95,25 @@ class PythonBlackBox:
         require_letters(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
-        """What the function returns for each question; `FailedError` naming system and question when it fails."""
+        """The answers in turn; `FailedError` naming system and question when the function fails."""
         for place, task in enumerate(tasks):
             question, began = task.question, time.perf_counter()
-            found = self._asked(question)
+            found = self._call(question)
             try:
-                made = read_reply(found, question.choices, letters=self._shown)
+                parsed = read_reply(found, question.choices, letters=self._shown)
             except ValueError as error:
                 raise self._failed(question, str(error)) from None
-            yield _task_answer(place, made, time.perf_counter() - began)
+            yield _task_answer(place, parsed, time.perf_counter() - began)
 
-    def _asked(self, question: Question) -> object:
+    def _call(self, question: Question) -> object:
         given = (question.stem, question.choices) if self._shown else (question.stem,)
         try:
             with stdout_to_stderr():
-                return self._aside.call(lambda: self._function(*given), self._spec.timeout)
+                return self._thread.call(lambda: self._function(*given), self._spec.seconds)
         except CallTimeoutError:
-            reason = f"no answer within {self._spec.timeout:g} s; wanted one, or a longer timeout"
+            reason = f"no answer within {self._spec.seconds:g} s; wanted one, or a longer timeout"
             raise self._failed(question, reason) from None
-        except (Exception, SystemExit) as error:  # whatever another's code raises, the user reads one line
+        except (Exception, SystemExit) as error:  # third-party code raises what it likes; the user reads one line
             raise self._failed(question, f"{type(error).__name__}: {first_error_line(error)}") from error
 
     def _failed(self, question: Question, reason: str) -> FailedError:
@@ -123,8 +123,8 @@ class PythonBlackBox:
 def read_reply(reply: object, choices: Sequence[str], *, letters: bool = True) -> ReadReply:
     """The choice that a reply names: `{"choice": ...}`, `{"answer": ...}`, or either of them by itself.
 
-    A number is an index from 0; null names none. Raises ValueError for a reply that is nothing of all this, and for an
-    index outside the choices.
+    A number is an index from 0; null names no choice. Raises ValueError for any other reply and for an index outside
+    the choices.
     """
     if isinstance(reply, Mapping):
         named, text = reply.get("choice"), reply.get("answer")
@@ -147,9 +147,9 @@ def read_reply(reply: object, choices: Sequence[str], *, letters: bool = True) -
 
 
 def load_system(place: str) -> tuple[Callable[..., Any], bool]:
-    """The function behind `python:package.module:name`, and whether it takes the choices beside the question.
+    """The function that `python:package.module:name` names, and whether it takes the choices after the question.
 
-    A function without arguments, or a class, is called to make it. Raises ValueError in one line.
+    A class, or a function without arguments, is called first and returns the function. Raises ValueError in one line.
     """
     try:
         thing = import_object(place)
@@ -175,7 +175,7 @@ def check_black_box(spec: BlackBoxSpec) -> None:
     try:
         httpx.head(spec.system, timeout=10, trust_env=not transport.place.is_local)
     except httpx.TimeoutException:
-        return  # somebody is there; how long an answer may take, the options say
+        return  # something listens there; the options say how long an answer may take
     except httpx.TransportError as error:
         raise FailedError(
             f"{_description(spec)}: cannot be reached ({error}); wanted a service at its address"
@@ -183,7 +183,7 @@ def check_black_box(spec: BlackBoxSpec) -> None:
 
 
 def _description(spec: BlackBoxSpec) -> str:
-    """A black box as messages call it."""
+    """How messages name a black box."""
     return f"black box {spec.name} ({spec.system})"
 
 

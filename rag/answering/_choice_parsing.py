@@ -1,9 +1,9 @@
-"""From what was written to the choice it names; by rule, never by a model.
+"""Which choice a written reply names, decided by rules and never by a model.
 
 By letter: alone ("B", "(b)", "B."), before the choice ("B) at noon"), or called the answer ("the answer is B"). By
 text: the choice itself, its beginning, or the one choice whose words stand in what was written; words that stand only
 inside a longer choice's do not count. Several letters, several choices, a letter beside another choice's text, or
-nothing of all this name no choice.
+none of these name no choice.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from examcore import normalized, unwrapped
 from rag.answering._examinees import NO_CHOICE
 
 CHOICE_PARSING_VERSION = "choice-1"
-"""Stored with answers that were read this way; changes with every rule."""
+"""Stored with answers that were parsed by these rules; change it with every rule."""
 MIN_PREFIX_CHARACTERS = 8
-"""Characters from which on the beginning of a choice stands for it."""
+"""A text of at least this many characters stands for the one choice that begins with it."""
 MAX_READ_CHARACTERS = 20_000
-"""Characters of a text that are looked at."""
+"""Longer replies are cut here before parsing."""
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _CALLED = (
     r"(?:(?:the\s+)?(?:(?:correct|right|best|final)\s+)?(?:answer|choice|option|letter)\b"
@@ -33,7 +33,7 @@ _BEHIND = r"(?:\s*[)\]*_`\"'”’.:,;!]|\s*$)"
 def read_choice(written: str, choices: Sequence[str], *, letters: bool = True) -> int:
     """The index of the choice that a text names, `NO_CHOICE` when it names none or several.
 
-    `letters`: whether the choices were shown with letters, from A. The first line counts, where it says something.
+    `letters`: whether the choices were shown with letters, from A. The first line decides if it names a choice.
     """
     text = re.sub(r"\*{1,3}|`{1,3}", "", _THOUGHT.sub("", written[:MAX_READ_CHARACTERS])).strip()
     first = text.split("\n", 1)[0].strip()

@@ -1,4 +1,4 @@
-"""Examinees: what answers tasks. A language model's log-likelihoods choose; other ways of answering stand beside it."""
+"""Examinees answer tasks. A language model's log-likelihoods choose here; `rag.answering` has other ways to answer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rag.answering._tasks import Task
 from rag.answering._truncation import FittedPrompt, PromptFitter
 
 NO_CHOICE = -1
-"""Chosen by an examinee that was asked and chose none of the choices: a wrong answer."""
+"""The examinee answered without choosing one of the choices, which counts as wrong."""
 
 
 class TaskAnswer(NamedTuple):
-    """What an examinee made of one task.
+    """An examinee's answer to one task.
 
-    `place` is the task's place among those it was given; `chosen` the index of a choice, or `NO_CHOICE`; likelihoods
-    and `unconditional` are empty for examinees that give none; `reply` is what was written, where something was. `read`
-    says how many of the task's passages were read (None: all), `cut` how many of their characters were left out.
+    `place`: the task's index among those it was given. `chosen`: the index of a choice, or `NO_CHOICE`. `likelihoods`
+    and `unconditional` are empty for examinees that give none. `reply`: the text written, if any. `read`: how many of
+    the task's passages were in the prompt (None: all). `cut`: how many of their characters were left out.
     """
 
     place: int
@@ -36,7 +36,7 @@ class TaskAnswer(NamedTuple):
 
 
 class TaskFailure(NamedTuple):
-    """A task that got no answer this time, and why; it stays to be answered."""
+    """A task without an answer, and why; it stays pending."""
 
     place: int
     reason: str
@@ -44,34 +44,34 @@ class TaskFailure(NamedTuple):
 
 @runtime_checkable
 class Examinee(Protocol):
-    """Answers tasks, each for itself: what it says of one does not depend on the others."""
+    """Answers tasks independently: an answer does not depend on the other tasks."""
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """What decides its answers; stored with them."""
+        """Everything its answers depend on; stored with them."""
         ...
 
     def check(self, tasks: Sequence[Task]) -> None:
-        """Raise ValueError, in one line, for a task it cannot answer, before the first answer costs time."""
+        """Raise ValueError in one line for a task that it cannot answer, before time is spent on the others."""
         ...
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
-        """What it makes of each task, in any order, each as soon as it is known."""
+        """The answers in any order, each as soon as it is known."""
         ...
 
 
 ExamineeFactory = Callable[[], "LanguageModel | Examinee"]
-"""Makes what answers under one name of the grid; called only when something is to be answered."""
+"""Makes the examinee of one name in the grid; called only when that name has something to answer."""
 Engine = Callable[[ExamineeFactory, str], AbstractContextManager[Examinee]]
-"""Turns a way to build into an examinee at work, here or on several machines; the name of a normalisation besides.
+"""Runs the examinee that a factory makes, here or on several machines, until its context ends.
 
-It is at work until its context ends.
+Its second argument names the normalisation of log-likelihoods.
 """
 
 
 @contextmanager
 def in_process(build: ExamineeFactory, normalization: str) -> Iterator[Examinee]:
-    """The engine of one process: builds and answers here."""
+    """The engine that builds and answers in this process."""
     built = build()
     yield built if isinstance(built, Examinee) else LikelihoodExaminee(built, normalization)
 
@@ -90,7 +90,7 @@ class LikelihoodExaminee:
         self._fit.check(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
-        """Each task's choice, as soon as its likelihoods and those without its question are there."""
+        """Each task's choice, as soon as the likelihoods with and without its question are known."""
         choices = [_continuations(task.question) for task in tasks]
         wanted = self._wanted(tasks, choices)
         fitted = [self._fit(task) for task in tasks]
@@ -108,11 +108,11 @@ class LikelihoodExaminee:
                 waiting.setdefault(mine, []).append((place, found, now - before))
             if mine in self._alone:
                 for one in waiting.pop(mine, ()):
-                    yield self._said(tasks[one[0]], fitted[one[0]], *one, self._alone[mine])
+                    yield self._result(tasks[one[0]], fitted[one[0]], *one, self._alone[mine])
             before = time.perf_counter()
 
     def _wanted(self, tasks: Sequence[Task], choices: Sequence[tuple[str, ...]]) -> list[_LikelihoodRequest]:
-        """What is asked: each task's own prompt, and once before the first of the same choices the neutral one."""
+        """Each task's own prompt, and the neutral prompt once before the first task with the same choices."""
         wanted, known = [], {mine for mine, sums in self._alone.items() if not isinstance(sums, NoReply)}
         for place in range(len(tasks)):
             if choices[place] not in known:
@@ -122,7 +122,7 @@ class LikelihoodExaminee:
             wanted.append(_LikelihoodRequest(place, whole=True))
         return wanted
 
-    def _said(
+    def _result(
         self,
         task: Task,
         fitted: FittedPrompt,
@@ -146,7 +146,7 @@ def _continuations(question: Question) -> tuple[str, ...]:
 
 
 class _LikelihoodRequest(NamedTuple):
-    """A request for likelihoods: of a task's choices, after its whole prompt or after one that asks nothing."""
+    """A request for the likelihoods of a task's choices, after its `whole` prompt or after the neutral one."""
 
     place: int
     whole: bool

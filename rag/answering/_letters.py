@@ -1,7 +1,7 @@
-"""Answers by letters: the choices are shown, the model writes, and what it wrote is read.
+"""Answers by letters: the prompt lists the choices, and the model writes the letter of one.
 
-For models that give no log-probabilities of a given text. Another measurement than likelihoods: choices are seen
-beside one another, nothing grades how sure the model is, and a reply may name none.
+For models that give no log-probabilities of a given text. It does not measure the same as likelihoods: the model sees
+the choices side by side, its confidence is unknown, and a reply may name no choice.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from rag.answering._truncation import PromptFitter
 LETTERS_PROMPT_VERSION = "letters-exam-1"
 """Stored with every answer; changes whenever a prompt changes by a character."""
 MAX_TOKENS = 32
-"""Room for a letter, its choice and a polite word."""
+"""Enough for a letter, the choice and a polite phrase."""
 MAX_CHOICES = 26
+"""Letters of the alphabet."""
 
 
 def letters_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[Shot] = ()) -> Prompt:
@@ -32,12 +33,12 @@ def letters_prompt(question: Question, passages: Sequence[Chunk], shots: Sequenc
     ]
     parts.append(f"{passages_and_stem(question, passages)}\n{_listed(question.choices)}")
     lead = "Read the text and answer" if passages else "Answer"
-    told = f"{lead} the question with the letter of the right choice alone; guess if you must."
-    return Prompt(user="\n\n".join([told, *parts]), reply=ANSWER_PREFIX)
+    instruction = f"{lead} the question with the letter of the right choice alone; guess if you must."
+    return Prompt(user="\n\n".join([instruction, *parts]), reply=ANSWER_PREFIX)
 
 
 class LetterExaminee:
-    """A language model that answers by letters, greedily, each prompt for itself."""
+    """A language model that answers by letters: greedy replies, one prompt at a time."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
@@ -51,12 +52,12 @@ class LetterExaminee:
         }
 
     def check(self, tasks: Sequence[Task]) -> None:
-        """Refuse a question of more choices than letters, and a prompt that cannot fit."""
+        """Refuse a question with more choices than letters and a prompt that cannot fit."""
         require_letters(tasks)
         self._fit.check(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
-        """The choice that each reply names, as the replies come."""
+        """The choices that the replies name, as they come."""
         fitted = [self._fit(task) for task in tasks]
         before = time.perf_counter()
         for arrival in self._replies([one.prompt for one in fitted]):
@@ -73,7 +74,7 @@ class LetterExaminee:
         if isinstance(self._model, RemoteLanguageModel):
             yield from self._model.replies(prompts, max_tokens=MAX_TOKENS)
             return
-        # One at a time: in low precision a reply may depend on those beside it in a batch.
+        # One at a time: in low precision a reply may depend on the other prompts of its batch.
         for place, prompt in enumerate(prompts):
             (text,) = self._model.generate([prompt], max_tokens=MAX_TOKENS)
             tokens = self._model.count_tokens(f"{prompt.user}{prompt.reply}")
@@ -81,7 +82,7 @@ class LetterExaminee:
 
 
 def require_letters(tasks: Sequence[Task]) -> None:
-    """ValueError naming the first question of more choices than letters."""
+    """Raise ValueError naming the first question with more choices than letters."""
     for task in tasks:
         if len(task.question.choices) > MAX_CHOICES:
             raise ValueError(

@@ -1,8 +1,7 @@
-"""The prompt an examinee reads: shots, then passages, then the question; the answer itself is scored, not a letter.
+"""The prompt of an exam question: shots, then passages, then the question. Choices are scored as texts, not as letters.
 
-The choices are not shown. Small models read a text and complete `Answer:` far better than they pick letters from a
-list, and every choice is scored after exactly the same words. Prompts that share shots, or shots and passages, begin
-alike, so that their encoding is shared.
+The prompt does not list the choices. Small models complete `Answer:` far better than they pick letters from a list, and
+every choice is scored after the same words. Prompts that share shots and passages begin alike and share their encoding.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from dataclasses import dataclass
 from examcore import Chunk, Exam, Prompt, Question
 
 EXAM_PROMPT_VERSION = "exam-1"
-"""Part of the settings stored with every answer; changes whenever a prompt changes by a character."""
+"""Stored with every answer; change it whenever a prompt changes by a character."""
 
 ANSWER_PREFIX = "Answer:"
 NEUTRAL = Prompt(user="Give an answer in a few words.", reply=ANSWER_PREFIX)
-"""Asks nothing: what a choice is worth after it is how likely its words are by themselves."""
+"""A prompt without a question: after it, a choice is as likely as its words are on their own."""
 
 
 @dataclass(frozen=True)
 class Shot:
-    """A solved question shown before the exam question; without a passage when `passage` is empty.
+    """A solved question, shown before the exam question; `passage` may be empty.
 
-    Its choices are shown only to those who answer by letters.
+    `choices` are shown only to examinees that answer by letters.
     """
 
     stem: str
@@ -43,12 +42,12 @@ def exam_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[S
 
 
 def passage_and_stem(shot: Shot) -> str:
-    """A solved question as far as it is shown before its answer."""
+    """A solved question without its answer."""
     return _shown(shot.passage and f"Text:\n{shot.passage}", shot.stem)
 
 
 def passages_and_stem(question: Question, passages: Sequence[Chunk]) -> str:
-    """The last part of a prompt: its passages, if any, and the question."""
+    """The last part of a prompt: the passages, if any, and the question."""
     return _shown("\n\n".join(map(_passage, passages)), question.stem)
 
 
@@ -60,10 +59,10 @@ def continuation(choice: str) -> str:
 def draw_shots(
     pool: Sequence[Question], exam: Exam, count: int, *, seed: int = 0, with_passages: bool = False
 ) -> tuple[Shot, ...]:
-    """The run's shots, drawn from a pool that shares no question with the exam.
+    """Draw the shots of a run from a pool that shares no question with the exam.
 
-    A pipeline with fewer shots uses the first of them. Raises ValueError when the pool holds an exam question (same id
-    or same stem) or too few questions.
+    A pipeline with fewer shots uses the first ones. Raises ValueError when the pool holds an exam question (same id or
+    same stem) or too few questions.
     """
     ids, stems = set(exam.ids), {_plain(question.stem) for question in exam.questions}
     for question in pool:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ChoiceEvidence:
-    """What one pass yields about each choice: log-likelihood sums, lengths in tokens, and the sums after a prompt
-    that asks nothing (empty when not computed); `texts` are the choices.
+    """Log-likelihoods of the choices `texts`: their sums, lengths in tokens, and the sums after a prompt without a
+    question (empty when not computed).
     """
 
     texts: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Tasks: the distinct prompts behind what a grid of pipelines has still to answer."""
+"""Tasks: the distinct prompts that a grid of pipelines still has to answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rag.retrieval._protocol import Retriever, searched_text
 
 @dataclass(frozen=True)
 class PassageLimits:
-    """How many passages a pipeline reads, and their characters at most."""
+    """How many passages a pipeline reads, and how many of their characters at most."""
 
     k: int = 1
     budget: int | None = None
@@ -22,10 +22,10 @@ class PassageLimits:
 
 @dataclass(frozen=True)
 class Task:
-    """One distinct prompt: the question, its passages, and the pipelines that all ask exactly this.
+    """One distinct prompt: the question, its passages, and the pipelines that share it.
 
-    `prompt` is what a language model reads whose likelihoods choose; `chunks` and `shots` are what it was made of, for
-    those who are asked in other words or cannot read all of it.
+    `prompt` is for language models that choose by likelihood. `chunks` and `shots` are its parts, for examinees that
+    use another prompt or cannot read all of it. `passages` are the ids of the chunks.
     """
 
     question: Question
@@ -37,35 +37,35 @@ class Task:
 
 
 class PassageLookup:
-    """What each retriever finds for each question, looked up once.
+    """The passages that each retriever finds for each question, looked up once.
 
-    `usual` holds for pipelines that say nothing of how much they read.
+    `default` holds for pipelines without limits of their own.
     """
 
-    def __init__(self, retrievers: Mapping[str, Retriever], usual: PassageLimits) -> None:
-        self._retrievers, self._usual = retrievers, usual
+    def __init__(self, retrievers: Mapping[str, Retriever], default: PassageLimits) -> None:
+        self._retrievers, self._default = retrievers, default
         self._found: dict[tuple[str, str], tuple[Chunk, ...]] = {}
 
     def of(self, pipeline: Pipeline, question: Question) -> tuple[Chunk, ...]:
         """The passages a pipeline reads for a question, best first."""
         key = (pipeline.reading, question.id)
         if key not in self._found:
-            reading = limits_of(pipeline, self._usual)
+            reading = limits_of(pipeline, self._default)
             found = self._retrievers[pipeline.retriever].retrieve(question, reading.k)
             self._found[key] = within_budget(found, reading.budget)
         return self._found[key]
 
 
-def limits_of(pipeline: Pipeline, usual: PassageLimits) -> PassageLimits:
-    """How much a pipeline reads: what it says itself, else what is usual."""
+def limits_of(pipeline: Pipeline, default: PassageLimits) -> PassageLimits:
+    """How much a pipeline reads: its own limits where it has them, else the default."""
     return PassageLimits(
-        usual.k if pipeline.passages is None else pipeline.passages,
-        usual.budget if pipeline.budget is None else pipeline.budget,
+        default.k if pipeline.passages is None else pipeline.passages,
+        default.budget if pipeline.budget is None else pipeline.budget,
     )
 
 
 def within_budget(passages: Sequence[Chunk], budget: int | None) -> tuple[Chunk, ...]:
-    """The first passages whose texts have at most `budget` characters together; always the first, never part of one."""
+    """The leading passages whose texts have at most `budget` characters together, but always the first; none is cut."""
     if budget is None:
         return tuple(passages)
     lengths = accumulate(len(searched_text(one)) for one in passages)
@@ -77,10 +77,9 @@ def within_budget(passages: Sequence[Chunk], budget: int | None) -> tuple[Chunk,
 def tasks_of(
     exam: Exam, pending: Sequence[tuple[Pipeline, str]], passages: PassageLookup, shots: Sequence[Shot]
 ) -> list[Task]:
-    """The distinct prompts behind the pending answers.
+    """The distinct prompts of the pending answers.
 
-    Ordered by number of shots, then by question: neighbours begin with the same shots, and a question's retrievers
-    follow each other.
+    Ordered by number of shots, then by question, so that neighbouring prompts begin alike.
     """
     questions = {question.id: question for question in exam.questions}
     places = {one: place for place, one in enumerate(exam.ids)}

@@ -1,7 +1,7 @@
-"""Prompts too long for a model: passages go, the last first; then the one that is left is cut at its end.
+"""Shortening prompts that are too long for a model: drop passages from the last, then cut the end of the first.
 
-Question, choices and shots are never touched. What is left out depends on the task and the model alone, so that it is
-the same whenever and beside whatever the task is asked.
+Question, choices and shots are never touched. What is left out depends only on the task and the model, not on when or
+with which other tasks it is asked.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from rag.answering._prompts import Shot
 from rag.answering._tasks import Task
 
 WritePrompt = Callable[[Question, Sequence[Chunk], Sequence[Shot]], Prompt]
-"""How a prompt is written from a question, passages and shots."""
+"""Writes a prompt from a question, passages and shots."""
 SPECIAL_TOKENS = 2
-"""Tokens that may stand before and after the text of a prompt."""
+"""Special tokens that may stand before and after the text of a prompt."""
 CONTINUATION_LEAD = "Answer:"
-"""What continuations are weighed behind."""
+"""Continuations are counted in tokens after this text, as they follow it in the prompt."""
 CHARACTERS_COUNTED_FIRST = 16
-"""Of a text with more characters for each token that fits, the beginning is counted first."""
+"""If a text has more characters than this per token that fits, its beginning is counted first."""
 MAX_WORD_CHARACTERS = 40
-"""A cut moves back to the last space among so many characters; a script without spaces is cut anywhere."""
+"""A cut moves back to a space at most this far away; a script without spaces is cut anywhere."""
 
 
 class FittedPrompt(NamedTuple):
-    """The prompt a model reads, how many of its passages are in it, and how many of their characters are not."""
+    """The prompt that a model reads, the number of passages in it, and the number of characters left out."""
 
     prompt: Prompt
     read: int
@@ -38,40 +38,44 @@ class FittedPrompt(NamedTuple):
 
 
 class PromptFitter:
-    """Fits tasks to what one model reads; what was checked last is not fitted again.
+    """Shortens tasks to the context of one model; remembers the tasks that were checked last.
 
-    `behind` tells the continuations of a question's prompt, `room` the tokens to write.
+    `continuations_of`: the texts that may follow a question's prompt. `room`: tokens to leave for the reply.
     """
 
     def __init__(
-        self, model: LanguageModel, write: WritePrompt, behind: Callable[[Question], Sequence[str]], room: int = 0
+        self,
+        model: LanguageModel,
+        write: WritePrompt,
+        continuations_of: Callable[[Question], Sequence[str]],
+        room: int = 0,
     ) -> None:
-        self._model, self._write, self._behind, self._room = model, write, behind, room
+        self._model, self._write, self._continuations_of, self._room = model, write, continuations_of, room
         self._checked: dict[Hashable, FittedPrompt] = {}
 
     def check(self, tasks: Sequence[Task]) -> None:
-        """Fit all; raises as `fit_passages` does."""
+        """Shorten and remember all; raises as `fit_passages` does."""
         self._checked = {}
         self._checked = {_key(task): self(task) for task in tasks}
 
     def __call__(self, task: Task) -> FittedPrompt:
         """The prompt of a task as the model reads it."""
         known = self._checked.get(_key(task))
-        return known or fit_passages(task, self._model, self._write, self._behind(task.question), self._room)
+        return known or fit_passages(task, self._model, self._write, self._continuations_of(task.question), self._room)
 
 
 def _key(task: Task) -> Hashable:
-    """What a prompt is made of, as far as two tasks differ in it."""
+    """What distinguishes the prompts of two tasks."""
     return task.prompt, task.question.choices, task.passages
 
 
 def fit_passages(
     task: Task, model: LanguageModel, write: WritePrompt, continuations: Sequence[str], room: int = 0
 ) -> FittedPrompt:
-    """The task's prompt, shortened by the rule above as far as the model's context demands.
+    """The task's prompt, shortened as far as the model's context requires.
 
-    The longest of `continuations`, or `room` tokens to write, must fit behind it. Raises ValueError naming the question
-    when even the prompt without passages is too long.
+    The longest of `continuations`, or a reply of `room` tokens, must fit after it. Raises ValueError naming the
+    question when even the prompt without passages is too long.
     """
     whole = write(task.question, task.chunks, task.shots)
     scale = _PromptMeasure(model, continuations, room)
@@ -87,7 +91,7 @@ def fit_passages(
 
 
 def _shortened(task: Task, write: WritePrompt, fits: Callable[[Prompt], bool]) -> FittedPrompt | None:
-    """The longest prompt with a passage that fits, of those that are not whole."""
+    """The longest shortened prompt with at least one passage that fits; None if there is none."""
 
     def prompt(*passages: Chunk) -> Prompt:
         return write(task.question, passages, task.shots)
@@ -104,12 +108,12 @@ def _shortened(task: Task, write: WritePrompt, fits: Callable[[Prompt], bool]) -
 
 
 def _most(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number up to `most` that fits, where all below it do; 0 without any."""
+    """The largest number up to `most` that fits, if all smaller ones do; 0 if none fits."""
     return bisect_left(range(1, most + 1), True, key=lambda count: not fits(count))
 
 
 def _ends(text: str, fits: Callable[[int], bool]) -> list[int]:
-    """Where to cut a text: at the end of the last word that fits, else after the last character that does."""
+    """Where to cut a text: after the last word that fits, else after the last character that fits."""
     end = _most(len(text), fits)
     if not end:
         return []
@@ -123,7 +127,7 @@ def _up_to(chunk: Chunk, end: int) -> Chunk:
 
 
 class _PromptMeasure:
-    """Weighs prompts for a model, with the longest continuation behind each, or with `room` tokens to write."""
+    """Counts the tokens of prompts with the longest continuation, or with `room` tokens for a reply."""
 
     def __init__(self, model: LanguageModel, continuations: Sequence[str], room: int) -> None:
         self._model, self._room, self._most = model, room + SPECIAL_TOKENS, model.context_tokens
@@ -131,7 +135,7 @@ class _PromptMeasure:
         self._beginning = ("", False)
 
     def fits(self, prompt: Prompt) -> bool:
-        # No tokenizer of ours makes more tokens of a text than it has bytes: most prompts need not be counted.
+        # No tokenizer makes more tokens of a text than it has bytes, so that most prompts need not be tokenised.
         text = _rendered(self._model, prompt)
         longest = max(len(one.encode()) for one in self._continuations)
         if len(text.encode()) + longest + self._room <= self._most:
@@ -143,16 +147,16 @@ class _PromptMeasure:
 
     @cached_property
     def _behind(self) -> str:
-        """The continuation of most tokens."""
+        """The continuation with the most tokens."""
         return max(self._continuations, key=lambda one: self._model.count_tokens(f"{CONTINUATION_LEAD}{one}"))
 
     def _counted(self, text: str) -> int:
         return self._model.count_tokens(f"{text}{self._behind}") + self._room
 
     def _begins_too_long(self, text: str) -> bool:
-        """Whether the beginning of a long text is so much too long that the rest need not be counted.
+        """Whether the beginning of a long text is already too long, so that the rest need not be tokenised.
 
-        All cuts of a long passage begin alike: that is counted once.
+        All cuts of a long passage share their beginning, which is tokenised once.
         """
         beginning = text[: CHARACTERS_COUNTED_FIRST * self._most]
         if len(beginning) == len(text):
@@ -163,6 +167,6 @@ class _PromptMeasure:
 
 
 def _rendered(model: LanguageModel, prompt: Prompt) -> str:
-    """The text the model reads, as far as it tells."""
+    """The text that the model reads, or its parts for a model that does not tell."""
     render = getattr(model, "render", None)
     return str(render(prompt)) if render else f"{prompt.system}{prompt.user}{prompt.reply}"

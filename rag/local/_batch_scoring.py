@@ -1,4 +1,4 @@
-"""Scoring many prompts' continuations together: every beginning is read once, passes are filled from all prompts."""
+"""Scoring the continuations of many prompts together: shared beginnings are read once, passes hold several prompts."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from rag.local._passes import PromptPiece, ScoredToken, log_probabilities, run_p
 from rag.local._token_blocks import Block, BlockKey, BlockStore, key_after, split_into_blocks
 
 PASS_TOKENS = {"cpu": 512}
-"""Tokens of a pass by kind of device: enough to keep it busy."""
+"""Tokens of a pass by kind of device: enough to keep it busy. Other devices take `DEFAULT_PASS_TOKENS`."""
 DEFAULT_PASS_TOKENS = 4096
 MIN_PASS_TOKENS = 32
-"""Passes are not made smaller than this."""
+"""Passes are not made smaller than this when memory runs out."""
 
 MAX_SHARED_BLOCK = 32
-"""Tokens of a block at most: passes are full however short blocks are, and the shorter, the more prompts share."""
+"""Most tokens of a block. Passes are full however short blocks are, and more prompts share shorter blocks."""
 
 WINDOW = 64
-"""Prompts that are made ready and sorted at a time."""
+"""Prompts that are encoded and sorted at a time."""
 LOOKAHEAD = 8
-"""Prompts that are looked at, behind the first that does not fit, to fill a pass."""
+"""Prompts after the first one that does not fit that are tried to fill a pass."""
 
 ROOT = -1
-"""Where the blocks read here begin: their numbers differ in the last bits from those of a prompt read alone."""
+"""The root of the blocks read here: their values differ in the last bits from those of a prompt read alone."""
 
 
 class EncodedContinuations(NamedTuple):
-    """Continuations encoded together with their prompt: shared tokens, where the last paragraph begins in them, and
-    each continuation's own."""
+    """Continuations encoded together with their prompt: the shared tokens, the place in them where the last paragraph
+    begins, and each continuation's own tokens."""
 
     prompt: tuple[int, ...]
     cut: int
@@ -44,9 +44,9 @@ class EncodedContinuations(NamedTuple):
 
 @dataclass(eq=False)
 class _PromptProgress:
-    """A prompt under way: the blocks read of it, what is still to be read, and the log-probabilities so far.
+    """A prompt in progress: the blocks read so far, what remains to be read, and the log-probabilities so far.
 
-    `own` are the distinct continuations: equal ones get equal numbers.
+    `own` holds the distinct continuations, so that equal ones get equal numbers.
     """
 
     place: int
@@ -64,7 +64,7 @@ class _PromptProgress:
 
 @dataclass(eq=False)
 class _PassShare:
-    """What one pass does for a job: blocks it needs, how many groups of continuations it scores, and their tokens."""
+    """What one pass does for a prompt: blocks it needs, groups of continuations that it scores, and their tokens."""
 
     job: _PromptProgress
     path: list[Block]
@@ -74,7 +74,7 @@ class _PassShare:
 
 @dataclass(eq=False)
 class _PackedPass:
-    """Pieces of one pass, whose blocks by their places, and what is done for each job."""
+    """The pieces of one pass, the blocks they fill by key, and what the pass does for each prompt."""
 
     size: int
     pieces: list[PromptPiece] = field(default_factory=list)
@@ -91,7 +91,7 @@ class _PackedPass:
 
 
 class BatchScorer:
-    """Scores prompts with one model in passes of `size` tokens, keeping what they begin with in `blocks`."""
+    """Scores prompts with one model in passes of `size` tokens, keeping their beginnings in `blocks`."""
 
     def __init__(
         self, model: Any, blocks: BlockStore, *, block: int = MAX_SHARED_BLOCK, size: int | None = None
@@ -100,9 +100,9 @@ class BatchScorer:
         self.size = size or PASS_TOKENS.get(model.device.type, DEFAULT_PASS_TOKENS)
 
     def score(self, asked: Iterable[tuple[int, EncodedContinuations]]) -> Iterator[tuple[int, list[float]]]:
-        """The log-likelihood of each continuation, by the place that came with its prompt, in any order.
+        """The log-likelihoods of each prompt's continuations, by the place given with the prompt, in any order.
 
-        When memory runs out, passes are halved and the work goes on; nothing that was asked is lost.
+        When memory runs out, passes are halved and the work goes on; no prompt is lost.
         """
         coming, queue = iter(asked), deque[_PromptProgress]()
         while True:
@@ -127,7 +127,7 @@ class BatchScorer:
         return all(len(own) <= self.size for own in joint.own)
 
     def _ready(self, asked: Iterable[tuple[int, EncodedContinuations]]) -> list[_PromptProgress]:
-        """Jobs sorted by their tokens, so that those that begin alike follow each other."""
+        """Prompts sorted by their tokens, so that those that begin alike are neighbours."""
         jobs = [self._job(place, joint) for place, joint in asked]
         return sorted(jobs, key=lambda job: job.joint.prompt)
 
@@ -138,7 +138,7 @@ class BatchScorer:
         return _PromptProgress(place, joint, own, parts, _groups(own, self.size))
 
     def _packed(self, queue: Iterable[_PromptProgress]) -> _PackedPass:
-        """As many pieces as fit, of jobs in their order; a piece that does not fit lets later ones go before it."""
+        """As many pieces as fit, in order; when one does not fit, later ones may go first."""
         packed, waiting = _PackedPass(self.size), 0
         for job in queue:
             if not self._pack(job, packed):
@@ -148,7 +148,7 @@ class BatchScorer:
         return packed
 
     def _pack(self, job: _PromptProgress, packed: _PackedPass) -> bool:
-        """Put what fits of a job into a pass; whether all of it did."""
+        """Put as much of a prompt into a pass as fits; returns whether all of it did."""
         move = _PassShare(job, list(job.path))
         packed.moves.append(move)
         for part in job.parts:
@@ -170,7 +170,7 @@ class BatchScorer:
         return True
 
     def _run(self, packed: _PackedPass) -> None:
-        """Read a pass and put down what came of it; a pass that fails has done nothing."""
+        """Run a pass and record its results; a pass that fails changes nothing."""
         targets = [target for move in packed.moves for target in move.targets]
         found: list[float] = []
         if packed.pieces:
@@ -185,7 +185,7 @@ class BatchScorer:
             self._blocks.remember(move.path)
 
     def _halve(self, error: BaseException, longest: int) -> None:
-        """Make passes smaller, though not too small for the longest continuation, and free what is kept."""
+        """Make passes smaller, but not too small for the longest continuation, and free the kept blocks."""
         if self.size // 2 < max(MIN_PASS_TOKENS, longest):
             wanted = "wanted more memory, a smaller model or a shorter dtype"
             raise FailedError(f"out of memory while {self.size} tokens were read at once; {wanted}") from error
@@ -201,7 +201,7 @@ class BatchScorer:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, in the words of any of torch's allocators."""
+    """Whether an error says that memory ran out, in the wording of any of torch's allocators."""
     words = ("out of memory", "can't allocate memory", "not enough memory")
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
         isinstance(error, RuntimeError) and any(one in str(error).lower() for one in words)
@@ -209,7 +209,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def _groups(own: Sequence[Sequence[int]], size: int) -> list[list[int]]:
-    """The continuations in groups that have room in one pass, behind the prompt's last token."""
+    """The continuations in groups that fit in one pass, after the prompt's last token."""
     groups: list[list[int]] = []
     room = 0
     for number, ids in enumerate(own):
@@ -222,7 +222,7 @@ def _groups(own: Sequence[Sequence[int]], size: int) -> list[list[int]]:
 
 
 def _end(job: _PromptProgress, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The prompt's last token and the continuations of a group without their last ones, and their branches."""
+    """The prompt's last token, then a group's continuations without their last tokens; and the branch of each token."""
     ids, branches = [job.joint.prompt[-1]], [0]
     for branch, number in enumerate(group, start=1):
         ids += job.own[number][:-1]
@@ -231,7 +231,7 @@ def _end(job: _PromptProgress, group: Sequence[int]) -> tuple[tuple[int, ...], t
 
 
 def _targets(job: _PromptProgress, group: Sequence[int], start: int) -> Iterator[ScoredToken]:
-    """Each token of the continuations of a group, whose end stands at `start` of its pass."""
+    """Each token of a group's continuations; the prompt's last token stands at `start` of the pass."""
     at = start
     for number in group:
         first, *others = job.own[number]

@@ -1,4 +1,4 @@
-"""Writing a batch of replies token by token, after prompts whose beginnings are read once and kept."""
+"""Writing a batch of replies token by token; the beginnings of prompts are read once and kept."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ AllowedTokens = Callable[[int, Sequence[int]], Sequence[int]]
 """From a prompt's index and the tokens written so far to the tokens that may come next (empty: any)."""
 
 MAX_GROUP_TOKENS = 1024
-"""Tokens, padding included, of the ends of prompts that are read in one pass: more make no processor faster."""
+"""Most tokens, padding included, of prompt ends read in one pass; larger passes are no faster."""
 
 
 class PromptTokens(NamedTuple):
-    """A prompt's tokens, and where its own part begins (see `PrefixCache`)."""
+    """A prompt's tokens and the place where its own part begins (see `PrefixCache`)."""
 
     ids: Sequence[int]
     cut: int = 0
 
 
 class BatchState(NamedTuple):
-    """Prompts read to their end: one cache `[rows, heads, width + room, ...]`, right-aligned, and what follows.
+    """Prompts read to their end: one right-aligned cache `[rows, heads, width + room, ...]`, and the next logits.
 
     `mask` `[rows, width + room]` is 0 over padding; `lengths` `[rows]` counts the real tokens of each prompt;
     `logits` `[rows, vocabulary]` follow its last one.
@@ -38,14 +38,14 @@ class BatchState(NamedTuple):
     logits: torch.Tensor
 
     def only(self, places: Sequence[int]) -> BatchState:
-        """Some of the rows; the others' keys and values are gone."""
+        """Keep some of the rows and free the keys and values of the others."""
         for layer in self.cache.layers:
             layer.keep(torch.tensor(places, device=self.mask.device))
         return BatchState(self.cache, self.mask[places], self.lengths[places], self.logits[places])
 
 
 class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
-    """Keys and values in buffers with room for what is still to be written: appending copies only what is new."""
+    """Keys and values in buffers with room for the reply, so that appending copies only the new ones."""
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append keys and values `[rows, heads, new, width]`; all of them so far."""
+        """Append keys and values `[rows, heads, new, width]`; returns all of them so far."""
         start = self.keys.shape[-2]
         end = start + key_states.shape[-2]
         for buffer, new in zip(self._buffers, (key_states, value_states), strict=True):
@@ -76,7 +76,7 @@ class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
         return self.keys, self.values
 
     def keep(self, rows: torch.Tensor) -> None:
-        """Leave all other rows."""
+        """Drop all other rows."""
         rows = rows.to(self.device)
         self._buffers = (self._buffers[0][rows], self._buffers[1][rows])
         self._show(self.keys.shape[-2])
@@ -86,7 +86,7 @@ class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
 
 
 class BatchWriter:
-    """Writes replies with one model, reading prompts through its cache; `ends` are the tokens that end a reply."""
+    """Writes replies with one model, reading prompts through a cache; `ends` are the tokens that end a reply."""
 
     def __init__(self, model: Any, prefixes: PrefixCache, ends: Sequence[int]) -> None:
         self._model, self._prefixes, self._ends = model, prefixes, frozenset(ends)
@@ -101,10 +101,10 @@ class BatchWriter:
         temperature: float = 0.0,
         seed: int = 0,
     ) -> list[list[int]]:
-        """The tokens of each reply, an end token included; `done` says of a row's tokens that no more are wanted.
+        """The tokens of each reply, including an end token; `done` decides from a row's tokens whether it is complete.
 
-        Greedy at temperature 0, else each token is drawn by a number that depends on the seed, the row's place and the
-        token's place alone. `started` is used up; it has room for `max_tokens`.
+        Greedy at temperature 0; else each token is drawn by a random number that depends only on the seed, the row and
+        the token's position. `started` is consumed; it must have room for `max_tokens`.
         """
         count = len(started.lengths)
         draws = torch.rand(count, max_tokens, generator=torch.Generator().manual_seed(seed))
@@ -123,7 +123,7 @@ class BatchWriter:
             if not unfinished or step == max_tokens - 1:
                 break
             if 2 * len(unfinished) <= len(held):
-                # Leaving copies the cache, which costs more than a few idle rows: they leave once they are half of all.
+                # Dropping rows copies the cache, which costs more than a few idle rows: wait until half are finished.
                 places = [place for place, row in enumerate(held) if row in unfinished]
                 held, tokens, started = [held[place] for place in places], tokens[places], started.only(places)
             started = started._replace(logits=self._next(started, tokens, step))
@@ -141,7 +141,7 @@ class BatchWriter:
         return logits[:, -1]
 
     def start(self, rows: Sequence[PromptTokens], room: int) -> BatchState:
-        """Read the prompts: their beginnings one by one through the cache, their ends in groups of like lengths."""
+        """Read the prompts: their beginnings one by one through the cache, their ends in groups of similar length."""
         device = self._model.device
         width = max(len(row.ids) for row in rows)
         lengths = torch.tensor([len(row.ids) for row in rows], device=device)
@@ -160,7 +160,7 @@ class BatchWriter:
         return BatchState(whole_cache, mask, lengths, torch.stack(logits))
 
     def _finish(self, rows: Sequence[PromptTokens]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
-        """Read some prompts to their end: the cache, where in it real tokens stand, and the logits that follow."""
+        """Read some prompts to their end; returns the cache, the mask of real tokens in it, and the next logits."""
         begun = [self._prefixes.begin(*row) for row in rows]
         behind = [len(one.left) for one in begun]
         before = [len(row.ids) - left for row, left in zip(rows, behind, strict=True)]
@@ -185,7 +185,7 @@ class TokenFilter:
         self._seen: dict[int, tuple[Sequence[int], torch.Tensor]] = {}
 
     def restrict(self, logits: torch.Tensor, rows: Iterable[int], written: Iterable[Sequence[int]]) -> None:
-        """Set the logits `[rows, vocabulary]` of what may not follow each row's tokens to minus infinity."""
+        """Set the logits `[rows, vocabulary]` of tokens that may not follow each row's tokens to minus infinity."""
         for place, (row, ids) in enumerate(zip(rows, written, strict=True)):
             allowed = self._allowed(row, ids)
             if len(allowed):
@@ -195,7 +195,7 @@ class TokenFilter:
                 logits[place, tokens] = kept
 
     def _indices(self, allowed: Sequence[int], device: torch.device) -> torch.Tensor:
-        """The tokens as an index; a tuple given again and again, such as most of a vocabulary, is converted once."""
+        """The tokens as an index; a tuple that comes repeatedly, such as most of a vocabulary, is converted once."""
         if not isinstance(allowed, tuple):
             return torch.tensor(list(allowed), device=device)
         if id(allowed) not in self._seen:
@@ -204,7 +204,7 @@ class TokenFilter:
 
 
 def _drawn(logits: torch.Tensor, temperature: float, numbers: torch.Tensor) -> torch.Tensor:
-    """The token of each row at which the cumulated probability passes the row's number in [0, 1)."""
+    """The token of each row at which the cumulative probability exceeds the row's number in [0, 1)."""
     chances = torch.softmax(logits.float().cpu() / temperature, dim=-1).double().cumsum(dim=-1)
     drawn = torch.searchsorted(chances, numbers.double()[:, None] * chances[:, -1:], right=True)
     return drawn[:, 0].to(logits.device)
@@ -217,7 +217,7 @@ def _right_aligned(lengths: Sequence[int], device: torch.device) -> torch.Tensor
 
 
 def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of the lengths, in groups of like lengths that hold at most AT_ONCE padded tokens."""
+    """The places of the lengths, in groups of like lengths that hold at most MAX_GROUP_TOKENS padded tokens."""
     group: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
         if group and lengths[place] * (len(group) + 1) > MAX_GROUP_TOKENS:
@@ -228,7 +228,7 @@ def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _stacked(caches: Sequence[DynamicCache | None], length: int) -> DynamicCache | None:
-    """One cache of `length` positions with a row for each cache, right-aligned; None when none holds anything."""
+    """One right-aligned cache of `length` positions with a row for each cache; None when all are empty."""
     first = next((one for one in caches if one is not None), None)
     if first is None:
         return None
@@ -241,7 +241,7 @@ def _stacked(caches: Sequence[DynamicCache | None], length: int) -> DynamicCache
 
 
 def _aligned(rows: Sequence[torch.Tensor | None], like: torch.Tensor, length: int) -> torch.Tensor:
-    """Tensors `[1, heads, positions, width]` as the rows of one, zeros before them."""
+    """Tensors `[1, heads, positions, width]` as the rows of one, padded with zeros on the left."""
     aligned = like.new_zeros(len(rows), like.shape[1], length, like.shape[3])
     for place, row in enumerate(rows):
         if row is not None:

@@ -1,9 +1,9 @@
-"""Holding a local model to JSON of a fixed shape: which tokens may come next.
+"""Restricting a local model to JSON of a fixed shape: which tokens may come next.
 
-The shape is cut into literals, which are forced token by token, free strings, and choices among a few words. A string
-ends with a token that holds its closing quote, whatever stands before that in the token (`?",`): without those a model
-could not end a question as it would by itself, and goes on. Strings hold no quotes, backslashes or line breaks, so
-nothing has to be escaped and every reply is valid JSON that ends within the tokens allowed.
+A shape consists of literals, which are forced token by token, free strings, and choices among a few words. A string
+ends with any token that holds its closing quote, even after other characters (`?",`): without those tokens a model
+could not end a question as it would by itself, and would go on. Strings hold no quotes, backslashes or line breaks, so
+that nothing needs escaping and every reply is valid JSON within the token limit.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, cast
 from examcore import Schema
 
 MIN_STRING_TOKENS = 4
-"""Tokens that a free string has room for at least."""
+"""A free string has room for at least this many tokens."""
 
 
 class Literal(NamedTuple):
-    """Text that stands in every reply."""
+    """Text that every reply contains."""
 
     text: str
 
@@ -30,7 +30,7 @@ class FreeText(NamedTuple):
 
 
 class WordChoice(NamedTuple):
-    """A word out of several."""
+    """One word out of several."""
 
     words: tuple[str, ...]
 
@@ -39,14 +39,14 @@ ShapePart = Literal | FreeText | WordChoice
 
 
 class ClosingToken(NamedTuple):
-    """A token that ends a string: how much of the literal behind it holds, and whether of the string, too."""
+    """A token that ends a string: how many characters of the next literal it holds, and whether it also holds text."""
 
     taken: int
     full: bool
 
 
 class Vocabulary:
-    """The tokens of one tokenizer as texts, decoded at first need; `end` are those that end a reply."""
+    """The tokens of one tokenizer as texts, decoded when first needed; `end` are the tokens that end a reply."""
 
     def __init__(self, tokenizer: Any, end: Sequence[int]) -> None:
         self._tokenizer, self.end = tokenizer, tuple(end)
@@ -62,7 +62,7 @@ class Vocabulary:
 
     @cached_property
     def texts(self) -> dict[int, str]:
-        """The text of each token that is special to nobody and has one."""
+        """The text of each token that is not special and not empty."""
         special = set(self._tokenizer.all_special_ids) | set(self.end)
         texts = self._tokenizer.batch_decode([[number] for number in range(len(self._tokenizer))])
         return {number: text for number, text in enumerate(texts) if number not in special and text}
@@ -121,7 +121,7 @@ class JsonShape:
         return self._end
 
     def _within(self, behind: str, empty: bool, over: bool) -> Sequence[int]:
-        """What may stand in a string, which is neither empty nor too long."""
+        """The tokens allowed inside a string, which must be neither empty nor too long."""
         if over:
             return (self._encode(behind)[0],)
         if (behind, empty) not in self._inside:
@@ -130,7 +130,7 @@ class JsonShape:
         return self._inside[behind, empty]
 
     def _closing(self, behind: str) -> dict[int, ClosingToken]:
-        """The tokens that end a string before this literal; the literal's own first token is one."""
+        """The tokens that end a string before this literal; its own first token is one of them."""
         if behind not in self._closings:
             first = self._encode(behind)[0]
             found = {first: ClosingToken(len(self._vocabulary.texts.get(first, "").lstrip()) or 1, full=False)}
@@ -175,7 +175,7 @@ def _parts(schema: Schema) -> Iterator[ShapePart]:
 
 
 def _merged(parts: Iterator[ShapePart]) -> list[ShapePart]:
-    """Neighbouring literals as one, so that they are cut into tokens as a text would be."""
+    """Neighbouring literals joined, so that they are tokenised as one text."""
     merged: list[ShapePart] = []
     for part in parts:
         if isinstance(part, Literal) and merged and isinstance(merged[-1], Literal):

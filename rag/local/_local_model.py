@@ -1,4 +1,4 @@
-"""A transformers model on this machine, as a language model that writes and scores."""
+"""A language model that transformers runs on this machine."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from rag.local._token_blocks import BLOCK, BlockStore
 from rag.weights._placement import rows_are_independent
 
 MAX_LOGITS = 1 << 26
-"""Logits held at once while continuations are scored (256 MB in float32)."""
+"""Most logits in memory while continuations are scored (256 MB in float32)."""
 
 NO_LIMIT = 1 << 24
-"""Context lengths from here on are a tokenizer's way of saying that it knows none."""
+"""Tokenizers that know no context length report a number above this."""
 
 
 class LocalModel:
-    """Writes batches and scores continuations, reading prompts through one cache of what they begin with.
+    """Writes batches and scores continuations, reading prompts through one cache of their beginnings.
 
-    `settings` says what decides the numbers (source, dtype, device type, where prompts are cut into blocks) and is
-    stored with answers. `keep` bounds the bytes of keys and values kept (see `PrefixCache`); `size` is the tokens of a
-    pass over several prompts (see `BatchScorer`).
+    `settings` holds everything the numbers depend on (source, dtype, device type, where prompts are cut into blocks)
+    and is stored with answers. `keep` bounds the bytes of keys and values kept (see `PrefixCache`); `size` is the
+    tokens of a pass over several prompts (see `BatchScorer`).
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class LocalModel:
 
     @cached_property
     def streaming(self) -> Mapping[str, object]:
-        """What decides the numbers of `likelihoods` besides: the tokens of a pass (0: each prompt is read alone) and of
+        """What the numbers of `likelihoods` also depend on: the tokens of a pass (0: each prompt is read alone) and of
         its blocks."""
         return {"pass": self._batches.size, "block": self._batches.block} if self._packs else {"pass": 0}
 
@@ -85,9 +85,9 @@ class LocalModel:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def render(self, prompt: Prompt) -> str:
-        """The text the model reads: through its chat template when it has one, else system, user and reply in turn.
+        """The text that the model reads: by its chat template if it has one, else system, user and reply in turn.
 
-        Special tokens that stand in a text lose their meaning: a document cannot end the turn it is quoted in.
+        Special tokens in a text lose their meaning, so that a document cannot end the turn that quotes it.
         """
         prompt = Prompt(*(self._quoted(text) for text in (prompt.user, prompt.system, prompt.reply)))
         if not self.tokenizer.chat_template:
@@ -105,7 +105,7 @@ class LocalModel:
         seed: int = 0,
         allowed: AllowedTokens | None = None,
     ) -> list[str]:
-        """One reply per prompt, as one batch; `reply` is not repeated, a stop string ends and is cut.
+        """One reply per prompt, as one batch, without the prompt's `reply`; a stop string ends it and is cut off.
 
         Greedy at temperature 0, else sampled from `seed`; the same batch always gives the same replies. `allowed`
         restricts the next token. Raises ValueError when a prompt and `max_tokens` exceed the context.
@@ -155,10 +155,10 @@ class LocalModel:
     def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
         """The log-likelihoods of each prompt's continuations, each as soon as they are known, in any order.
 
-        Prompts share what they begin with and are read together; the numbers of each are the same to the last bit
-        whatever is asked beside it, and within 1e-3 in float32 those of `log_likelihoods`, which reads a prompt alone.
-        Raises as that does, but for NaN, which is returned: who asks knows the question. OSError when memory does not
-        even suffice for small passes.
+        Prompts that begin alike share that part and are read together. The numbers of each are the same to the last bit
+        whatever else is in the batch, and in float32 within 1e-3 of `log_likelihoods`, which reads a prompt alone.
+        Raises like that method, except that NaN is returned, so that the caller can name the question. OSError when
+        memory does not even suffice for small passes.
         """
         joints: dict[int, EncodedContinuations] = {}
         alone: list[int] = []
@@ -190,7 +190,7 @@ class LocalModel:
 
     @cached_property
     def _packs(self) -> bool:
-        """Whether pieces of several prompts can be read in one pass: tried on a few tokens, against a plain reading."""
+        """Whether one pass can read pieces of several prompts; tried on a few tokens against a plain pass."""
         if not (getattr(self._model, "_supports_attention_backend", False) and self._takes_positions):
             return False
         if not rows_are_independent(self._model):
@@ -202,7 +202,7 @@ class LocalModel:
             with torch.inference_mode():
                 plain = [self._score_alone(joint.prompt, own) for own in joint.own]
             ((_, packed),) = trial.score([(0, joint)])
-        except Exception:  # whatever a foreign architecture does not take, it is read prompt by prompt instead
+        except Exception:  # an architecture that cannot do this is read prompt by prompt
             return False
         exact = self._model.dtype == torch.float32
         near, share = (1e-3, 0.0) if exact else (0.1, 0.05)
@@ -214,7 +214,7 @@ class LocalModel:
 
     @cached_property
     def _joinable(self) -> bool:
-        """Whether prompts read one by one can be written on as one batch: full attention, positions given by us."""
+        """Whether prompts that were read one by one can go on as one batch: full attention and explicit positions."""
         return self._takes_positions and has_full_attention(self._prefixes.encode(self._eos[:1] or (0,)).cache)
 
     def _write_plainly(
@@ -226,7 +226,7 @@ class LocalModel:
         seed: int,
         only: TokenFilter | None,
     ) -> list[list[int]]:
-        """The way of transformers, for models whose state is more than keys and values of all positions."""
+        """Write with transformers' own loop, for models whose state is more than keys and values of all positions."""
         width = max(len(row.ids) for row in rows)
         pad = self._eos[0] if self._eos else 0
         device = self._model.device
@@ -264,7 +264,7 @@ class LocalModel:
         return self._template([user])
 
     def _quoted(self, text: str) -> str:
-        """The text with a space inside each special token, which is then read as the characters it is written with."""
+        """The text with a space inside each special token, which makes it ordinary characters."""
         return self._marks.sub(lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
 
     def _template(self, messages: list[dict[str, str]]) -> str:
@@ -275,7 +275,7 @@ class LocalModel:
         )
 
     def _encode(self, prompt: Prompt, text: str) -> list[int]:
-        """Tokens of rendered text; a chat template writes its own special tokens, plain text gets the opening one."""
+        """The tokens of rendered text. A chat template writes its own special tokens; plain text gets the first."""
         ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         bos = self.tokenizer.bos_token_id
         if not self.tokenizer.chat_template and bos is not None:
@@ -291,9 +291,9 @@ class LocalModel:
         return PromptTokens(ids, self._own_part(prompt, text, ids))
 
     def _own_part(self, prompt: Prompt, text: str, ids: Sequence[int]) -> int:
-        """Where among the tokens of the rendered text the last paragraph of `user` begins; 0 where it has but one.
+        """The token at which the last paragraph of `user` begins in the rendered text; 0 if it has only one.
 
-        What stands above it (examples, a passage) is what several prompts have in common.
+        The text above it (examples, a passage) is what several prompts have in common.
         """
         _, _, last = self._quoted(prompt.user).rpartition("\n\n")
         at = text.rfind(last.strip())
@@ -329,7 +329,7 @@ class LocalModel:
         for batch in _batches(joint.own, MAX_LOGITS // vocabulary):
             rows = [joint.own[index][:-1] for index in batch]
             width = max(map(len, rows))
-            # Padding stands to the right of all real tokens, which therefore never attend to it: no mask is needed.
+            # Padding is to the right of all real tokens, which never attend to it: no mask is needed.
             ids = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], device=self._model.device)
             output = self._model(input_ids=ids, past_key_values=expand_cache(encoded.cache, len(rows)), use_cache=True)
             for row, index in enumerate(batch):
@@ -337,7 +337,7 @@ class LocalModel:
         return sums
 
     def _score_alone(self, prompt: tuple[int, ...], own: tuple[int, ...]) -> float:
-        """The plain way, for models whose state is more than keys and values."""
+        """Score without a cache, for models whose state is more than keys and values."""
         ids = torch.tensor([[*prompt, *own[:-1]]], device=self._model.device)
         logits = self._model(input_ids=ids, use_cache=False).logits[0, len(prompt) - 1 :]
         return _sum_targets(logits, own)
@@ -408,7 +408,7 @@ def _cut(text: str, stop: Sequence[str]) -> str:
 
 
 def _marks(tokenizer: Any) -> re.Pattern[str]:
-    """The special tokens as they are written, the longest first; a pattern that matches nothing without any."""
+    """A pattern of the special tokens as written, the longest first; without any it matches nothing."""
     added = getattr(tokenizer, "added_tokens_decoder", {}).values()
     names = {*tokenizer.all_special_tokens, *(str(one.content) for one in added if one.special)}
     written = sorted((name for name in names if len(name) > 1), key=len, reverse=True)
@@ -416,7 +416,7 @@ def _marks(tokenizer: Any) -> re.Pattern[str]:
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    """Every token that ends a reply: the tokenizer's, the published generation settings', the chat markers'."""
+    """Every token that ends a reply: from the tokenizer, the published generation settings and known chat markers."""
     published = getattr(model.generation_config, "eos_token_id", None)
     ids = [tokenizer.eos_token_id, *(published if isinstance(published, list) else [published])]
     markers = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|endoftext|>", "</s>")

@@ -1,8 +1,8 @@
 """One forward pass over pieces of many prompts, packed into one row of a fixed number of tokens.
 
-Each piece attends to what stands before it in its own prompt and to itself, nothing else. Matrices always have the same
-number of rows and each piece's attention is computed by itself, so that a piece's numbers do not depend, to the last
-bit, on what is packed beside it or on whether the blocks before it were read in this pass or earlier.
+Each piece attends only to itself and to what precedes it in its own prompt. Matrices always have the same number of
+rows and each piece's attention is computed separately, so that to the last bit a piece's numbers do not depend on the
+other pieces of the pass, nor on whether the blocks before it were read in this pass or earlier.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from transformers import AttentionInterface
 from rag.local._token_blocks import Block
 
 HEAD_ROWS = 64
-"""Positions whose logits are computed at once: always as many, for the same reason."""
+"""Positions whose logits are computed together: always this many, for the same reason."""
 
 
 @dataclass(frozen=True)
 class PromptPiece:
-    """Some tokens of a prompt behind the blocks `before`.
+    """Some tokens of a prompt after the blocks `before`.
 
-    `branches` is 0 for what all later tokens of the piece see, else the number of the continuation a token belongs to,
-    which sees itself alone. `block` takes the keys and values, where they are to be kept.
+    `branches` is 0 for tokens that all later tokens of the piece see, else the number of a token's continuation, which
+    only its own tokens see. `block` receives the keys and values if they are kept.
     """
 
     ids: tuple[int, ...]
@@ -54,8 +54,8 @@ class PromptPiece:
         return found
 
     def mask(self, like: torch.Tensor, copies: int, window: int | None) -> torch.Tensor:
-        """What is added to attention `[copies * tokens, all positions]`: 0 where a token may look, else -infinity."""
-        # Layers of a model that is spread lie on several devices.
+        """Added to attention `[copies * tokens, all positions]`: 0 where a token may attend, else -infinity."""
+        # The layers of a model that is spread are on several devices.
         kind = (window, like.device)
         if kind not in self._masks:
             own = torch.tensor(self.positions)
@@ -71,14 +71,14 @@ class PromptPiece:
 
 
 class ScoredToken(NamedTuple):
-    """A token whose log-probability is wanted after a position of the pass."""
+    """A token whose log-probability is wanted, and the position of the pass that predicts it."""
 
     position: int
     token: int
 
 
 def run_pass(model: Any, pieces: Sequence[PromptPiece], size: int) -> torch.Tensor:
-    """The last hidden states `[size, width]` of the pieces in turn; their blocks are filled."""
+    """The last hidden states `[size, width]` of the pieces in turn; fills their blocks."""
     ids = [token for piece in pieces for token in piece.ids]
     places = [place for piece in pieces for place in piece.positions]
     empty = [0] * (size - len(ids))
@@ -93,7 +93,7 @@ def run_pass(model: Any, pieces: Sequence[PromptPiece], size: int) -> torch.Tens
 
 
 def log_probabilities(model: Any, hidden: torch.Tensor, targets: Sequence[ScoredToken]) -> list[float]:
-    """The log-probability of each target; the head runs over the positions they stand after, and no others."""
+    """The log-probability of each target; the head runs only over the positions that predict them."""
     head = model.get_output_embeddings()
     rows = sorted({target.position for target in targets})
     found: dict[ScoredToken, float] = {}
@@ -133,7 +133,7 @@ class _PieceAttention:
             mine = (key[:, :, here].clone(), value[:, :, here].clone())
             keys = torch.cat([*(block.keys[layer] for block in piece.before), mine[0]], dim=2)
             values = torch.cat([*(block.values[layer] for block in piece.before), mine[1]], dim=2)
-            # The query heads that share a key head stand below each other: keys and values need no copies.
+            # Query heads that share a key head are stacked, so that keys and values need no copies.
             asked = query[:, :, here].reshape(1, shared, copies * len(piece.ids), -1)
             mask = piece.mask(query, copies, window)
             out = torch.nn.functional.scaled_dot_product_attention(asked, keys, values, attn_mask=mask, scale=scaling)
@@ -153,7 +153,7 @@ def _append(kept: Sequence[torch.Tensor], new: torch.Tensor) -> None:
 _NAME = "ragexam_pieces"
 _current: ContextVar[_PieceAttention] = ContextVar(_NAME)
 _UNSUPPORTED = ("softcap", "s_aux", "position_bias")
-"""What some models add to attention and we do not compute."""
+"""Options of attention that some models use and that are not computed here."""
 
 
 def _attend(
@@ -174,7 +174,7 @@ def _attend(
 
 @contextlib.contextmanager
 def _attending(model: Any, pieces: Sequence[PromptPiece]) -> Iterator[None]:
-    """Lets the model's layers attend piece by piece."""
+    """Make the model's layers attend piece by piece."""
     AttentionInterface.register(_NAME, _attend)
     config = model.config.get_text_config()
     before, token = config._attn_implementation, _current.set(_PieceAttention(pieces))

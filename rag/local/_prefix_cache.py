@@ -1,8 +1,8 @@
-"""Keys and values of prompts already read, kept in blocks that every prompt with the same beginning shares.
+"""Keys and values of prompts already read, kept in blocks that all prompts with the same beginning share.
 
-A prompt is encoded in blocks whose boundaries depend on nothing but its own text (the position, and where its own part
-begins), so a block has the same numbers to the last bit whether it is computed now or taken from an earlier prompt:
-results do not depend on what was asked before, and an interrupted run repeats exactly.
+The boundaries of a prompt's blocks depend only on its own text (the position, and where its own part begins). A block
+has the same numbers to the last bit whether it is computed now or taken from an earlier prompt, so that results do not
+depend on earlier prompts and an interrupted run repeats exactly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class EncodedPrompt(NamedTuple):
 
 
 class PartialPrompt(NamedTuple):
-    """A prompt read up to its last few tokens: its cache (None at the very beginning) and the tokens left."""
+    """A prompt read up to its last few tokens: its cache (None if nothing was read) and the tokens left."""
 
     cache: DynamicCache | None
     left: tuple[int, ...]
@@ -37,8 +37,8 @@ class PartialPrompt(NamedTuple):
 class PrefixCache:
     """Encodes prompts with one model and keeps their blocks, up to `keep` bytes.
 
-    `cut` says where a prompt's own part begins (0: it has none): what stands before it ends a block, so that prompts
-    that differ only in their own parts share all of it.
+    `cut` is where a prompt's own part begins (0: it has none). A block ends there, so that prompts that differ only in
+    their own parts share everything before it.
     """
 
     def __init__(self, model: Any, *, block: int = BLOCK, keep: int | None = None) -> None:
@@ -48,7 +48,7 @@ class PrefixCache:
         self._template: Any = None
         parameters = inspect.signature(model.forward).parameters
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
-        """What asks the model for no logits but those after the last token."""
+        """The option that limits the model to the logits after the last token."""
 
     @property
     def size(self) -> int:
@@ -56,14 +56,14 @@ class PrefixCache:
         return self.blocks.size
 
     def encode(self, ids: Sequence[int], cut: int = 0) -> EncodedPrompt:
-        """Encode a prompt of at least one token, from the longest known run of blocks."""
+        """Encode a prompt of at least one token, starting from the longest known run of blocks."""
         if not ids:
             raise ValueError("prompt: no tokens; wanted at least one")
         cache, logits = self._read(split_into_blocks(ids, cut, self._block), ending=True)
         return EncodedPrompt(tuple(ids), cache, logits.float())
 
     def begin(self, ids: Sequence[int], cut: int = 0) -> PartialPrompt:
-        """Encode the blocks that other prompts may share and leave the rest, at least one token."""
+        """Encode the blocks that other prompts may share; leave the rest, at least one token."""
         *shared, left = split_into_blocks(ids, cut, self._block)
         return PartialPrompt(self._read(shared, ending=False)[0] if shared else None, left)
 
@@ -76,7 +76,7 @@ class PrefixCache:
         self.blocks.clear()
 
     def _read(self, parts: Sequence[tuple[int, ...]], *, ending: bool) -> tuple[Any, Any]:
-        """The cache after the parts; with `ending`, the logits after the last token, too."""
+        """The cache after the parts; with `ending` also the logits after the last token."""
         path = self._known(parts, ending)
         cache: Any = self._join(path) if path else None
         logits = path[-1].logits if path else None
@@ -89,7 +89,7 @@ class PrefixCache:
         return cache, logits
 
     def _known(self, parts: Sequence[tuple[int, ...]], ending: bool) -> list[Block]:
-        """The leading blocks that are kept; the last piece counts only with its logits where they are wanted."""
+        """The leading blocks that are kept; with `ending` the last one counts only if its logits are kept."""
         path: list[Block] = []
         for index, piece in enumerate(parts):
             block = self.blocks.get(key_after(path, piece))
@@ -113,7 +113,7 @@ class PrefixCache:
         return Block(place, self.blocks.number(place), keys, values, logits)
 
     def _join(self, path: Sequence[Block]) -> DynamicCache:
-        """A new cache over the blocks, the same to the last bit as the one that they were cut from."""
+        """A new cache over the blocks, the same to the last bit as the one they came from."""
         cache = copy_cache(self._template)
         for index, layer in enumerate(cache.layers):
             layer.keys = torch.cat([block.keys[index] for block in path], dim=-2)
@@ -149,12 +149,12 @@ def shareable(cache: Any) -> bool:
 
 
 def has_full_attention(cache: Any) -> bool:
-    """Whether every layer attends to all positions: padding amid a prompt would count for a sliding window."""
+    """Whether every layer attends to all positions; in a sliding window, padding inside a prompt would count."""
     return shareable(cache) and all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
 def copy_cache(cache: DynamicCache) -> DynamicCache:
-    """A cache with layers of its own, over the same keys and values."""
+    """A cache with its own layers over the same keys and values."""
     other = copy.copy(cache)
     other.layers = [copy.copy(layer) for layer in cache.layers]
     return other

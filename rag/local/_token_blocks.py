@@ -1,4 +1,4 @@
-"""Blocks of keys and values, kept up to a number of bytes for every prompt that begins with them."""
+"""Blocks of keys and values, kept up to a number of bytes for all prompts that begin with them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import NamedTuple
 import torch
 
 BLOCK = 128
-"""Tokens of a block at most; only whole blocks are shared between prompts."""
+"""Most tokens of a block; prompts share only whole blocks."""
 
 MAX_KEPT_BYTES = 1 << 30
-"""Bytes of keys and values kept at most, where memory is ample (a sixteenth of it where it is not)."""
+"""Most bytes of keys and values kept; a sixteenth of memory if that is less."""
 
 BlockKey = tuple[int, tuple[int, ...]]
-"""Where a block stands: the number of the block before it (not positive: none), and its own tokens."""
+"""Identifies a block: the number of the block before it (not positive: none), and its own tokens."""
 
 
 class Block(NamedTuple):
     """What one block adds to a cache: keys and values `[1, heads, tokens, width]` of each layer.
 
-    A sliding layer keeps no more than its window. `logits` `[vocabulary]` follow the last token, where they were asked
-    for. `number` names the block in the places of those behind it.
+    A sliding layer keeps no more than its window. `logits` `[vocabulary]` follow the last token, if they were wanted.
+    `number` identifies the block in the keys of the blocks after it.
     """
 
     place: BlockKey
@@ -41,17 +41,17 @@ class Block(NamedTuple):
 
 
 class BlockStore:
-    """Blocks by their place, up to `keep` bytes; the longest unused go first."""
+    """Blocks by key, up to `keep` bytes; the least recently used go first."""
 
     def __init__(self, keep: int) -> None:
         self._keep = keep
-        # A block counts as used whenever one behind it is, and just after it: the oldest has none behind it.
+        # Using a block also uses all before it, so that the oldest block has none after it.
         self._blocks: OrderedDict[BlockKey, Block] = OrderedDict()
         self._numbers = itertools.count(1)
         self.size = 0
 
     def get(self, place: BlockKey) -> Block | None:
-        """The block of a place, if it is kept."""
+        """The block of a key, if it is kept."""
         return self._blocks.get(place)
 
     def values(self) -> Iterable[Block]:
@@ -59,12 +59,12 @@ class BlockStore:
         return self._blocks.values()
 
     def number(self, place: BlockKey) -> int:
-        """The number of the block that is kept at a place, else a new one."""
+        """The number of the block with this key, else a new number."""
         known = self._blocks.get(place)
         return known.number if known else next(self._numbers)
 
     def remember(self, path: Sequence[Block]) -> None:
-        """Keep a run of blocks that follow each other, or count it as used."""
+        """Keep a run of consecutive blocks, or mark it as used."""
         for block in reversed(path):
             old = self._blocks.pop(block.place, None)
             self.size += block.size - (old.size if old else 0)
@@ -80,13 +80,13 @@ class BlockStore:
 
 
 def split_into_blocks(ids: Sequence[int], cut: int, block: int) -> list[tuple[int, ...]]:
-    """The tokens block by block, where what stands before `cut` ends a block."""
+    """The tokens block by block; a block ends at `cut`."""
     parts = (ids[:cut], ids[cut:])
     return [tuple(part[at : at + block]) for part in parts for at in range(0, len(part), block)]
 
 
 def key_after(path: Sequence[Block], piece: tuple[int, ...], root: int = 0) -> BlockKey:
-    """Where a piece stands behind a run of blocks; different roots keep blocks read in different ways apart."""
+    """The key of a piece after a run of blocks; blocks that are read in different ways have different roots."""
     return (path[-1].number if path else root, piece)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -126,24 +125,6 @@ def api_key(place: ServerAddress, options: ServerOptions) -> str | None:
             f"model {place.model}: the environment variable {options.api_key_env} is not set; wanted a key"
         )
     return key
-
-
-def options_of(given: Mapping[str, object], where: str) -> ServerOptions:
-    """Options from a mapping of a configuration; raises ValueError naming `where` and the setting."""
-    from pydantic import ConfigDict, ValidationError, create_model
-
-    # A dataclass refuses unknown names only inside a model that does.
-    holder = create_model("Holder", __config__=ConfigDict(extra="forbid"), server=(ServerOptions, ...))
-    try:
-        checked: ServerOptions = holder.model_validate({"server": given}).server  # type: ignore[attr-defined]
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"][1:]))
-        # Pydantic's own text would repeat what was given, which may be a key.
-        message = first["msg"].removeprefix("Value error, ").removeprefix("server: ")
-        known = f"; wanted {', '.join(ServerOptions.__dataclass_fields__)}" if "keyword" in first["type"] else ""
-        raise ValueError(f"{where}: {f'{name}: ' if name else ''}{message}{known}") from None
-    return checked
 
 
 def check_url(url: str) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from examcore import LanguageModel, Progress, ReportProgress
 from rag.answering._black_box import check_black_box
-from rag.grid._black_box_spec import BlackBoxSpec
-from rag.grid._grid import LlmSpec
+from rag.grid._specs import BlackBoxSpec, LlmSpec
 from rag.models._loading import check_model, load_model
 from rag.models._settings import ModelSettings
 from rag.models._usage import need_likelihoods

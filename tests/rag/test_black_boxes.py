@@ -15,7 +15,6 @@ import pytest
 from examcore import Chunk, Exam, FailedError, Question
 from rag import NO_CHOICE, OWN_FACETS, Answer, AnswerStore, BlackBoxSpec, ClosedBook, Pipeline, Sitting, grid_of, sit
 from rag.answering._black_box import build_black_box, check_black_box, read_reply
-from rag.grid._black_box_spec import black_box_of
 from tests.rag.faulty_server import Body, Say, Server, serving
 
 QUICK = {"timeout": 0.5, "retries": 1, "backoff": 0.01}
@@ -46,7 +45,7 @@ def sat(chunks: list[Chunk], tmp_path: Path) -> Callable[..., list[Answer]]:
 def at(server: Server, **options: Any) -> BlackBoxSpec:
     choices = options.pop("choices", True)
     entry = {"name": "box", "system": f"{server.url}/ask", "choices": choices, "server": {**QUICK, **options}}
-    return black_box_of(entry, "black_boxes[0]")
+    return BlackBoxSpec.model_validate(entry)
 
 
 def right(exam: Exam) -> Callable[[Server, str, Body], Say]:
@@ -271,7 +270,7 @@ NUMBER = 3
 
 
 def called(name: str, **more: Any) -> BlackBoxSpec:
-    return black_box_of({"system": f"python:{__name__}:{name}", **more}, "black_boxes[0]")
+    return BlackBoxSpec.model_validate({"system": f"python:{__name__}:{name}", **more})
 
 
 @pytest.mark.parametrize("name", ["knows", "reads", "Wise", "made"])
@@ -372,7 +371,7 @@ def test_black_boxes_stand_beside_the_grid() -> None:
     [
         ("ftp://host/ask", r"black_boxes\[0\]: 'ftp://host/ask'; wanted an http address or python:package.module:name"),
         ("python:module", r"python:module; wanted python:package\.module:name"),
-        ({"name": "x"}, r"black_boxes\[0\]: no 'system'; wanted name, system, choices, timeout, server"),
+        ({"name": "x"}, r"black_boxes\[0\]: no 'system'; wanted system, name, choices, timeout, server"),
         ({"system": "http://h/a", "model": "m"}, "unknown key 'model'"),
         ({"system": "http://h/a", "choices": "no"}, "choices: 'no'; wanted true or false"),
         ({"system": "http://h/a", "server": {"timeout": 0}}, r"server: timeout is 0.*; wanted a number above 0"),
@@ -395,7 +394,7 @@ def test_the_retriever_of_black_boxes_is_nobody_elses_name() -> None:
     retriever = {"name": OWN_FACETS, "kind": "bm25"}
     with pytest.raises(ValueError, match="retrievers: name 'own' stands twice"):
         grid_of({"llms": ["a"], "retrievers": [retriever], "black_boxes": ["http://h/a"]})
-    with pytest.raises(ValueError, match=r"llms: None; wanted a list"):
+    with pytest.raises(ValueError, match=r"llms: no entry; wanted a list with at least one"):
         grid_of({"retrievers": ["bm25"], "black_boxes": ["http://h/a"]})
     with pytest.raises(ValueError, match="answers: 'words'; wanted likelihood or letters"):
         grid_of({"llms": [{"model": "a", "answers": "words"}], "retrievers": ["bm25"]})

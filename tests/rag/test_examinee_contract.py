@@ -15,6 +15,7 @@ from rag import (
     OWN_FACETS,
     Answer,
     AnswerStore,
+    BlackBoxSpec,
     ClosedBook,
     Examinee,
     ExamineeFactory,
@@ -30,7 +31,6 @@ from rag import (
     tasks_of,
 )
 from rag.answering import LetterExaminee, build_black_box
-from rag.grid._black_box_spec import black_box_of
 from rag.retrieval._bounds import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
@@ -72,9 +72,9 @@ def build(
     """How to make the examinee anew, as the next process would."""
     far = f"openai:scripted@{server.url}"
     options = ServerOptions(concurrency=3)
-    asked = black_box_of(f"{server.url}/ask", "box")
+    asked = BlackBoxSpec.model_validate(f"{server.url}/ask")
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
-    called = black_box_of(f"python:{guess.__module__}:guess", "box")
+    called = BlackBoxSpec.model_validate(f"python:{guess.__module__}:guess")
     builds: Mapping[str, ExamineeFactory] = {
         "local": lambda: load_model(str(tiny_folder("llama")), dtype="float32"),
         "echo": lambda: load_model(far, server=options),

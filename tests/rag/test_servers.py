@@ -24,10 +24,9 @@ from examcore import (
     RemoteLanguageModel,
     ReplyStore,
 )
-from rag import load_model
+from rag import grid_of, load_model
 from rag.models._loading import check_model
 from rag.servers import ServerOptions, parse_address
-from rag.servers._options import options_of
 from rag.servers._server_model import NoLikelihoodsError, ServerModel, without_repeated_opening
 from rag.servers._transport import MAX_FAILURES_IN_A_ROW, MAX_REPLY_BYTES, RefusedError
 from tests.rag.faulty_server import (
@@ -237,7 +236,7 @@ def test_a_named_key_that_is_not_set_is_refused(monkeypatch: pytest.MonkeyPatch)
     ("given", "message"),
     [
         ({"api_key_env": "sk-abcdef"}, "api_key_env is no name of an environment variable"),
-        ({"api_key": "sk-abcdef"}, "api_key: Unexpected keyword argument; wanted base_url, "),
+        ({"api_key": "sk-abcdef"}, "server: unknown key 'api_key'; wanted base_url, "),
         ({"base_url": "http://me:secret@host/v1"}, "base_url holds more than an address"),
         ({"base_url": "ftp://host/v1"}, "base_url is 'ftp://host/v1'; wanted http"),
         ({"concurrency": 0}, "concurrency is 0; wanted at least 1"),
@@ -248,7 +247,7 @@ def test_a_named_key_that_is_not_set_is_refused(monkeypatch: pytest.MonkeyPatch)
 )
 def test_options_that_make_no_sense_are_refused_without_repeating_a_key(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
-        options_of(given, "grid: llms[0]: server")
+        grid_of({"llms": [{"model": "openai:m", "server": given}], "retrievers": ["oracle"]})
     assert "sk-abcdef" not in str(caught.value)
     assert "secret" not in str(caught.value)
 

@@ -46,7 +46,7 @@ def test_a_model_tells_its_size_by_its_name(model: str, size: float) -> None:
 def test_the_work_of_an_examinee_grows_with_the_questions() -> None:
     chunks = chunk(read_corpus("python-docs", sample=10))
     machine = Machine(1e12, 1e10)
-    spec = LlmSpec("tiny-135m", "org/tiny-135m")
+    spec = LlmSpec(name="tiny-135m", model="org/tiny-135m")
     few, many = (sit_work(spec, config(questions=n), chunks, machine) for n in (10, 20))
     assert (few.prompts, many.prompts) == (40, 80)
     assert many.read_tokens == pytest.approx(2 * few.read_tokens, rel=0.01)
@@ -54,7 +54,7 @@ def test_the_work_of_an_examinee_grows_with_the_questions() -> None:
 
 
 def test_prompts_that_several_retrievers_ask_alike_are_counted_once() -> None:
-    chunks, spec = chunk(read_corpus("python-docs", sample=10)), LlmSpec("tiny-135m", "org/tiny-135m")
+    chunks, spec = chunk(read_corpus("python-docs", sample=10)), LlmSpec(name="tiny-135m", model="org/tiny-135m")
 
     def asked(*retrievers: str) -> int:
         settings = config(questions=100)
