@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from examcore.console import AsJson, Quiet, Seed, show
 
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. corpus.sample=50.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
-
-
-def _show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
-    print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else lines)
 
 
 def corpus(
@@ -28,7 +24,7 @@ def corpus(
     from ragexam._contents import inventory, inventory_in_words
 
     table = inventory(where, overrides or ())
-    _show(table, as_json=as_json, lines=inventory_in_words(table))
+    show(table, as_json=as_json, lines=inventory_in_words(table))
 
 
 def statistics(
@@ -39,62 +35,7 @@ def statistics(
     from ragexam import _contents as contents
 
     table = contents.statistics(exam)
-    _show(table, as_json=as_json, lines=contents.statistics_in_words(table))
-
-
-def classify(
-    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
-    taxonomy: Annotated[
-        list[Path] | None, typer.Option("--taxonomy", metavar="FILE.yaml", help="A taxonomy of your own; repeatable.")
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="NAME", help="This taxonomy and no other.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="A language model labels what has definitions, not the rules.")
-    ] = None,
-    replies: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the model's replies are kept, so that it goes on.")
-    ] = None,
-    clusters: Annotated[bool, typer.Option("--clusters", help="Group the questions by what they are about.")] = False,
-    encoder: Annotated[str | None, typer.Option(help="The encoder that compares meanings, for --clusters.")] = None,
-    compare: Annotated[
-        Path | None, typer.Option("--compare", metavar="LABELS", help="Another labeller: question,bloom,… or an exam.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the exam with its labels; or them alone (.csv).")
-    ] = None,
-    interval: Annotated[float, typer.Option(min=0.01, max=0.99, help="The share that intervals cover.")] = 0.9,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
-    as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
-) -> None:
-    """Label questions by Bloom's revised taxonomy, by their form, by a taxonomy of yours; compare labellers."""
-    from examcore import Progress
-    from examcore.console import show
-    from rag import DEFAULT_ENCODER
-    from ragexam.classify import ClassificationJob, run
-    from ragexam.classify._tables import lines_of
-
-    if encoder is not None and not clusters:
-        raise ValueError(f"--encoder {encoder}: wanted --clusters with it")
-    if replies is not None and model is None:
-        raise ValueError(f"--replies {replies}: wanted --model with it")
-    job = ClassificationJob(
-        exam=exam,
-        taxonomies=tuple(taxonomy or ()),
-        only=tuple(only or ()),
-        model=model,
-        replies=replies,
-        encoder=(encoder or DEFAULT_ENCODER) if clusters else None,
-        other=compare,
-        out=out,
-        interval=interval,
-        seed=seed,
-    )
-    content = run(job, Progress(quiet=quiet))
-    written = f"\n\n{out}: {content['questions']} questions with labels" if out else ""
-    show(content, as_json=as_json, lines=lines_of(content) + written)
+    show(table, as_json=as_json, lines=contents.statistics_in_words(table))
 
 
 def assemble(
@@ -105,14 +46,14 @@ def assemble(
         str, typer.Option(help="topic, document, bloom, knowledge, form, or several: topic,bloom.")
     ] = "topic",
     equal: Annotated[bool, typer.Option(help="Equal shares instead of those the exam has.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Choose a balanced exam of a wanted size; how it came about is written beside it."""
     from ragexam._assembling import assemble_exam, in_words
 
     version = assemble_exam(exam, size, out, [one.strip() for one in by.split(",")], equal=equal, seed=seed)
-    _show(version, as_json=as_json, lines=in_words(version, out))
+    show(version, as_json=as_json, lines=in_words(version, out))
 
 
 def diff(
@@ -124,20 +65,20 @@ def diff(
     from ragexam._assembling import diff_files, diff_in_words
 
     found = diff_files(before, after)
-    _show(found, as_json=as_json, lines=diff_in_words(found))
+    show(found, as_json=as_json, lines=diff_in_words(found))
 
 
 def retrieval(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder whose exam was sat.")],
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
     from examcore import Progress
     from ragexam._retrieval import in_words, measure_retrieval
 
     found = measure_retrieval(run, Progress(quiet=quiet))
-    _show(found, as_json=as_json, lines=in_words(found))
+    show(found, as_json=as_json, lines=in_words(found))
 
 
 def register(app: typer.Typer) -> None:
@@ -145,7 +86,6 @@ def register(app: typer.Typer) -> None:
     commands: dict[str, tuple[Callable[..., None], str]] = {
         "corpus": (corpus, "documents/"),
         "statistics": (statistics, "runs/quickstart"),
-        "classify": (classify, "runs/quickstart --clusters --out labelled.jsonl"),
         "assemble": (assemble, "runs/quickstart --size 40 --by topic,bloom --out exam.jsonl"),
         "diff": (diff, "runs/quickstart exam.jsonl"),
         "retrieval": (retrieval, "runs/quickstart"),

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ragexam._exam_commands import AsJson
+from examcore.console import AsJson
 
 
 def export(

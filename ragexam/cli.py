@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,24 +12,64 @@ import typer
 from typer.core import TyperGroup
 
 from examcore import BAD_INPUT, Progress, error_line, exit_status_of
-from grading import commands as grade
+from examcore.console import AsJson, Quiet, Seed, show
 from ragexam import _exam_commands as exam_commands
 from ragexam import _exchange_commands as exchange_commands
 
+TASKS = {
+    "Set up": ("init", "estimate", "run", "doctor"),
+    "Write an exam": ("corpus", "generate", "filter", "statistics", "classify", "assemble", "diff"),
+    "Sit it": ("sit", "retrieval"),
+    "Measure": ("fit", "prune", "check", "dif", "information", "score", "adaptive", "link", "compare", "power"),
+    "Read": ("report", "view"),
+    "Exchange": ("export", "import"),
+    "Free text": ("grade",),
+}
+"""The commands as `--help` groups them."""
+
 
 class CommandGroup(TyperGroup):
-    """The commands; those of the measurement package are fetched from there."""
+    """The commands by task; those that load much are fetched when they are run."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command that the words name."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, _measurement(name) if name in MEASUREMENT else command, rest
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name, loaded where it is only listed here."""
+        return LOADED_LATER[cmd_name](cmd_name) if cmd_name in LOADED_LATER else super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """One section of the help for each task."""
+        width = max(map(len, self.commands))
+        for task, names in TASKS.items():
+            with formatter.section(task):
+                limit = formatter.width - 6 - width
+                formatter.write_dl(
+                    [(f"{name:<{width}}", self.commands[name].get_short_help_str(limit)) for name in names]
+                )
 
 
 def _measurement(name: str) -> Any:
     from irt.commands import application
 
     return typer.main.get_group(application(Progress().step, "ragexam")).commands[name]
+
+
+def _free_text(name: str) -> Any:
+    from grading.commands import app as grading
+
+    group = typer.main.get_group(grading)
+    group.name = name
+    return group
+
+
+def _sitting(name: str) -> Any:
+    from ragexam._sitting_commands import sitting
+
+    return typer.main.get_group(sitting).commands[name]
+
+
+def _classifying(name: str) -> Any:
+    from ragexam._classify_command import classifying
+
+    return typer.main.get_group(classifying).commands[name]
 
 
 app = typer.Typer(
@@ -44,14 +83,7 @@ app = typer.Typer(
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. exam.questions=80.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
-EngineName = Annotated[str, typer.Option("--engine", help="Where pipelines answer: local or ray.")]
-Workers = Annotated[int | None, typer.Option(help="How many answer at once; local without it: this process.")]
-Address = Annotated[str | None, typer.Option(help="The Ray cluster: auto or HOST:PORT; without it one is begun here.")]
-WorkerGpus = Annotated[float | None, typer.Option(help="GPUs a Ray worker takes; 1 where there are any.")]
 
 
 def show_version(wanted: bool) -> None:
@@ -105,41 +137,12 @@ def fail(message: str, status: int = BAD_INPUT) -> None:
     sys.exit(status)
 
 
-def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
-    """Print a result: for a program or for a reader."""
-    print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else lines)
-
-
 @app.command(epilog="Example: ragexam init my-exam && ragexam run my-exam/config.yaml")
 def init(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")]) -> None:
     """Begin an exam of your own: a commented configuration and a folder for documents."""
     from ragexam._template import begin
 
     print(begin(directory))
-
-
-@app.command(epilog="Example: ragexam run experiments/quickstart/config.yaml --set exam.questions=80")
-def run(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml")],
-    engine: EngineName = "local",
-    workers: Workers = None,
-    address: Address = None,
-    worker_gpus: WorkerGpus = None,
-    overrides: Overrides = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Write, sit, measure, prune and report; stops and resumes anywhere."""
-    from rag.engines import EngineOptions
-    from ragexam._config import Config
-    from ragexam._run import run_all
-    from ragexam._settings import read
-    from ragexam._summary import in_words
-
-    settings = read(config, Config, overrides or ())
-    options = EngineOptions(engine, workers, address, worker_gpus)
-    summary = run_all(settings, Progress(quiet=quiet), options)
-    show(summary, as_json=as_json, lines=in_words(summary, settings.run))
 
 
 @app.command(epilog="Example: ragexam generate documents/ --out runs/mine --questions 60")
@@ -202,33 +205,6 @@ def filter_exam(
     show(result, as_json=as_json, lines=f"{result['out']}: {result['kept']} questions; dropped: {lost}")
 
 
-@app.command(epilog="Example: ragexam sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine")
-def sit(
-    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
-    pipelines: Annotated[Path, typer.Option("--pipelines", metavar="GRID.yaml", help="llms, retrievers, shots.")],
-    out: Out,
-    engine: EngineName = "local",
-    workers: Workers = None,
-    address: Address = None,
-    worker_gpus: WorkerGpus = None,
-    seed: Seed = 0,
-    overrides: Overrides = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
-    from rag.engines import EngineOptions
-    from ragexam._config import GridSettings
-    from ragexam._run import run_sitting
-    from ragexam._settings import read
-
-    grid = read(pipelines, GridSettings, overrides or ())
-    options = EngineOptions(engine, workers, address, worker_gpus)
-    result = run_sitting(exam, grid, out, options, seed, Progress(quiet=quiet))
-    rows = "\n".join(f"{accuracy:.3f}  {name}" for name, accuracy in result["accuracy"].items())
-    show(result, as_json=as_json, lines=f"{rows}\n{out}/responses.csv")
-
-
 MEASUREMENT = {
     "fit": "Fit an item response model: items, abilities, components, posterior.",
     "prune": "Drop the questions that measure little, judged on held-out pipelines.",
@@ -241,9 +217,24 @@ MEASUREMENT = {
     "compare": "Who is better, by how much, how sure.",
     "power": "How many questions like these tell two pipelines apart.",
 }
-"""The commands of `python -m irt`: listed here, defined in `irt.commands`, which is loaded when one of them is run."""
+"""The commands of `python -m irt`: listed here, defined in `irt.commands`."""
+LISTED = {
+    "run": "Write, sit, measure, prune and report; stops and resumes anywhere.",
+    "sit": "Let a grid of pipelines sit an exam: answers.sqlite and responses.csv.",
+    "classify": "Label questions by Bloom's revised taxonomy, by their form, by a taxonomy of yours; compare labellers.",
+    "grade": "Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
+    **MEASUREMENT,
+}
+"""The first sentence of each command whose module loads much, so that `--help` need not load it."""
+LOADED_LATER: dict[str, Callable[[str], Any]] = {
+    "run": _sitting,
+    "sit": _sitting,
+    "classify": _classifying,
+    "grade": _free_text,
+    **dict.fromkeys(MEASUREMENT, _measurement),
+}
 
-for _name, _purpose in MEASUREMENT.items():
+for _name, _purpose in LISTED.items():
     app.command(_name, help=_purpose)(lambda: None)
 
 
@@ -331,7 +322,6 @@ def estimate(
 
 exam_commands.register(app)
 exchange_commands.register(app)
-app.add_typer(grade.app, name="grade")
 
 
 if __name__ == "__main__":

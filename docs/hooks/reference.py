@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from typer import Context
 from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -53,8 +54,9 @@ def _commands(command: object, words: tuple[str, ...]) -> Iterator[tuple[str, ..
     if words:
         yield words
     if isinstance(command, TyperGroup):
-        for name, one in command.commands.items():
-            yield from _commands(one, (*words, name))
+        for name in command.commands:
+            # Some commands are loaded when they are asked for by name.
+            yield from _commands(command.get_command(Context(command), name), (*words, name))
 
 
 def _described(words: tuple[str, ...]) -> list[str]:

@@ -5,6 +5,7 @@ from ragexam.classify._comparison import read_labels
 from ragexam.classify._definition import read_taxonomy
 from ragexam.classify._job import ClassificationJob, run
 from ragexam.classify._label_agreement import LabellerAgreement, LevelAgreement, compare_labels
+from ragexam.classify._tables import lines_of
 
 __all__ = [
     "Classification",
@@ -15,6 +16,7 @@ __all__ = [
     "ModelLabeller",
     "classify",
     "compare_labels",
+    "lines_of",
     "read_labels",
     "read_taxonomy",
     "run",

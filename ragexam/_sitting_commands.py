@@ -1,0 +1,59 @@
+"""The commands that let pipelines sit an exam: run, sit. Loading them loads the examinees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from examcore import Progress
+from examcore.console import AsJson, Quiet, Seed, show
+from irt.commands import with_records
+from rag.engines import EngineOptions
+from ragexam._config import Config, GridSettings
+from ragexam._run import run_all, run_sitting
+from ragexam._settings import read
+from ragexam._summary import in_words
+
+sitting = typer.Typer(add_completion=False, rich_markup_mode=None)
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. exam.questions=80.")
+]
+
+
+def run(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml")],
+    engine: EngineOptions,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write, sit, measure, prune and report; stops and resumes anywhere."""
+    settings = read(config, Config, overrides or ())
+    summary = run_all(settings, Progress(quiet=quiet), engine)
+    show(summary, as_json=as_json, lines=in_words(summary, settings.run))
+
+
+def sit(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    pipelines: Annotated[Path, typer.Option("--pipelines", metavar="GRID.yaml", help="llms, retrievers, shots.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
+    engine: EngineOptions,
+    seed: Seed = 0,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
+    grid = read(pipelines, GridSettings, overrides or ())
+    result = run_sitting(exam, grid, out, engine, seed, Progress(quiet=quiet))
+    rows = "\n".join(f"{accuracy:.3f}  {name}" for name, accuracy in result["accuracy"].items())
+    show(result, as_json=as_json, lines=f"{rows}\n{out}/responses.csv")
+
+
+for _function, _example in (
+    (run, "run experiments/quickstart/config.yaml --set exam.questions=80"),
+    (sit, "sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine"),
+):
+    sitting.command(_function.__name__, epilog=f"Example: ragexam {_example}")(with_records(_function))
