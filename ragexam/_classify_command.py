@@ -55,7 +55,7 @@ def classify(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Label questions by Bloom's revised taxonomy, by their form, by a taxonomy of yours; compare labellers."""
+    """Label questions by Bloom's taxonomy, by their form, by a taxonomy of yours; compare labellers."""
     job = ClassificationJob(
         exam=exam,
         taxonomies=tuple(labeller.taxonomy or ()),

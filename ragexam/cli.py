@@ -35,7 +35,7 @@ class CommandGroup(TyperGroup):
         """The command of a name, loaded where it is only listed here."""
         return LOADED_LATER[cmd_name](cmd_name) if cmd_name in LOADED_LATER else super().get_command(ctx, cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer calls it
         """One section of the help for each task."""
         width = max(map(len, self.commands))
         for task, names in TASKS.items():
@@ -221,7 +221,7 @@ MEASUREMENT = {
 LISTED = {
     "run": "Write, sit, measure, prune and report; stops and resumes anywhere.",
     "sit": "Let a grid of pipelines sit an exam: answers.sqlite and responses.csv.",
-    "classify": "Label questions by Bloom's revised taxonomy, by their form, by a taxonomy of yours; compare labellers.",
+    "classify": "Label questions by Bloom's taxonomy, by their form, by a taxonomy of yours; compare labellers.",
     "grade": "Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
     **MEASUREMENT,
 }
