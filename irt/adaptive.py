@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from irt import kernels, quadrature
-from irt.given import require_number, require_whole
+from irt.argument_checks import require_number, require_whole
 from irt.kernels import ItemParameters
 from irt.responses import Floats, ResponseMatrix, require_matrix
 from irt.result import Fit, require_fit

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import block_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from irt.answers import pack
+from irt.packed_answers import pack
 from irt.responses import ResponseMatrix
 from irt.result import Fit
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.answers import pack
 from irt.cautions import cautions
 from irt.checks.loo import loo
 from irt.design import Design, design_of
 from irt.fit_settings import FitSettings
-from irt.fitting.outcome import Outcome, Progress, begun
+from irt.fitting.estimation_outcome import EstimationOutcome, Progress, begun
 from irt.item_clusters import Refit, widened
 from irt.leave_one_out import with_loo
 from irt.methods import RATINGS
 from irt.model import Priors, Problem, build_problem
+from irt.packed_answers import pack
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 from irt.result import Fit
@@ -69,7 +69,7 @@ def fit(
     if settings.method == "mml":
         data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
     data, design = design_of(data, facets, settings.interactions, settings.covariates)
-    call = _Call(data, design, settings, progress)
+    call = _FitCall(data, design, settings, progress)
     compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
     priors = settings.priors or Priors()
     problems = [build_problem(data, design, name, settings.options, priors) for name in compared]
@@ -92,7 +92,7 @@ def _refit(problem: Problem, settings: FitSettings) -> Refit:
     return point
 
 
-def choose_by_bic(call: _Call, problems: Sequence[Problem]) -> Fit:
+def choose_by_bic(call: _FitCall, problems: Sequence[Problem]) -> Fit:
     """The model with the smallest BIC of a maximum likelihood fit (Schwarz 1978; the sample is the students).
 
     Priors that were given take no part in the comparison: they keep estimates from the maxima that BIC compares. The
@@ -154,7 +154,7 @@ def choose(fits: Sequence[Fit]) -> Fit:
 
 
 @dataclass(frozen=True)
-class _Call:
+class _FitCall:
     """One call of `fit`, applied to one problem or to several when models are compared."""
 
     data: ResponseMatrix
@@ -224,14 +224,14 @@ def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
     return notes
 
 
-def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
+def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     method = settings.method
     if method == "nuts":
         from irt.fitting.sampling import sample_posterior
 
         return sample_posterior(problem, settings, progress)
     if method == "laplace":
-        from irt.fitting.nested import find_nested
+        from irt.fitting.nested_laplace import find_nested
 
         return find_nested(problem, settings, progress)
     if method == "mml":

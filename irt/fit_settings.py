@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from irt.given import require_names, require_pairs, require_probability, require_whole
+from irt.argument_checks import require_names, require_pairs, require_probability, require_whole
 from irt.methods import require_known
 from irt.model import Options, Priors
 

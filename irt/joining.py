@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from irt.given import require_names
+from irt.argument_checks import require_names
 from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 
 FEWEST = 3

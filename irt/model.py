@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.answers import Answers, pack
+from irt.argument_checks import require_numbers
 from irt.design import Design
-from irt.given import require_numbers
+from irt.packed_answers import PackedAnswers, pack
 from irt.responses import Floats, ResponseMatrix
 
 SHARED_GUESSING = "3pl-shared"
@@ -109,7 +109,7 @@ class Problem(ItemModel):
     `ratings` are there when the model is that of ratings, whose `answers` are points out of the highest score.
     """
 
-    answers: Answers
+    answers: PackedAnswers
     design: Design
     model: str
     chance: Floats

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from irt import kernels
-from irt.given import require_number, require_probability, require_whole
+from irt.argument_checks import require_number, require_probability, require_whole
 from irt.kernels import ItemParameters
 from irt.responses import Floats
 from irt.result import Estimate, Fit, require_fit

@@ -17,10 +17,10 @@ import pandas as pd
 from scipy.special import ndtri
 
 from irt import graded, posterior_file, tables
+from irt.argument_checks import require_names, require_numbers
 from irt.design import Design
 from irt.files import replacing
-from irt.fitting import fused
-from irt.given import require_names, require_numbers
+from irt.fitting import likelihood_passes as fused
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Items, items_among

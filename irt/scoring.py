@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from irt import kernels, quadrature
-from irt.given import require_probability
+from irt.argument_checks import require_probability
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Likelihood, Rated, nodes_of
@@ -32,7 +32,7 @@ FINER = 2
 ILLINOIS = 9
 
 
-class Scored(NamedTuple):
+class AbilityEstimates(NamedTuple):
     """Ability, standard error and interval, `[S]` each; infinite where the likelihood has no maximum."""
 
     theta: Floats
@@ -102,7 +102,7 @@ def score(
 
 def score_likelihoods(
     point: Likelihood, method: str = "eap", interval: float = 0.9, draws: Sequence[Likelihood] = ()
-) -> Scored:
+) -> AbilityEstimates:
     """Abilities from their likelihood at the items' point estimates; `draws` have equally likely items (none: exact).
 
     With draws, `eap` is the mean of the averaged posterior, its sd that posterior's; the other methods keep the
@@ -123,7 +123,7 @@ def score_likelihoods(
         variance = _error_variance(method, theta, point)
     rising = np.mean([curve.rising for curve in curves], axis=0)
     low, high = (crossing(nodes, rising, tail) for tail in ((1 - interval) / 2, (1 + interval) / 2))
-    return Scored(theta, np.sqrt(variance + spread), low, high)
+    return AbilityEstimates(theta, np.sqrt(variance + spread), low, high)
 
 
 def empirical_reliability(theta: Floats, sd: Floats) -> float:

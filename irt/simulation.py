@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt import graded
-from irt.given import require_whole
+from irt.argument_checks import require_whole
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters, probability
 from irt.model import MODELS, SHARED_GUESSING, Options, chance_level, guessing_centre

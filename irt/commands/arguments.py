@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from irt.adaptive import CHOICES
-from irt.lines import METHODS as LINKINGS
+from irt.linking_constants import METHODS as LINKINGS
 from irt.methods import METHODS
 from irt.model import MODELS
 from irt.power import DESIGNS, SCALES

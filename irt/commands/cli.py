@@ -14,7 +14,7 @@ from irt.adaptive import Rules
 from irt.commands import inquiry, production, review
 from irt.commands.arguments import parser
 from irt.commands.said import Said
-from irt.fitting.outcome import Progress
+from irt.fitting.estimation_outcome import Progress
 from irt.methods import RATINGS
 
 Step = Callable[[str], AbstractContextManager[Progress]]

@@ -10,7 +10,7 @@ from irt.commands.review import labels
 from irt.commands.said import SHOWN, Said, excerpt, kept
 from irt.estimation import fit as fit_model
 from irt.files import require_folder
-from irt.fitting.outcome import Progress
+from irt.fitting.estimation_outcome import Progress
 from irt.methods import METHODS
 from irt.model import Priors
 from irt.reading import read_responses

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from irt.broad import read_text
 from irt.checks import Report, dif, report
 from irt.checks.inputs import listed
 from irt.commands.inquiry import right_or_wrong, unnamed
 from irt.commands.said import Said, doubts, excerpt, kept, rows, table_file, write_tables
+from irt.csv_text import read_text
 from irt.files import require_file
-from irt.fitting.outcome import Progress, begun
+from irt.fitting.estimation_outcome import Progress, begun
 from irt.reading import read_responses
 from irt.responses import facet_names
 from irt.result import Fit, Information

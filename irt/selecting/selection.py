@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from irt import kernels
+from irt.argument_checks import require_probability, require_whole
 from irt.estimation import fit as fit_model
-from irt.fitting.outcome import Progress, begun
-from irt.given import require_probability, require_whole
+from irt.fitting.estimation_outcome import Progress, begun
 from irt.methods import RATINGS, require_known
 from irt.model import Options
 from irt.reading import require_estimable

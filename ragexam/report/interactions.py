@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from grading.intervals import Estimate
-from irt.fitting import fused
+from irt.fitting import likelihood_passes as fused
 from ragexam.report.measured import Measured
 from ragexam.report.scores import bound_of
 from ragexam.report.simultaneous import LEVEL, MEASURES, simultaneous

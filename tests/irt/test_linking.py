@@ -13,8 +13,8 @@ from irt import kernels
 from irt.drift import curve_misses
 from irt.joining import join
 from irt.kernels import ItemParameters
-from irt.lines import METHODS, Constants, constants, rescale
 from irt.linking import link
+from irt.linking_constants import METHODS, Constants, constants, rescale
 from tests.irt.calibrated_fit import calibrated
 
 LINE = Constants(1.3, -0.6)

@@ -1,4 +1,4 @@
-"""The passes of `irt.fitting.fused` compiled by numba: one exponential and one division a cell.
+"""The passes of `irt.fitting.likelihood_passes` compiled by numba: one exponential and one division a cell.
 
 With `e = exp(-|x|)` and `w = 1/(1 + e)` every probability is a ratio of `1 + e`, so nothing overflows. Logarithms are
 not taken cell by cell: factors are multiplied, split into mantissa and exponent where they can be small, and the
