@@ -62,7 +62,7 @@ def fit(
     settings = (settings or FitSettings()).changed(**given)
     require_matrix(data)
     if settings.method == "nuts" and settings.chains < 2:
-        raise ValueError(f"{settings.chains} chain cannot be checked for convergence; at least 2 were wanted")
+        raise ValueError(f"{settings.chains} chain cannot be checked for convergence; wanted at least 2")
     data = _rated(data, settings) if settings.model == RATINGS else _right_or_wrong(data, settings.model)
     require_estimable(data)
     facets = settings.facets
@@ -195,8 +195,8 @@ def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
     """The table; ValueError when it holds ratings."""
     if data.top is not None and data.top.max() > 1:
         raise ValueError(
-            f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}: "
-            f"model '{RATINGS}' was wanted"
+            f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}; "
+            f"wanted model '{RATINGS}'"
         )
     return data
 
@@ -204,7 +204,7 @@ def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
 def _rated(data: ResponseMatrix, settings: FitSettings) -> ResponseMatrix:
     """The table as one of ratings: right and wrong answers are ratings up to 1, where the model is the 2pl."""
     if settings.method == "mml" and settings.priors is not None:
-        raise ValueError(f"model '{RATINGS}' by 'mml' is maximum likelihood and takes no priors; 'nuts' was wanted")
+        raise ValueError(f"model '{RATINGS}' by 'mml' is maximum likelihood and takes no priors; wanted 'nuts'")
     if data.trials is not None:
         raise ValueError(f"model '{RATINGS}' is for one rating per answer; the table counts right answers of trials")
     return replace(data, top=np.ones(len(data.items), dtype=np.int64)) if data.top is None else data
@@ -254,7 +254,7 @@ def _without_facets(
     if facets or interactions:
         found = f"facet '{facets[0]}'" if facets else f"interaction {tuple(interactions[0])}"
         raise ValueError(
-            f"method 'mml' takes no facets, found {found}; facets=() (--facets '') or method 'map' or 'nuts' was wanted"
+            f"method 'mml' takes no facets, found {found}; wanted facets=() (--facets '') or method 'map' or 'nuts'"
         )
     present = facet_names(data) if facets is None else ()
     if not present:

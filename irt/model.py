@@ -141,7 +141,7 @@ def build_problem(data: ResponseMatrix, design: Design, model: str, options: Opt
         ratings = Ratings(data.scores, data.top)
         return Problem(pack(data), design, model, np.zeros(len(data.items)), priors, data.items, ratings)
     if model not in MODELS:
-        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
+        raise ValueError(f"unknown model '{model}'; wanted {', '.join(MODELS)} or auto")
     return Problem(pack(data), design, model, chance_level(data, options), priors, data.items)
 
 
@@ -151,15 +151,15 @@ def chance_level(data: ResponseMatrix, options: Options) -> Floats:
     if isinstance(options, Mapping):
         missing = [item for item in data.items if item not in options]
         if missing:
-            raise ValueError(f"options are missing for item '{missing[0]}'; one number per item was wanted")
+            raise ValueError(f"options are missing for item '{missing[0]}'; wanted one number per item")
         counts = require_numbers("options", [options[item] for item in data.items])
     else:
         counts = require_numbers("options", options)
         counts = counts if np.ndim(options) else counts[0]
         if counts.ndim and len(counts) != len(data.items):
-            raise ValueError(f"{len(counts)} option counts for {len(data.items)} items; one number per item was wanted")
+            raise ValueError(f"{len(counts)} option counts for {len(data.items)} items; wanted one number per item")
     if not np.all(counts >= 2):
-        raise ValueError(f"options {counts.min():g} is not a number of choices; at least 2 were wanted")
+        raise ValueError(f"options {counts.min():g} is not a number of choices; wanted at least 2")
     return np.broadcast_to(1.0 / counts, (len(data.items),)).copy()
 
 

@@ -73,7 +73,7 @@ def _require_score(table: pd.DataFrame, path: Path) -> None:
     named = {str(name).strip().lower() for name in table.columns}
     if missing and {"student", "item"} <= named and len(table.columns) < 12:
         found = ", ".join(str(name) for name in table.columns)
-        raise ValueError(f"{path}:1: columns {found}; student, item, score were wanted (no '{missing[0]}')")
+        raise ValueError(f"{path}:1: columns {found}; wanted student, item, score (no '{missing[0]}')")
 
 
 def write_responses(data: ResponseMatrix, path: str | Path) -> None:
@@ -141,7 +141,7 @@ def _from_long(
     table: pd.DataFrame, source: TableSource, facets: Sequence[str] | None, ratings: RatingLimits
 ) -> ResponseMatrix:
     if "student" not in table.columns:
-        raise ValueError(f"{source.path}:1: column 'student' is missing; 'student,item,score' were wanted")
+        raise ValueError(f"{source.path}:1: column 'student' is missing; wanted 'student,item,score'")
     reserved = (*LONG, "trials", "top") if ratings.graded else (*LONG, "trials")
     extra = [str(name) for name in table.columns if name not in reserved]
     wanted = extra if facets is None else list(facets)
@@ -151,7 +151,7 @@ def _from_long(
     table = table[~(table == "").all(axis=1)]
     rows = table.index.to_numpy()
     if not len(rows):
-        raise ValueError(f"{source.path}: no answers below the header; rows of student,item,score were wanted")
+        raise ValueError(f"{source.path}: no answers below the header; wanted rows of student,item,score")
     for column in ("student", "item"):
         require_filled(table[column], rows, column, source)
     if ratings.graded and "trials" in table.columns:
@@ -187,7 +187,7 @@ def _from_wide(
             raise ValueError(f"{source.path}:1: unknown facet '{name}'; it is not a column")
     table = table[~(table == "").all(axis=1)]
     if not len(table) or len(columns) < 2:
-        raise ValueError(f"{source.path}: no answers; a student column and item columns were wanted")
+        raise ValueError(f"{source.path}: no answers; wanted a student column and item columns")
     rows = table.index.to_numpy()
     notes: tuple[str, ...] = ()
     if columns[0] in known or _is_item(columns[0], table[columns[0]]):
@@ -253,7 +253,7 @@ def _unique_cells(
         found, earlier = table["score"].iloc[row], table["score"].iloc[first[row]]
         raise ValueError(
             f"{source.at(rows[row])}: student '{table['student'].iloc[row]}', item '{table['item'].iloc[row]}' has "
-            f"score '{found}', line {rows[first[row]] + source.first} says '{earlier}'; one answer was wanted"
+            f"score '{found}', line {rows[first[row]] + source.first} says '{earlier}'; wanted one answer"
         )
     count = int(repeated.sum())
     return np.flatnonzero(~repeated), (f"{count} repeated (student, item) rows agreed and were counted once.",)

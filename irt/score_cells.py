@@ -51,7 +51,7 @@ class RatingLimits:
             return np.full(len(items), np.inf if self.top is None else float(self.top))
         for item in items:
             if item not in self.top:
-                raise ValueError(f"{source.path}: top is missing for item '{item}'; one number per item was wanted")
+                raise ValueError(f"{source.path}: top is missing for item '{item}'; wanted one number per item")
         return np.array([float(self.top[item]) for item in items])
 
 
@@ -64,7 +64,7 @@ def require_filled(column: pd.Series, rows: np.ndarray, name: str, source: Table
     """ValueError for a cell without an id."""
     empty = (column.str.strip() == "").to_numpy()
     if empty.any():
-        raise ValueError(f"{source.at(rows[int(np.argmax(empty))])}: {name} is empty; an id was wanted")
+        raise ValueError(f"{source.at(rows[int(np.argmax(empty))])}: {name} is empty; wanted an id")
 
 
 def column_limits(

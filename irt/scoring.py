@@ -88,7 +88,7 @@ def score(
     require_matrix(data)
     require_fit(fit)
     if method not in METHODS:
-        raise ValueError(f"unknown method '{method}'; {', '.join(METHODS)} were wanted")
+        raise ValueError(f"unknown method '{method}'; wanted {', '.join(METHODS)}")
     places = item_places(fit, data.items)
     answered = tuple(int(count) for count in data.asked.sum(axis=1))
     if method in ("ml", "wle") and 0 in answered:
@@ -214,8 +214,8 @@ def _require_ratings(data: ResponseMatrix, items: GradedParameters) -> None:
         raise ValueError("the fit is of ratings, one per answer; the table counts right answers of trials")
     for row, place in np.argwhere(np.nan_to_num(data.scores) > items.top)[:1]:
         raise ValueError(
-            f"student '{data.students[row]}', item '{data.items[place]}': rating {data.scores[row, place]:g}; at most "
-            f"{items.top[place]}, the highest score in the fit, was wanted"
+            f"student '{data.students[row]}', item '{data.items[place]}': rating {data.scores[row, place]:g}; "
+            f"wanted at most {items.top[place]}, the highest score in the fit"
         )
 
 

@@ -138,7 +138,7 @@ def _climbed(problem: Problem, progress: Callable[[int, int], None] | None, join
         if joint or not _doubtful(problem, settled):
             return _finished(problem, settled, False)
     except np.linalg.LinAlgError as error:
-        raise ValueError(f"no stable mode of {problem.model} in this table; a simpler model was wanted") from error
+        raise ValueError(f"no stable mode of {problem.model} in this table; wanted a simpler model") from error
     try:
         integrated = _settle(problem, progress, True)
         if integrated.converged:

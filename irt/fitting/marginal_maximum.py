@@ -78,7 +78,7 @@ def estimate(table: AnswerPatterns, problem: Problem, progress: Progress | None 
         rescued |= poor & ~with_prior[0]
         with_prior = with_prior | rescued
     if best is None:
-        raise ValueError(f"no stable estimates of {problem.model} from this table; a simpler model was wanted")
+        raise ValueError(f"no stable estimates of {problem.model} from this table; wanted a simpler model")
     return best
 
 
@@ -88,7 +88,7 @@ def estimate_population(table: AnswerPatterns, problem: Problem, progress: Progr
     rescued = np.zeros(found.top.state.x.shape[1], dtype=np.bool_)
     result, _ = _judge(table, found.top, SHARED[problem.model], found.prior, rescued)
     if result is None:
-        raise ValueError(f"no stable estimates of {problem.model} from this table; a simpler model was wanted")
+        raise ValueError(f"no stable estimates of {problem.model} from this table; wanted a simpler model")
     moves = [result.curvature.solve(pull) for pull in pulls(problem, result.climb.state.x, found.prior.spreads)]
     rows = np.stack(moves) * found.errors[:, None, None]
     return result._replace(curvature=Widened(result.curvature, rows), population=found)

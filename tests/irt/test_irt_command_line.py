@@ -190,7 +190,7 @@ def test_options_of_other_students_are_refused_before_any_check_begins(
         (["prune", "{}", "--groups", "{}.groups"], ".groups: item 'q1' has no group; a row item,group for every item"),
         (["check", "nowhere"], "no such file"),
         (["information", "nowhere"], "no such file"),
-        (["prune", "{}", "--groups", "{}"], "no column 'group'; a table item,group was wanted"),
+        (["prune", "{}", "--groups", "{}"], "no column 'group'; wanted a table item,group"),
         (["prune", "{}", "--at", "high"], "argument --at: invalid numbers value: 'high' (see python -m irt prune"),
         (["prune", "{}", "--stop", "never"], "argument --stop: invalid choice: 'never'"),
         (["fit"], "the following arguments are required: RESPONSES (see python -m irt fit --help)"),
@@ -227,7 +227,7 @@ def test_a_folder_in_the_place_of_a_file_is_called_one(
 ) -> None:
     irt.write_responses(irt.load_fit(checked / "fit").data, checked / "r.csv")
     assert main(words.format(tmp_path, checked).split()) == 2
-    assert capsys.readouterr().err == f"irt: {tmp_path}: is a folder; {message} was wanted\n"
+    assert capsys.readouterr().err == f"irt: {tmp_path}: is a folder; wanted {message}\n"
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_file_in_the_place_of_a_folder_is_called_one(
     words: str, message: str, checked: Path, answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words.format(answers, checked).split()) == 2
-    assert capsys.readouterr().err == f"irt: {answers}: is a file; {message} was wanted\n"
+    assert capsys.readouterr().err == f"irt: {answers}: is a file; wanted {message}\n"
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))

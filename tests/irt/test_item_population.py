@@ -221,7 +221,7 @@ def test_impossible_priors_are_refused_by_name(wrong):
 
 def test_priors_of_another_kind_are_refused():
     data = irt.simulate(20, 10, seed=0).data
-    with pytest.raises(ValueError, match=r"priors is a bool; irt\.Priors\(\) or None was wanted"):
+    with pytest.raises(ValueError, match=r"priors is a bool; wanted irt\.Priors\(\) or None"):
         irt.fit(data, "2pl", "mml", priors=True)
 
 

@@ -48,7 +48,7 @@ def test_selection_keeps_the_highest_score_of_each_item() -> None:
         ({"top": [2, 2]}, r"student 'x', item 'p': score 3 is not a whole number from 0 to its top \(2\)"),
         ({"top": [5, 0]}, "item 'q': top 0 is not a whole number of at least 1"),
         ({"top": [5, 2.5]}, "item 'q': top 2.5 is not a whole number"),
-        ({"top": [5]}, r"top has shape \(1,\); one highest score per item \(2,\) was wanted"),
+        ({"top": [5]}, r"top has shape \(1,\); wanted one highest score per item \(2,\)"),
         ({"trials": np.full((2, 2), 5.0)}, "both trials and graded scores"),
         ({"scores": np.array([[2.5, 0], [1, 1]])}, "score 2.5 is not a whole number from 0 to its top"),
     ],
