@@ -16,8 +16,7 @@ from irt.fit_settings import FitSettings
 from irt.fitting.estimation_outcome import EstimationOutcome, Progress, begun
 from irt.item_clusters import Refit, widened
 from irt.leave_one_out import with_loo
-from irt.methods import RATINGS
-from irt.model import Priors, Problem, build_problem
+from irt.model import RATINGS, Priors, Problem, build_problem
 from irt.packed_answers import pack
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix

@@ -177,7 +177,7 @@ class Rated:
     @property
     def counts(self) -> Floats:
         """Indicators `[S, I, K + 1]` of the rating given."""
-        return (self.scores[..., None] == np.arange(self.items.thresholds.shape[1] + 1)).astype(np.float64)
+        return np.asarray(self.scores[..., None] == np.arange(self.items.thresholds.shape[1] + 1), dtype=np.float64)
 
     def categories(self, theta: Floats) -> Categories:
         """The ratings at abilities `[S]`."""

@@ -15,7 +15,7 @@ from irt.commands import inquiry, production, review
 from irt.commands.arguments import parser
 from irt.commands.said import Said
 from irt.fitting.estimation_outcome import Progress
-from irt.methods import RATINGS
+from irt.model import RATINGS
 
 Step = Callable[[str], AbstractContextManager[Progress]]
 """Opens a step by its name; what it yields is told how much is done."""

@@ -123,7 +123,7 @@ def _compiled_pass(answers: PackedAnswers, theta: Floats, items: ItemParameters,
     plain = _is_plain(answers, items)
     theta, a, b, c, d = (np.ascontiguousarray(values, dtype=np.float64) for values in (theta, *items))
     tables = (answers.successes, answers.failures) if answers.codes is None else (answers.codes,)
-    given = (*tables, theta, a, b) if plain else (*tables, theta, a, b, c, d)
+    given = (*tables, theta, (a, b) if plain else (a, b, c, d))
     if answers.codes is None:
         function = compiled.counts_gradient if weights is None else compiled.counts_curvature
     elif plain:

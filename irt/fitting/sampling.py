@@ -47,8 +47,11 @@ def _of_answers(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
 def _of_ratings(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
     assert problem.ratings is not None
     scores, top = problem.ratings
-    names = ("theta", "a", "thresholds")
-    return lambda draw: float(graded.log_likelihood(scores, *(draw[name] for name in names), top).sum())
+
+    def log_likelihood(draw: Mapping[str, Floats]) -> float:
+        return float(graded.log_likelihood(scores, draw["theta"], draw["a"], draw["thresholds"], top).sum())
+
+    return log_likelihood
 
 
 def behind_gate(

@@ -18,8 +18,8 @@ from irt import kernels
 from irt.argument_checks import require_probability, require_whole
 from irt.estimation import fit as fit_model
 from irt.fitting.estimation_outcome import Progress, begun
-from irt.methods import RATINGS, require_known
-from irt.model import Options
+from irt.methods import require_known
+from irt.model import RATINGS, Options
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
 from irt.result import Fit, require_fit
