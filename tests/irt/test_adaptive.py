@@ -157,7 +157,7 @@ def test_bad_answers_and_rules_are_refused(fit: irt.Fit) -> None:
     for wrong, message in (
         ({"choice": "best"}, "unknown choice 'best'; information, posterior, kl, random were wanted"),
         ({"se": 0.0}, "se 0 cannot be reached"),
-        ({"longest": 0}, "longest is 0; a whole number of at least 1"),
+        ({"longest": 0}, "longest is 0; wanted a whole number of at least 1"),
         ({"shares": {"a": 1.0}}, "groups and shares belong together"),
         ({"groups": {}, "shares": {"a": 0.7}}, "shares sum to 0.7"),
     ):

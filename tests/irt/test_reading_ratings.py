@@ -114,7 +114,9 @@ def test_bad_ratings_are_refused_in_one_line(
 def test_the_same_seed_gives_the_same_ratings_and_a_wrong_number_of_tops_is_refused() -> None:
     first, second = (simulate_graded(30, 5, 3, seed=2).data.scores for _ in range(2))
     np.testing.assert_array_equal(first, second)
-    with pytest.raises(ValueError, match=r"top \[2, 3\] was given; a highest score of at least 1 for each of 3 items"):
+    with pytest.raises(
+        ValueError, match=r"top \[2, 3\] was given; wanted a highest score of at least 1 for each of 3 items"
+    ):
         simulate_graded(30, 3, [2, 3], seed=0)
 
 

@@ -82,7 +82,10 @@ def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
         ("student,item,score\nx,q1,1\nx,q1,1,7,9\n", r"r\.csv:3: 5 cells; wanted 3, as in the header$"),
         ("", r"r\.csv: not a readable CSV"),
         ("\n\n", r"r\.csv: not a readable CSV \(no header\)"),
-        ("student;item;score\nx;q1;1\n", r"r\.csv:1: one column, 'student;item;score'; columns separated by commas"),
+        (
+            "student;item;score\nx;q1;1\n",
+            r"r\.csv:1: one column, 'student;item;score'; wanted columns separated by commas",
+        ),
         ("student,q1,q1\nx,1,0\n", r"r\.csv:1: column 'q1' appears twice"),
         ("student,item,score,score\nx,q1,1,1\n", r"r\.csv:1: column 'score' appears twice"),
         ("student,q1,,q2\nx,1,0,1\n", r"r\.csv:1: column 3 has no name"),
