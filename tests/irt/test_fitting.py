@@ -194,7 +194,7 @@ def test_auto_is_refused_where_cross_validation_is_unreliable(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "5pl"}, "unknown model '5pl'; 1pl, 2pl, 3pl, 3pl-shared, 4pl or auto"),
+        ({"model": "5pl"}, "unknown model '5pl'; wanted 1pl, 2pl, 3pl, 3pl-shared, 4pl or auto"),
         ({"method": "vb"}, "unknown method 'vb'; wanted nuts, map, laplace, mml or svi"),
         ({"method": "map", "backend": "pymc"}, "model '2pl' by 'map' has no backend 'pymc'; wanted numpy"),
         ({"interval": 1.5}, "interval 1.5 is not a probability"),

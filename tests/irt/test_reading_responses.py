@@ -89,9 +89,9 @@ def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
         ("student,q1,q1\nx,1,0\n", r"r\.csv:1: column 'q1' appears twice"),
         ("student,item,score,score\nx,q1,1,1\n", r"r\.csv:1: column 'score' appears twice"),
         ("student,q1,,q2\nx,1,0,1\n", r"r\.csv:1: column 3 has no name"),
-        ("student,q1,q2\nx,1,0\ny,1\n", r"r\.csv:3: 2 cells; 3, as in the header"),
-        ("student,q1,q2\nx,1,0,1\ny,0,1,1\n", r"r\.csv:2: 4 cells; 3, as in the header"),
-        ("student,item,score\nx,q1,1,1\ny,q1,0,1\n", r"r\.csv:2: 4 cells; 3, as in the header"),
+        ("student,q1,q2\nx,1,0\ny,1\n", r"r\.csv:3: 2 cells; wanted 3, as in the header"),
+        ("student,q1,q2\nx,1,0,1\ny,0,1,1\n", r"r\.csv:2: 4 cells; wanted 3, as in the header"),
+        ("student,item,score\nx,q1,1,1\ny,q1,0,1\n", r"r\.csv:2: 4 cells; wanted 3, as in the header"),
         ('student,q1,q2\n"x,1,0\ny,0,1\n', r"r\.csv: not a readable CSV"),
         (LONG.replace("q2,0", "q2,True"), r"r\.csv:3: score 'True' is not 0, 1 or empty"),
         (
@@ -162,7 +162,7 @@ def test_a_matrix_refuses_impossible_content() -> None:
         irt.ResponseMatrix(np.array([[2.0]]), ("x",), ("q1",))
     with pytest.raises(ValueError, match="item 'q' appears twice"):
         irt.ResponseMatrix(np.zeros((1, 2)), ("x",), ("q", "q"))
-    with pytest.raises(ValueError, match=r"scores have shape \(1, 2\); \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"scores have shape \(1, 2\); wanted \(2, 2\)"):
         irt.ResponseMatrix(np.zeros((1, 2)), ("x", "y"), ("p", "q"))
 
 
