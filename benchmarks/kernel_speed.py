@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from irt import kernels
-from irt.answers import Answers
-from irt.fitting import fused
+from irt.fitting import likelihood_passes as fused
 from irt.kernels import ItemParameters
+from irt.packed_answers import PackedAnswers
 
 FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-shared", "-fPIC", "-lm")
 
@@ -38,7 +38,7 @@ def fastest(call: Callable[[], object], cells: int, seconds: float = 3.0) -> flo
     return float(best)
 
 
-def floor(answers: Answers, theta: np.ndarray, items: ItemParameters, folder: str) -> Callable[[], float]:
+def floor(answers: PackedAnswers, theta: np.ndarray, items: ItemParameters, folder: str) -> Callable[[], float]:
     library = Path(folder) / "floor.so"
     source = Path(__file__).with_name("kernel_floor.c")
     subprocess.run(["gcc", str(source), *FLAGS, "-o", str(library)], check=True)
@@ -74,7 +74,7 @@ def row(model: str, students: int, count: int, lowest: float | None) -> list[flo
     c = np.zeros(count) if model == "2pl" else rng.uniform(0.1, 0.3, count)
     items, cells = ItemParameters(a, b, c, np.ones(count)), students * count
     right = rng.random((students, count)) < kernels.probability(theta[:, None], *items)
-    answers = Answers(np.where(right, 1, -1).astype(np.int8))
+    answers = PackedAnswers(np.where(right, 1, -1).astype(np.int8))
     gradient = partial(fused.gradient, answers, theta, items)
     jax_form = naive(right.astype(float), np.ones(right.shape), theta, items, model)
     np.testing.assert_allclose(jax_form(), gradient().value.sum(), rtol=1e-10)
@@ -94,7 +94,10 @@ def row(model: str, students: int, count: int, lowest: float | None) -> list[flo
 def counts_row(students: int, count: int) -> str:
     rng = np.random.default_rng(0)
     right = rng.binomial(3, 0.5, (students, count)).astype(np.int32)
-    answers, items = Answers(None, right, 3 - right), ItemParameters(*np.full((4, count), [[1.0], [0.0], [0.2], [1.0]]))
+    answers, items = (
+        PackedAnswers(None, right, 3 - right),
+        ItemParameters(*np.full((4, count), [[1.0], [0.0], [0.2], [1.0]])),
+    )
     given = answers, rng.standard_normal(students), items
     times = [fastest(partial(call, *given), right.size) for call in (fused.gradient, fused.curvature)]
     return f"3pl with 3 trials a cell: fused {times[0]:.2f}, and curvature {times[1]:.2f}"

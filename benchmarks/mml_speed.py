@@ -27,9 +27,10 @@ import peers
 
 import irt
 from irt.design import build_design
-from irt.fitting import em, maximum
+from irt.fitting import em
+from irt.fitting import marginal_maximum as maximum
 from irt.fitting.coordinates import SHARED, to_items
-from irt.fitting.penalty import penalty_of
+from irt.fitting.item_penalties import penalty_of
 from irt.model import Priors, build_problem
 
 PEERS = ("girth", "py-irt")

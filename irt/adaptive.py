@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from irt import kernels, quadrature
-from irt.given import require_number, require_whole
+from irt.argument_checks import require_number, require_whole
 from irt.kernels import ItemParameters
 from irt.printing import json_record
 from irt.responses import Floats, ResponseMatrix, require_matrix

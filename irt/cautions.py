@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from irt.answers import pack
+from irt.packed_answers import pack
 from irt.responses import ResponseMatrix
 from irt.result import Fit
 
@@ -23,8 +23,10 @@ def cautions(fit: Fit) -> list[str]:
 
 def joined_students(data: ResponseMatrix) -> NDArray[np.bool_]:
     """Students `[S]` that shared items join to the first one, directly or through others."""
-    asked = csr_array(data.asked)
-    _, group = connected_components(block_array([[None, asked], [asked.T, None]]), directed=False)
+    student, item = np.nonzero(data.asked)
+    size = sum(data.asked.shape)
+    joins = coo_array((np.ones(len(student)), (student, len(data.students) + item)), shape=(size, size))
+    _, group = connected_components(joins, directed=False)
     return np.asarray(group[: len(data.students)] == group[0])
 
 

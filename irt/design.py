@@ -132,7 +132,7 @@ def connected_students(data: ResponseMatrix, facets: Sequence[str]) -> tuple[tup
     Two levels are joined when a student has both; contrasts exist only within a component.
     """
     if not facets:
-        raise ValueError("no facets were given; the names of at least one were wanted")
+        raise ValueError("no facets were given; wanted the names of at least one")
     groups = _components(tuple(_main(data, facet) for facet in facets))
     return tuple(tuple(data.students[index] for index in group) for group in groups)
 

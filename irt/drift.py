@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from irt import kernels
 from irt.kernels import ItemParameters
-from irt.lines import NODES, Constants
+from irt.linking_constants import NODES, Constants
 from irt.responses import Floats
 
 STEP = 0.01

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.answers import pack
 from irt.cautions import cautions
 from irt.checks.loo import loo
 from irt.design import Design, design_of
 from irt.fit_settings import FitSettings
-from irt.fitting.outcome import Outcome, Progress, begun
+from irt.fitting.estimation_outcome import EstimationOutcome, Progress, begun
 from irt.item_clusters import Refit, widened
 from irt.leave_one_out import with_loo
 from irt.model import RATINGS, Priors, Problem, build_problem
+from irt.packed_answers import pack
 from irt.reading import require_estimable
 from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 from irt.result import Fit
@@ -61,14 +61,14 @@ def fit(
     settings = (settings or FitSettings()).changed(**given)
     require_matrix(data)
     if settings.method == "nuts" and settings.chains < 2:
-        raise ValueError(f"{settings.chains} chain cannot be checked for convergence; at least 2 were wanted")
+        raise ValueError(f"{settings.chains} chain cannot be checked for convergence; wanted at least 2")
     data = _rated(data, settings) if settings.model == RATINGS else _right_or_wrong(data, settings.model)
     require_estimable(data)
     facets = settings.facets
     if settings.method == "mml":
         data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
     data, design = design_of(data, facets, settings.interactions, settings.covariates)
-    call = _Call(data, design, settings, progress)
+    call = _FitCall(data, design, settings, progress)
     compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
     priors = settings.priors or Priors()
     problems = [build_problem(data, design, name, settings.options, priors) for name in compared]
@@ -91,7 +91,7 @@ def _refit(problem: Problem, settings: FitSettings) -> Refit:
     return point
 
 
-def choose_by_bic(call: _Call, problems: Sequence[Problem]) -> Fit:
+def choose_by_bic(call: _FitCall, problems: Sequence[Problem]) -> Fit:
     """The model with the smallest BIC of a maximum likelihood fit (Schwarz 1978; the sample is the students).
 
     Priors that were given take no part in the comparison: they keep estimates from the maxima that BIC compares. The
@@ -153,7 +153,7 @@ def choose(fits: Sequence[Fit]) -> Fit:
 
 
 @dataclass(frozen=True)
-class _Call:
+class _FitCall:
     """One call of `fit`, applied to one problem or to several when models are compared."""
 
     data: ResponseMatrix
@@ -194,8 +194,8 @@ def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
     """The table; ValueError when it holds ratings."""
     if data.top is not None and data.top.max() > 1:
         raise ValueError(
-            f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}: "
-            f"model '{RATINGS}' was wanted"
+            f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}; "
+            f"wanted model '{RATINGS}'"
         )
     return data
 
@@ -203,7 +203,7 @@ def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
 def _rated(data: ResponseMatrix, settings: FitSettings) -> ResponseMatrix:
     """The table as one of ratings: right and wrong answers are ratings up to 1, where the model is the 2pl."""
     if settings.method == "mml" and settings.priors is not None:
-        raise ValueError(f"model '{RATINGS}' by 'mml' is maximum likelihood and takes no priors; 'nuts' was wanted")
+        raise ValueError(f"model '{RATINGS}' by 'mml' is maximum likelihood and takes no priors; wanted 'nuts'")
     if data.trials is not None:
         raise ValueError(f"model '{RATINGS}' is for one rating per answer; the table counts right answers of trials")
     return replace(data, top=np.ones(len(data.items), dtype=np.int64)) if data.top is None else data
@@ -223,14 +223,14 @@ def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
     return notes
 
 
-def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
+def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     method = settings.method
     if method == "nuts":
         from irt.fitting.sampling import sample_posterior
 
         return sample_posterior(problem, settings, progress)
     if method == "laplace":
-        from irt.fitting.nested import find_nested
+        from irt.fitting.nested_laplace import find_nested
 
         return find_nested(problem, settings, progress)
     if method == "mml":
@@ -253,7 +253,7 @@ def _without_facets(
     if facets or interactions:
         found = f"facet '{facets[0]}'" if facets else f"interaction {tuple(interactions[0])}"
         raise ValueError(
-            f"method 'mml' takes no facets, found {found}; facets=() (--facets '') or method 'map' or 'nuts' was wanted"
+            f"method 'mml' takes no facets, found {found}; wanted facets=() (--facets '') or method 'map' or 'nuts'"
         )
     present = facet_names(data) if facets is None else ()
     if not present:

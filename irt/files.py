@@ -12,15 +12,15 @@ from pathlib import Path
 def require_file(path: Path, wanted: str) -> None:
     """FileNotFoundError, or IsADirectoryError, unless `path` is a file; `wanted` says of what kind."""
     if path.is_dir():
-        raise IsADirectoryError(f"{path}: is a folder; {wanted} was wanted")
+        raise IsADirectoryError(f"{path}: is a folder; wanted {wanted}")
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; {wanted} was wanted")
+        raise FileNotFoundError(f"{path}: no such file; wanted {wanted}")
 
 
 def require_folder(path: Path, wanted: str) -> None:
     """NotADirectoryError when `path` is there and is no folder; `wanted` says of what kind."""
     if path.exists() and not path.is_dir():
-        raise NotADirectoryError(f"{path}: is a file; {wanted} was wanted")
+        raise NotADirectoryError(f"{path}: is a file; wanted {wanted}")
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from irt.given import require_names, require_pairs, require_probability, require_whole
+from irt.argument_checks import require_names, require_pairs, require_probability, require_whole
 from irt.methods import require_known
 from irt.model import Options, Priors
 
@@ -62,7 +62,7 @@ class FitSettings:
         set_field(self, "covariates", require_names("covariates", self.covariates))
         set_field(self, "interactions", require_pairs(self.interactions))
         if self.priors is not None and not isinstance(self.priors, Priors):
-            raise ValueError(f"priors is a {type(self.priors).__name__}; irt.Priors() or None was wanted")
+            raise ValueError(f"priors is a {type(self.priors).__name__}; wanted irt.Priors() or None")
         require_known(self.model, self.method, self.backend)
         require_probability("interval", self.interval)
         for name, least in (("seed", 0), ("warmup", 0), ("draws", LEAST_DRAWS), ("chains", 1)):

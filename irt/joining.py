@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from irt.given import require_names
+from irt.argument_checks import require_names
 from irt.responses import Floats, ResponseMatrix, facet_names, require_matrix
 
 FEWEST = 3
@@ -39,9 +39,9 @@ def join(
     anchors = tuple(item for item in second.items if item in set(first.items))
     require_enough(len(anchors), "common items")
     if first.top is not None or second.top is not None:
-        raise ValueError("a table of ratings cannot be joined; two tables of right and wrong answers were wanted")
+        raise ValueError("a table of ratings cannot be joined; wanted two tables of right and wrong answers")
     if labels is not None and len(set(require_names("labels", labels))) != 2:
-        raise ValueError(f"labels are {labels!r}; two different names were wanted")
+        raise ValueError(f"labels are {labels!r}; wanted two different names")
     if facet is not None and labels is None:
         raise ValueError(f"facet '{facet}' needs labels, the names of the two tables")
     parts = [
@@ -77,7 +77,7 @@ def _labelled(data: ResponseMatrix, label: str | None, facet: str | None) -> Res
     facets = None if data.facets is None else data.facets.set_axis(index)
     if facet is not None:
         if facets is not None and facet in facets.columns:
-            raise ValueError(f"facet '{facet}' is already a column; another name was wanted")
+            raise ValueError(f"facet '{facet}' is already a column; wanted another name")
         facets = (pd.DataFrame(index=index) if facets is None else facets).assign(**{facet: label})
     return replace(data, students=students, facets=facets)
 

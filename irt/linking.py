@@ -1,8 +1,8 @@
 """Linking two calibrations by the items they share: `theta_A = slope * theta_B + intercept`.
 
-The line is that of `irt.lines`; intervals carry the uncertainty of both calibrations through their draws. Anchors that
-drifted are found, named and left out; the moment methods also leave out those whose difficulty the answers do not
-determine.
+The line is that of `irt.linking_constants`; intervals carry the uncertainty of both calibrations through their draws.
+Anchors that drifted are found, named and left out; the moment methods also leave out those whose difficulty the answers
+do not determine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from irt.drift import CurveDifferences, curve_misses, half_width
 from irt.joining import FEWEST, require_enough
 from irt.kernels import ItemParameters
-from irt.lines import MOMENTS, NODES, Constants, constants, rescale
+from irt.linking_constants import MOMENTS, NODES, Constants, constants, rescale
 from irt.printing import estimate_text, first_rows, json_record, json_rows, where_whole
 from irt.responses import Floats
 from irt.result import Estimate, Fit, require_fit

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.answers import Answers, pack
+from irt.argument_checks import require_numbers
 from irt.design import Design
-from irt.given import require_numbers
+from irt.packed_answers import PackedAnswers, pack
 from irt.responses import Floats, ResponseMatrix
 
 SHARED_GUESSING = "3pl-shared"
@@ -109,7 +109,7 @@ class Problem(ItemModel):
     `ratings` are there when the model is that of ratings, whose `answers` are points out of the highest score.
     """
 
-    answers: Answers
+    answers: PackedAnswers
     design: Design
     model: str
     chance: Floats
@@ -141,7 +141,7 @@ def build_problem(data: ResponseMatrix, design: Design, model: str, options: Opt
         ratings = Ratings(data.scores, data.top)
         return Problem(pack(data), design, model, np.zeros(len(data.items)), priors, data.items, ratings)
     if model not in MODELS:
-        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} or auto were wanted")
+        raise ValueError(f"unknown model '{model}'; wanted {', '.join(MODELS)} or auto")
     return Problem(pack(data), design, model, chance_level(data, options), priors, data.items)
 
 
@@ -151,15 +151,15 @@ def chance_level(data: ResponseMatrix, options: Options) -> Floats:
     if isinstance(options, Mapping):
         missing = [item for item in data.items if item not in options]
         if missing:
-            raise ValueError(f"options are missing for item '{missing[0]}'; one number per item was wanted")
+            raise ValueError(f"options are missing for item '{missing[0]}'; wanted one number per item")
         counts = require_numbers("options", [options[item] for item in data.items])
     else:
         counts = require_numbers("options", options)
         counts = counts if np.ndim(options) else counts[0]
         if counts.ndim and len(counts) != len(data.items):
-            raise ValueError(f"{len(counts)} option counts for {len(data.items)} items; one number per item was wanted")
+            raise ValueError(f"{len(counts)} option counts for {len(data.items)} items; wanted one number per item")
     if not np.all(counts >= 2):
-        raise ValueError(f"options {counts.min():g} is not a number of choices; at least 2 were wanted")
+        raise ValueError(f"options {counts.min():g} is not a number of choices; wanted at least 2")
     return np.broadcast_to(1.0 / counts, (len(data.items),)).copy()
 
 

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from irt import kernels
-from irt.given import require_number, require_probability, require_whole
+from irt.argument_checks import require_number, require_probability, require_whole
 from irt.kernels import ItemParameters
 from irt.printing import json_record
 from irt.responses import Floats

@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from irt.broad import one_line, read_text, require_columns
-from irt.cells import (
+from irt.csv_text import one_line, read_text, require_columns
+from irt.files import replacing, require_file
+from irt.responses import Floats, ResponseMatrix, require_matrix
+from irt.score_cells import (
     BLANK,
-    Ratings,
-    Source,
+    RatingLimits,
+    TableSource,
     Top,
     column_limits,
     known_top,
@@ -20,8 +22,6 @@ from irt.cells import (
     parse_trials,
     require_filled,
 )
-from irt.files import replacing, require_file
-from irt.responses import Floats, ResponseMatrix, require_matrix
 
 LONG = ("student", "item", "score")
 NAMES_STUDENTS = ("", "student", "id")
@@ -56,7 +56,7 @@ def read_responses(
     """
     facets = (facets,) if isinstance(facets, str) else facets
     text, source = _read_frame(table) if isinstance(table, pd.DataFrame) else _read_table(Path(table))
-    ratings = Ratings(graded or top is not None, top)
+    ratings = RatingLimits(graded or top is not None, top)
     _require_score(text, source.path)
     if {"item", "score"} <= set(text.columns):
         data = _from_long(text, source, facets, ratings)
@@ -73,7 +73,7 @@ def _require_score(table: pd.DataFrame, path: Path) -> None:
     named = {str(name).strip().lower() for name in table.columns}
     if missing and {"student", "item"} <= named and len(table.columns) < 12:
         found = ", ".join(str(name) for name in table.columns)
-        raise ValueError(f"{path}:1: columns {found}; student, item, score were wanted (no '{missing[0]}')")
+        raise ValueError(f"{path}:1: columns {found}; wanted student, item, score (no '{missing[0]}')")
 
 
 def write_responses(data: ResponseMatrix, path: str | Path) -> None:
@@ -101,23 +101,23 @@ def write_responses(data: ResponseMatrix, path: str | Path) -> None:
             table.to_csv(temporary, index=False, compression="gzip" if path.suffix == ".gz" else None)
 
 
-def _read_frame(table: pd.DataFrame) -> tuple[pd.DataFrame, Source]:
+def _read_frame(table: pd.DataFrame) -> tuple[pd.DataFrame, TableSource]:
     """The text of a DataFrame, whose index, if it has a name, is a column as well."""
-    source = Source(Path("DataFrame"), 1)
+    source = TableSource(Path("DataFrame"), 1)
     table = table.reset_index(drop=not any(table.index.names))
     require_columns([str(name).strip() for name in table.columns], source.path)
     return _as_text(table), source
 
 
-def _read_table(path: Path) -> tuple[pd.DataFrame, Source]:
+def _read_table(path: Path) -> tuple[pd.DataFrame, TableSource]:
     require_file(path, "a response table (.csv or .parquet)")
     if path.suffix == ".parquet":
         try:
             table = pd.read_parquet(path)
         except Exception as error:
             raise ValueError(f"{path}: not a readable Parquet file ({one_line(error)})") from error
-        return _as_text(table), Source(path, 1)
-    return read_text(path), Source(path, 2)
+        return _as_text(table), TableSource(path, 1)
+    return read_text(path), TableSource(path, 2)
 
 
 def _as_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -137,9 +137,11 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def _from_long(table: pd.DataFrame, source: Source, facets: Sequence[str] | None, ratings: Ratings) -> ResponseMatrix:
+def _from_long(
+    table: pd.DataFrame, source: TableSource, facets: Sequence[str] | None, ratings: RatingLimits
+) -> ResponseMatrix:
     if "student" not in table.columns:
-        raise ValueError(f"{source.path}:1: column 'student' is missing; 'student,item,score' were wanted")
+        raise ValueError(f"{source.path}:1: column 'student' is missing; wanted 'student,item,score'")
     reserved = (*LONG, "trials", "top") if ratings.graded else (*LONG, "trials")
     extra = [str(name) for name in table.columns if name not in reserved]
     wanted = extra if facets is None else list(facets)
@@ -149,7 +151,7 @@ def _from_long(table: pd.DataFrame, source: Source, facets: Sequence[str] | None
     table = table[~(table == "").all(axis=1)]
     rows = table.index.to_numpy()
     if not len(rows):
-        raise ValueError(f"{source.path}: no answers below the header; rows of student,item,score were wanted")
+        raise ValueError(f"{source.path}: no answers below the header; wanted rows of student,item,score")
     for column in ("student", "item"):
         require_filled(table[column], rows, column, source)
     if ratings.graded and "trials" in table.columns:
@@ -177,7 +179,7 @@ def _from_long(table: pd.DataFrame, source: Source, facets: Sequence[str] | None
 
 
 def _from_wide(
-    table: pd.DataFrame, source: Source, facets: tuple[str, ...], ratings: Ratings, known: Sequence[str]
+    table: pd.DataFrame, source: TableSource, facets: tuple[str, ...], ratings: RatingLimits, known: Sequence[str]
 ) -> ResponseMatrix:
     columns = [str(name) for name in table.columns]
     for name in facets:
@@ -185,7 +187,7 @@ def _from_wide(
             raise ValueError(f"{source.path}:1: unknown facet '{name}'; it is not a column")
     table = table[~(table == "").all(axis=1)]
     if not len(table) or len(columns) < 2:
-        raise ValueError(f"{source.path}: no answers; a student column and item columns were wanted")
+        raise ValueError(f"{source.path}: no answers; wanted a student column and item columns")
     rows = table.index.to_numpy()
     notes: tuple[str, ...] = ()
     if columns[0] in known or _is_item(columns[0], table[columns[0]]):
@@ -234,7 +236,7 @@ def _unique_cells(
     scores: Floats,
     trials: Floats | None,
     rows: np.ndarray,
-    source: Source,
+    source: TableSource,
     table: pd.DataFrame,
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Rows to keep, one per (student, item); disagreement is an error, agreement a note."""
@@ -251,7 +253,7 @@ def _unique_cells(
         found, earlier = table["score"].iloc[row], table["score"].iloc[first[row]]
         raise ValueError(
             f"{source.at(rows[row])}: student '{table['student'].iloc[row]}', item '{table['item'].iloc[row]}' has "
-            f"score '{found}', line {rows[first[row]] + source.first} says '{earlier}'; one answer was wanted"
+            f"score '{found}', line {rows[first[row]] + source.first} says '{earlier}'; wanted one answer"
         )
     count = int(repeated.sum())
     return np.flatnonzero(~repeated), (f"{count} repeated (student, item) rows agreed and were counted once.",)
@@ -263,7 +265,7 @@ def _facets_of(
     students: tuple[str, ...],
     student_of: np.ndarray,
     rows: np.ndarray,
-    source: Source,
+    source: TableSource,
 ) -> pd.DataFrame:
     first = pd.Series(np.arange(len(student_of))).groupby(student_of).min().to_numpy()
     chosen = {}

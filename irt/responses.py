@@ -44,7 +44,7 @@ class ResponseMatrix:
         _require_unique("item", self.items)
         if self.scores.shape != (len(self.students), len(self.items)):
             wanted = (len(self.students), len(self.items))
-            raise ValueError(f"scores have shape {self.scores.shape}; {wanted} (students x items) was wanted")
+            raise ValueError(f"scores have shape {self.scores.shape}; wanted {wanted} (students x items)")
         if self.trials is not None:
             object.__setattr__(self, "trials", _numbers("trials", self.trials))
         if self.top is not None:
@@ -105,7 +105,7 @@ def require_matrix(*tables: object) -> None:
     for table in tables:
         if not isinstance(table, ResponseMatrix):
             raise ValueError(
-                f"data is a {type(table).__name__}; a ResponseMatrix was wanted "
+                f"data is a {type(table).__name__}; wanted a ResponseMatrix "
                 "(irt.read_responses makes one of a file or a DataFrame)"
             )
 
@@ -140,7 +140,7 @@ def without_constant_facets(data: ResponseMatrix) -> ResponseMatrix:
 def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
     for name in ids:
         if "\0" in name:
-            raise ValueError(f"{kind} {name!r} holds a null character; text was wanted")
+            raise ValueError(f"{kind} {name!r} holds a null character; wanted text")
     if len(set(ids)) == len(ids):
         return
     seen: set[str] = set()
@@ -154,17 +154,15 @@ def _numbers(name: str, values: object) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} are not a table of numbers ({error}); numbers, NaN where not asked, were wanted"
-        ) from None
+        raise ValueError(f"{name} are not a table of numbers ({error}); wanted numbers, NaN where not asked") from None
 
 
 def _highest_scores(data: ResponseMatrix) -> NDArray[np.int64]:
     if data.trials is not None:
-        raise ValueError("a table has both trials and graded scores (top); one of them was wanted")
+        raise ValueError("a table has both trials and graded scores (top); wanted one of them")
     top = _numbers("top", data.top)
     if top.ndim and top.shape != (len(data.items),):
-        raise ValueError(f"top has shape {top.shape}; one highest score per item ({len(data.items)},) was wanted")
+        raise ValueError(f"top has shape {top.shape}; wanted one highest score per item ({len(data.items)},)")
     top = np.broadcast_to(top, (len(data.items),))
     bad = ~((top >= 1) & (top == np.round(top)) & (top <= LARGEST_TOP))
     if bad.any():

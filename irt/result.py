@@ -17,10 +17,10 @@ import pandas as pd
 from scipy.special import ndtri
 
 from irt import graded, posterior_file, tables
+from irt.argument_checks import require_names, require_numbers
 from irt.design import Design
 from irt.files import replacing
-from irt.fitting import fused
-from irt.given import require_names, require_numbers
+from irt.fitting import likelihood_passes as fused
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Items, items_among
@@ -39,9 +39,7 @@ def require_fit(*fits: object) -> None:
     """ValueError for anything but fits."""
     for fit in fits:
         if not isinstance(fit, Fit):
-            raise ValueError(
-                f"fit is a {type(fit).__name__}; a Fit was wanted (irt.fit makes one, irt.load_fit reads one)"
-            )
+            raise ValueError(f"fit is a {type(fit).__name__}; wanted a Fit (irt.fit makes one, irt.load_fit reads one)")
 
 
 class Estimate(NamedTuple):
@@ -158,7 +156,7 @@ class Fit:
         """The items' point estimates, on the scale of the abilities; ValueError for graded items (see `graded`)."""
         if isinstance(self.estimated_items, ItemParameters):
             return self.estimated_items
-        raise ValueError("graded items have thresholds, not a, b, c, d; Fit.graded was wanted")
+        raise ValueError("graded items have thresholds, not a, b, c, d; wanted Fit.graded")
 
     @property
     def graded(self) -> GradedParameters | None:
@@ -251,7 +249,7 @@ class Fit:
     def information_by(self, groups: Mapping[str, Sequence[str]], theta: Sequence[float] | Floats) -> pd.DataFrame:
         """Long table `group,theta,n_items,total,total_low,total_high,mean,mean_low,mean_high` (mean is per item)."""
         if not groups:
-            raise ValueError("groups are empty; a mapping of at least one label to its items was wanted")
+            raise ValueError("groups are empty; wanted a mapping of at least one label to its items")
         frames = []
         for label, ids in groups.items():
             if not ids:

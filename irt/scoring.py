@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from irt import kernels, quadrature
-from irt.given import require_probability
+from irt.argument_checks import require_probability
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted, Likelihood, Rated, nodes_of
@@ -34,7 +34,7 @@ FINER = 2
 ILLINOIS = 9
 
 
-class Scored(NamedTuple):
+class AbilityEstimates(NamedTuple):
     """Ability, standard error and interval, `[S]` each; infinite where the likelihood has no maximum."""
 
     theta: Floats
@@ -98,7 +98,7 @@ def score(
     require_matrix(data)
     require_fit(fit)
     if method not in METHODS:
-        raise ValueError(f"unknown method '{method}'; {', '.join(METHODS)} were wanted")
+        raise ValueError(f"unknown method '{method}'; wanted {', '.join(METHODS)}")
     places = item_places(fit, data.items)
     answered = tuple(int(count) for count in data.asked.sum(axis=1))
     if method in ("ml", "wle") and 0 in answered:
@@ -112,7 +112,7 @@ def score(
 
 def score_likelihoods(
     point: Likelihood, method: str = "eap", interval: float = 0.9, draws: Sequence[Likelihood] = ()
-) -> Scored:
+) -> AbilityEstimates:
     """Abilities from their likelihood at the items' point estimates; `draws` have equally likely items (none: exact).
 
     With draws, `eap` is the mean of the averaged posterior, its sd that posterior's; the other methods keep the
@@ -133,7 +133,7 @@ def score_likelihoods(
         variance = _error_variance(method, theta, point)
     rising = np.mean([curve.rising for curve in curves], axis=0)
     low, high = (crossing(nodes, rising, tail) for tail in ((1 - interval) / 2, (1 + interval) / 2))
-    return Scored(theta, np.sqrt(variance + spread), low, high)
+    return AbilityEstimates(theta, np.sqrt(variance + spread), low, high)
 
 
 def empirical_reliability(theta: Floats, sd: Floats) -> float:
@@ -224,8 +224,8 @@ def _require_ratings(data: ResponseMatrix, items: GradedParameters) -> None:
         raise ValueError("the fit is of ratings, one per answer; the table counts right answers of trials")
     for row, place in np.argwhere(np.nan_to_num(data.scores) > items.top)[:1]:
         raise ValueError(
-            f"student '{data.students[row]}', item '{data.items[place]}': rating {data.scores[row, place]:g}; at most "
-            f"{items.top[place]}, the highest score in the fit, was wanted"
+            f"student '{data.students[row]}', item '{data.items[place]}': rating {data.scores[row, place]:g}; "
+            f"wanted at most {items.top[place]}, the highest score in the fit"
         )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from irt import graded
-from irt.given import require_whole
+from irt.argument_checks import require_whole
 from irt.graded import GradedParameters
 from irt.kernels import ItemParameters, probability
 from irt.model import MODELS, SHARED_GUESSING, Options, chance_level, guessing_centre
@@ -167,7 +167,7 @@ def simulate(
     rng, extra = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     table = _crossing(facets, students) if facets else None
     if table is None and students is None:
-        raise ValueError("a number of students was wanted")
+        raise ValueError("wanted a number of students")
     count = students if table is None else len(table)
     assert count is not None
     ids = tuple(f"q{index}" for index in range(items))
@@ -215,7 +215,7 @@ def simulate_graded(
     how = replace(settings or RatingSimulationSettings(), **options)
     highest = np.broadcast_to(np.asarray(top, dtype=np.int64), (items,)) if np.ndim(top) == 0 else np.asarray(top)
     if highest.shape != (items,) or highest.min() < 1:
-        raise ValueError(f"top {top} was given; a highest score of at least 1 for each of {items} items was wanted")
+        raise ValueError(f"top {top} was given; wanted a highest score of at least 1 for each of {items} items")
     people = simulate(students, 2, facets=facets, seed=seed, effect_sd=how.effect_sd, residual_sd=how.residual_sd)
     rng = np.random.default_rng([seed, 1])
     a = how.mean_a * np.exp(how.log_a_sd * rng.standard_normal(items))
@@ -249,9 +249,9 @@ class _Crossed(NamedTuple):
 
 def _require_possible(model: str, items: int, forms: int, planted: tuple[int, int], correlation: float) -> None:
     if model not in MODELS:
-        raise ValueError(f"unknown model '{model}'; {', '.join(MODELS)} were wanted")
+        raise ValueError(f"unknown model '{model}'; wanted {', '.join(MODELS)}")
     if forms == 2 or not 1 <= forms <= items:
-        raise ValueError(f"forms {forms} cannot be chained; 1, or from 3 to the number of items, was wanted")
+        raise ValueError(f"forms {forms} cannot be chained; wanted 1, or from 3 to the number of items")
     if min(planted) < 0 or sum(planted) > items:
         raise ValueError(f"{planted[0]} mis-keyed and {planted[1]} DIF items do not fit into {items} items")
     if not -1 <= correlation <= 1:

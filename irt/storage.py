@@ -19,7 +19,7 @@ def load_fit(folder: str | Path) -> Fit:
     require_folder(folder, FOLDER)
     for name in ("fit.json", "posterior.nc"):
         if not (folder / name).is_file():
-            raise FileNotFoundError(f"{folder / name}: no such file; {FOLDER} was wanted")
+            raise FileNotFoundError(f"{folder / name}: no such file; wanted {FOLDER}")
     try:
         said = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:

@@ -133,7 +133,7 @@ def spread(draws: Floats, tails: tuple[float, float]) -> tuple[Floats, Floats, F
     return sd, low, high
 
 
-class _Block(NamedTuple):
+class _ColumnBlock(NamedTuple):
     """Some columns of a table: successes and trials `[S, B]` (0 where not asked), and all items' totals `[S, 1]`."""
 
     k: Floats
@@ -142,7 +142,7 @@ class _Block(NamedTuple):
     all_n: Floats
 
 
-def _blocks(data: ResponseMatrix) -> Iterator[_Block]:
+def _blocks(data: ResponseMatrix) -> Iterator[_ColumnBlock]:
     """The table a block of columns at a time, so that large tables are not copied whole."""
     students, items = data.scores.shape
     every = slice(None)
@@ -152,16 +152,16 @@ def _blocks(data: ResponseMatrix) -> Iterator[_Block]:
         for total, part in zip((all_k, all_n), counts(data, every, block), strict=True):
             total += part.sum(axis=1, keepdims=True)
     for block in columns:
-        yield _Block(*counts(data, every, block), all_k, all_n)
+        yield _ColumnBlock(*counts(data, every, block), all_k, all_n)
 
 
-def _item_fit(block: _Block) -> tuple[Floats, Floats, Floats]:
+def _item_fit(block: _ColumnBlock) -> tuple[Floats, Floats, Floats]:
     """Rest correlation, share right and number asked of the items of a block."""
     right = block.k.sum(axis=0) / np.maximum(block.n.sum(axis=0), 1)
     return _rest_correlation(block), right, (block.n > 0).sum(axis=0)
 
 
-def _rest_correlation(block: _Block) -> Floats:
+def _rest_correlation(block: _ColumnBlock) -> Floats:
     k, n, asked = block.k, block.n, block.n > 0
     rest = (block.all_k - k) / np.maximum(block.all_n - n, 1)
     share = k / np.maximum(n, 1)

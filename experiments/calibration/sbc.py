@@ -19,13 +19,13 @@ import numpy as np
 import pandas as pd
 
 from irt import kernels
-from irt.answers import counted
 from irt.checks.calibration import band, rank_of, uniformity
 from irt.design import Design, build_design
 from irt.fit_settings import FitSettings
 from irt.fitting import nuts
-from irt.fitting.prior import Specification, draw_answers, draw_prior
+from irt.fitting.prior_draws import Specification, draw_answers, draw_prior
 from irt.model import Problem, report_scale
+from irt.packed_answers import counted
 from irt.responses import Floats, ResponseMatrix
 
 KEPT = 99

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from irt.fitting.outcome import Progress
+from irt.fitting.estimation_outcome import Progress
 from irt.printing import Printable
 
 OpenStep = Callable[[str], AbstractContextManager[Progress]]

@@ -16,7 +16,7 @@ from irt.commands._fits import convergence_warning, load_right_or_wrong
 from irt.commands._output import OpenStep, Output
 from irt.commands.label_files import read_chosen_options, read_labels
 from irt.curves import ExamInformation, GroupInformation
-from irt.fitting.outcome import begun
+from irt.fitting.estimation_outcome import begun
 from irt.printing import write_tables
 from irt.reading import read_responses
 from irt.responses import facet_names

@@ -11,8 +11,8 @@ from irt.commands._arguments import FitFolder, TablesFolder
 from irt.commands._fits import convergence_warning, load_right_or_wrong
 from irt.commands._output import Output
 from irt.comparison import compare
-from irt.lines import METHODS
 from irt.linking import link
+from irt.linking_constants import METHODS
 from irt.power import DESIGNS, SCALES, OutOfReachError, PowerSettings, UndetectableGap, detectable_gap, power
 from irt.printing import Printable, write_tables
 from irt.result import Fit

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from irt.broad import read_text
 from irt.checks.inputs import listed
 from irt.commands._fits import rows_are_numbered
+from irt.csv_text import read_text
 from irt.files import require_file
 from irt.result import Fit
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from irt.fitting.coordinates import signed_draws
-from irt.fitting.penalty import SMALLEST
-from irt.fitting.strata import normals
+from irt.fitting.item_penalties import SMALLEST
+from irt.fitting.stratified_draws import normals
 from irt.kernels import RUNAWAY
 from irt.responses import Floats
 

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from irt.fitting.asymptote_paths import Knot, Path, path_of
 from irt.fitting.coordinates import curves, gradient_and_information
-from irt.fitting.em import EDGE, FAR, State, Table, chunks, evaluate, shortened, within
+from irt.fitting.em import EDGE, FAR, AnswerPatterns, ClimbState, chunks, evaluate, shortened, within
 from irt.fitting.item_alone import ItemAlone, item_alone, log_likelihoods
-from irt.fitting.observed_information import Curvature, observe
-from irt.fitting.penalty import Prior
+from irt.fitting.item_penalties import Prior
+from irt.fitting.observed_information import InverseInformation, observe
 from irt.kernels import RUNAWAY
 from irt.responses import Floats
 
@@ -45,20 +45,20 @@ STEPS, NEGLIGIBLE = 20, 0.01
 Mask = NDArray[np.bool_]
 
 
-class Fitted(NamedTuple):
+class FittedMaximum(NamedTuple):
     """A maximum with all that tells its surroundings; coordinates where `fixed` `[K, I]` are held at their values."""
 
-    table: Table
-    state: State
+    table: AnswerPatterns
+    state: ClimbState
     nodes: Floats
     shared: tuple[bool, ...]
     penalty: Prior
-    curvature: Curvature
+    curvature: InverseInformation
     ability_slopes: Floats
     fixed: Mask
 
 
-def with_asymptotes_held(fitted: Fitted) -> Fitted:
+def with_asymptotes_held(fitted: FittedMaximum) -> FittedMaximum:
     """The same with all asymptotes held that no prior holds: the curvature is of the rest, given these."""
     fixed = fitted.fixed.copy()
     for row in range(2, len(fixed)):
@@ -73,7 +73,7 @@ def with_asymptotes_held(fitted: Fitted) -> Fitted:
     return fitted._replace(curvature=seen.curvature, ability_slopes=seen.ability_slopes, fixed=fixed)
 
 
-def profiles(fitted: Fitted, given: Fitted, errors: Floats) -> list[Path]:
+def profiles(fitted: FittedMaximum, given: FittedMaximum, errors: Floats) -> list[Path]:
     """The paths of the asymptotes held in `given` (`with_asymptotes_held`); `errors` `[K, I]` are those of the logits.
 
     In `fitted` only the asymptotes at their bounds are held, and have errors of 0.
@@ -91,7 +91,7 @@ def profiles(fitted: Fitted, given: Fitted, errors: Floats) -> list[Path]:
     return paths
 
 
-def _own_path(fitted: Fitted, given: Fitted, alone: ItemAlone, error: float, row: int, item: int) -> Path:
+def _own_path(fitted: FittedMaximum, given: FittedMaximum, alone: ItemAlone, error: float, row: int, item: int) -> Path:
     start, free = fitted.state.x[:, item], ~fitted.fixed[:, item]
     free[2 : row + 1] = False
     brief, side = alone.merged(), _side(start[row], row)
@@ -118,7 +118,7 @@ def _own_path(fitted: Fitted, given: Fitted, alone: ItemAlone, error: float, row
 
 
 def _answered(
-    fitted: Fitted, given: Fitted, alone: ItemAlone, y: Floats, row: int, item: int
+    fitted: FittedMaximum, given: FittedMaximum, alone: ItemAlone, y: Floats, row: int, item: int
 ) -> tuple[float, Floats, Floats]:
     """What the rest answers when an item moves to `y`: the gain, other items' moves, and expected abilities' moves."""
     pull, ability = _pulled(fitted, alone, fitted.state.x[:, item], y)
@@ -131,7 +131,7 @@ def _answered(
     return gain, others, ability
 
 
-def _pulled(fitted: Fitted, alone: ItemAlone, start: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _pulled(fitted: FittedMaximum, alone: ItemAlone, start: Floats, y: Floats) -> tuple[Floats, Floats]:
     """The gradient `[K, I]` and the moves of expected abilities `[R]` that an item's way from `start` to `y` makes."""
     table, nodes = fitted.table, fitted.nodes
     right, ability = np.zeros((len(nodes), fitted.state.x.shape[1])), np.zeros(len(table.counts))
@@ -147,7 +147,7 @@ def _pulled(fitted: Fitted, alone: ItemAlone, start: Floats, y: Floats) -> tuple
     return gradient_and_information(curves(fitted.state.x, nodes), right, asked)[0], ability
 
 
-def _step_given(fitted: Fitted, row: int, item: int) -> Callable[[Floats], Floats]:
+def _step_given(fitted: FittedMaximum, row: int, item: int) -> Callable[[Floats], Floats]:
     """The step of all coordinates that a gradient asks for when one asymptote is held."""
     fixed, solve = fitted.fixed, fitted.curvature.solve
     tied = np.zeros_like(fitted.state.x)
@@ -163,7 +163,7 @@ def _step_given(fitted: Fitted, row: int, item: int) -> Callable[[Floats], Float
     return step
 
 
-def _common_path(fitted: Fitted, error: float, row: int) -> Path:
+def _common_path(fitted: FittedMaximum, error: float, row: int) -> Path:
     """The path of an asymptote all items share, every point a maximum over all items."""
     table, state = fitted.table, fitted.state
     side = _side(state.x[row, 0], row)
@@ -181,7 +181,7 @@ def _common_path(fitted: Fitted, error: float, row: int) -> Path:
     return path_of(row, np.arange(state.x.shape[1]), inward, outward, at)
 
 
-def _highest(fitted: Fitted, x: Floats) -> State:
+def _highest(fitted: FittedMaximum, x: Floats) -> ClimbState:
     """The maximum over the coordinates not `fixed`, by steps with the curvature of the whole maximum."""
     state = evaluate(fitted.table, x, fitted.nodes, fitted.shared, fitted.penalty)
     for _ in range(STEPS):
@@ -191,7 +191,7 @@ def _highest(fitted: Fitted, x: Floats) -> State:
     return state
 
 
-def _stepped(fitted: Fitted, state: State) -> tuple[State, float]:
+def _stepped(fitted: FittedMaximum, state: ClimbState) -> tuple[ClimbState, float]:
     """A step with the curvature of the whole maximum, over the coordinates `moving`, and what it gained."""
     pull = np.where(fitted.fixed, 0.0, state.gradient)
     step = shortened(np.where(fitted.fixed, 0.0, fitted.curvature.solve(pull)))

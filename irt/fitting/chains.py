@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irt.fit_settings import FitSettings
-from irt.fitting.outcome import Progress
-from irt.fitting.programs import compiled
-from irt.fitting.sampled import Enough, Sampled
+from irt.fitting.compiled_programs import compiled
+from irt.fitting.estimation_outcome import Progress
+from irt.fitting.sampler_results import Enough, Sampled
 from irt.responses import Floats
 
 MAX_DEPTH = 10

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt.fitting.blocks import Blocks
 from irt.fitting.coordinates import Curves, curves, gradient_and_information, to_items
-from irt.fitting.penalty import Prior
+from irt.fitting.item_blocks import ItemBlocks
+from irt.fitting.item_penalties import Prior
 from irt.kernels import RUNAWAY
 from irt.quadrature import bound_for, nodes_for, weigh
 from irt.responses import Floats
@@ -46,7 +46,7 @@ FAR = 7.0
 
 
 @dataclass(frozen=True)
-class Table:
+class AnswerPatterns:
     """Answers with repeated rows counted once.
 
     `successes` `[R, I]` of the distinct rows, `counts` `[R]` how often each occurs, `row_of` `[S]` each student's row.
@@ -71,14 +71,14 @@ class Expectation(NamedTuple):
     sd: Floats
 
 
-class State(NamedTuple):
+class ClimbState(NamedTuple):
     """A point with its objective (log-likelihood plus log prior), gradient `[K, I]` and complete-data information."""
 
     x: Floats
     value: float
     log_likelihood: float
     gradient: Floats
-    blocks: Blocks
+    blocks: ItemBlocks
     mean: Floats
     sd: Floats
 
@@ -86,14 +86,14 @@ class State(NamedTuple):
 class Climb(NamedTuple):
     """Where a climb ended; `values` are the objective after each iteration, `renewed` where nodes were chosen anew."""
 
-    state: State
+    state: ClimbState
     nodes: Floats
     values: tuple[float, ...]
     renewed: tuple[int, ...]
     settled: bool
 
 
-def compress(successes: Floats, attempts: Floats) -> Table:
+def compress(successes: Floats, attempts: Floats) -> AnswerPatterns:
     """The table, with repeated rows joined where that saves a fifth of the work or more."""
     same = bool(np.all(attempts == attempts[0]))
     trials = attempts.max(axis=0)
@@ -107,10 +107,10 @@ def compress(successes: Floats, attempts: Floats) -> Table:
         first = row_of = np.arange(len(successes))
         counts = np.ones(len(successes), dtype=np.int64)
     rows = np.ascontiguousarray(successes[first])
-    return Table(rows, None if same else attempts[first], trials, counts.astype(np.float64), row_of)
+    return AnswerPatterns(rows, None if same else attempts[first], trials, counts.astype(np.float64), row_of)
 
 
-def expect(table: Table, x: Floats, nodes: Floats) -> Expectation:
+def expect(table: AnswerPatterns, x: Floats, nodes: Floats) -> Expectation:
     """One pass over the answers at coordinates `x`: the E-step."""
     at = curves(x, nodes)
     right = np.zeros_like(at.p)
@@ -141,7 +141,7 @@ def chunks(rows: int, nodes: int) -> list[slice]:
 
 
 def climb(
-    table: Table,
+    table: AnswerPatterns,
     start: Floats,
     shared: tuple[bool, ...],
     penalty: Prior,
@@ -181,7 +181,7 @@ def climb(
     return Climb(state, nodes, tuple(values), tuple(renewed), settled)
 
 
-def evaluate(table: Table, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior) -> State:
+def evaluate(table: AnswerPatterns, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior) -> ClimbState:
     """Objective, exact gradient and complete-data information at `x`."""
     found = expect(table, x, nodes)
     gradient, information = gradient_and_information(found.at, found.right, found.asked)
@@ -191,10 +191,10 @@ def evaluate(table: Table, x: Floats, nodes: Floats, shared: tuple[bool, ...], p
     added[:, range(width), range(width)] += FLATTEST[:width]
     information += added
     value = found.log_likelihood + penalty.value(x)
-    return State(x, value, found.log_likelihood, gradient, Blocks(information, shared), found.mean, found.sd)
+    return ClimbState(x, value, found.log_likelihood, gradient, ItemBlocks(information, shared), found.mean, found.sd)
 
 
-def held(state: State) -> Floats:
+def held(state: ClimbState) -> Floats:
     """The gradient, 0 for asymptotes that would leave their bounds."""
     gradient = state.gradient.copy()
     out = (np.abs(state.x[2:]) >= EDGE) & (np.sign(gradient[2:]) == np.sign(state.x[2:]))
@@ -202,7 +202,9 @@ def held(state: State) -> Floats:
     return gradient
 
 
-def nodes_of(table: Table, x: Floats, state: State | None = None, current: Floats | None = None) -> Floats:
+def nodes_of(
+    table: AnswerPatterns, x: Floats, state: ClimbState | None = None, current: Floats | None = None
+) -> Floats:
     """Nodes for the posteriors at `x`; the current ones when they are fine and wide enough and not far too many."""
     bound = 6.0
     if state is not None and current is not None:
@@ -218,7 +220,9 @@ def nodes_of(table: Table, x: Floats, state: State | None = None, current: Float
     return current if same_bound and fits else nodes
 
 
-def _expansion(table: Table, state: State, nodes: Floats, shared: tuple[bool, ...], penalty: Prior) -> State | None:
+def _expansion(
+    table: AnswerPatterns, state: ClimbState, nodes: Floats, shared: tuple[bool, ...], penalty: Prior
+) -> ClimbState | None:
     """An EM step with ability's mean and spread estimated too, then absorbed by the items; None if it does not pay."""
     x = state.x + shortened(state.blocks.solve(held(state)))
     total = float(table.counts.sum())
@@ -231,13 +235,13 @@ def _expansion(table: Table, state: State, nodes: Floats, shared: tuple[bool, ..
 
 
 def _ascend(
-    table: Table,
-    state: State,
+    table: AnswerPatterns,
+    state: ClimbState,
     nodes: Floats,
     shared: tuple[bool, ...],
     penalty: Prior,
     memory: deque[tuple[Floats, Floats]],
-) -> tuple[State, Floats]:
+) -> tuple[ClimbState, Floats]:
     """A quasi-Newton step that raises the objective, and its direction; the same state when none can be found."""
     gradient = held(state)
     direction = shortened(_quasi_newton(state.blocks, gradient, memory))
@@ -261,7 +265,7 @@ def _ascend(
     return new, direction
 
 
-def _quasi_newton(blocks: Blocks, gradient: Floats, memory: deque[tuple[Floats, Floats]]) -> Floats:
+def _quasi_newton(blocks: ItemBlocks, gradient: Floats, memory: deque[tuple[Floats, Floats]]) -> Floats:
     """Two-loop recursion (Nocedal & Wright 2006, algorithm 7.4) around the complete-data information."""
     work, shares = gradient.copy(), []
     for moved, bent in reversed(memory):

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
-from irt.answers import pieces
 from irt.fitting.ability import Known
-from irt.fitting.fused import Weights
+from irt.fitting.likelihood_passes import CellInformation
+from irt.packed_answers import pieces
 from irt.responses import Floats
 
 ITERATIONS = 60
@@ -40,10 +40,10 @@ class Coupling:
     """Information that each cell's ability shares with its item's coordinates.
 
     Coordinate k of item i is coupled to ability s by `(slope theta_s + shift) h + with_c hc + with_d hd`, each factor
-    `[K, I]`, with the cell weights of `irt.fitting.fused`.
+    `[K, I]`, with the cell weights of `irt.fitting.likelihood_passes`.
     """
 
-    weights: Weights
+    weights: CellInformation
     theta: Floats
     slope: Floats
     shift: Floats
@@ -87,7 +87,7 @@ class Coupling:
 
 
 @dataclass(frozen=True)
-class Joint:
+class JointPrecision:
     """The parts of the joint precision: abilities given items, item `blocks` `[I, K, K]` with their prior, coupling."""
 
     known: Known
@@ -110,7 +110,7 @@ class Solver(Protocol):
     """What can be asked of the joint Gaussian."""
 
     @property
-    def joint(self) -> Joint:
+    def joint(self) -> JointPrecision:
         """The parts of the precision."""
 
     def solve(self, right: Point) -> Point:
@@ -123,7 +123,7 @@ class Solver(Protocol):
         """Draws around 0."""
 
 
-def solver(joint: Joint, flops: float) -> Solver:
+def solver(joint: JointPrecision, flops: float) -> Solver:
     """The exact solver of the smaller side, or conjugate gradients where that costs more than `flops`."""
     students, items, width = len(joint.known.information), *joint.blocks.shape[:2]
     abilities, coordinates = joint.known.loadings.size, items * width
@@ -138,7 +138,7 @@ def solver(joint: Joint, flops: float) -> Solver:
 class StudentsKept:
     """Items eliminated: one factorisation of the size of the ability weights."""
 
-    joint: Joint
+    joint: JointPrecision
 
     def solve(self, right: Point) -> Point:
         """The joint covariance times a right-hand side."""
@@ -203,7 +203,7 @@ class StudentsKept:
 class ItemsKept:
     """Abilities eliminated: one factorisation of the size of the item coordinates."""
 
-    joint: Joint
+    joint: JointPrecision
 
     def solve(self, right: Point) -> Point:
         """The joint covariance times a right-hand side."""
@@ -265,7 +265,7 @@ class ItemsKept:
 class Iterative:
     """Conjugate gradients on the items, abilities eliminated; variances and draws by blocks."""
 
-    joint: Joint
+    joint: JointPrecision
 
     def solve(self, right: Point) -> Point:
         """The joint covariance times a right-hand side, to a relative error of `TOLERANCE`."""

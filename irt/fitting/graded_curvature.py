@@ -25,7 +25,7 @@ LONGEST = 3.0
 """The farthest a coordinate moves in one step, in logits."""
 
 
-class Slopes(NamedTuple):
+class CategoryDerivatives(NamedTuple):
     """Value `[I]`, gradient `[I, 1 + K]` and second derivatives `[I, 1 + K, 1 + K]` of a concave function per item."""
 
     value: Floats
@@ -48,7 +48,7 @@ def category_logs(x: Floats, nodes: Floats, real: np.ndarray) -> Floats:
     return logs
 
 
-def expected_slopes(x: Floats, nodes: Floats, counts: Floats, real: np.ndarray) -> Slopes:
+def expected_slopes(x: Floats, nodes: Floats, counts: Floats, real: np.ndarray) -> CategoryDerivatives:
     """Derivatives of `sum counts log P`, counts `[I, K + 1, Q]` of categories at nodes."""
     mask = real[:, :, None]
     p = np.where(mask, sigmoid(x[:, :1, None] * nodes + x[:, 1:, None]), 0.0)
@@ -72,7 +72,7 @@ def expected_slopes(x: Floats, nodes: Floats, counts: Floats, real: np.ndarray) 
     hessian[:, place[1:], place[1:]] -= stiff
     hessian[:, place[:-1], place[1:]] += stiff
     hessian[:, place[1:], place[:-1]] += stiff
-    return Slopes((counts * category_logs(x, nodes, real)).sum(axis=(1, 2)), gradient, hessian)
+    return CategoryDerivatives((counts * category_logs(x, nodes, real)).sum(axis=(1, 2)), gradient, hessian)
 
 
 def maximise(x: Floats, nodes: Floats, counts: Floats, real: np.ndarray, steps: int = 3) -> Floats:

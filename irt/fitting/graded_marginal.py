@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from irt.fit_settings import FitSettings
 from irt.fitting.coordinates import signed_draws
-from irt.fitting.graded_maximum import Maximum, maximum, own, parameters
-from irt.fitting.outcome import Outcome, Progress
-from irt.fitting.strata import normals, uniforms
+from irt.fitting.estimation_outcome import EstimationOutcome, Progress
+from irt.fitting.graded_maximum import RatingMaximum, maximum, own, parameters
+from irt.fitting.stratified_draws import normals, uniforms
 from irt.graded import mean_threshold
 from irt.quadrature import Posterior
 from irt.responses import Floats
@@ -23,11 +23,11 @@ CELLS = 40_000_000
 
 def fit_marginal(
     scores: Floats, top: NDArray[np.int64], items: tuple[str, ...], settings: FitSettings, progress: Progress | None
-) -> Outcome:
+) -> EstimationOutcome:
     """Estimates, standard errors and draws; `scores` `[S, I]` from 0 to `top` `[I]`, NaN where not asked."""
     begin = time.perf_counter()
     best = maximum(scores, top, progress)
-    return Outcome(
+    return EstimationOutcome(
         draws=_draws(best, settings.seed),
         point=_point(best),
         log_likelihood=best.log_likelihood,
@@ -39,7 +39,7 @@ def fit_marginal(
     )
 
 
-def _diagnostics(best: Maximum) -> dict[str, float | int | str]:
+def _diagnostics(best: RatingMaximum) -> dict[str, float | int | str]:
     """How the maximum was reached, and AIC and BIC (the sample is the students)."""
     parameters = int(own(best.answers.real).sum())
     return {
@@ -52,7 +52,7 @@ def _diagnostics(best: Maximum) -> dict[str, float | int | str]:
     }
 
 
-def _draws(best: Maximum, seed: int) -> dict[str, Floats]:
+def _draws(best: RatingMaximum, seed: int) -> dict[str, Floats]:
     """Items from the asymptotic Normal (in log slope, mean intercept and log gaps), abilities from their posterior.
 
     Abilities follow each draw of the items to first order.
@@ -68,7 +68,7 @@ def _draws(best: Maximum, seed: int) -> dict[str, Floats]:
     return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds, "theta": theta}
 
 
-def _item_draws(best: Maximum, normal: Floats) -> Floats:
+def _item_draws(best: RatingMaximum, normal: Floats) -> Floats:
     """Coordinates `[D, I, 1 + K]` of standard normal moves `[D, P]`.
 
     Slopes keep their signs; log gaps are moved, so that intercepts stay in order.
@@ -89,7 +89,7 @@ def _item_draws(best: Maximum, normal: Floats) -> Floats:
     return np.concatenate([slope[:, :, None], below], axis=2)
 
 
-def _lines(best: Maximum, moves: Floats) -> tuple[Floats, Floats]:
+def _lines(best: RatingMaximum, moves: Floats) -> tuple[Floats, Floats]:
     """Slopes, which keep their signs, and mean intercepts `[D, I]` of moves `[D, I, 1 + K]`."""
     parts = np.zeros((len(best.x), 2, best.x.shape[1]))
     parts[:, 0, 0] = 1.0
@@ -116,13 +116,13 @@ def _ability_draws(posterior: Posterior, count: int, rng: np.random.Generator) -
     return np.asarray(mean + (draws - mean) * np.sqrt(variance / (variance + step**2 / 12)))
 
 
-def _point(best: Maximum) -> dict[str, Floats]:
+def _point(best: RatingMaximum) -> dict[str, Floats]:
     a, thresholds, top = parameters(best.x, best.answers.top)
     theta = best.expected.posterior.mean
     return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds, "theta": theta}
 
 
-def _errors(best: Maximum) -> dict[str, Floats]:
+def _errors(best: RatingMaximum) -> dict[str, Floats]:
     """Standard errors by the delta method, `b_k = -d_k / a`; of abilities, including what the items leave open."""
     a, thresholds, top = parameters(best.x, best.answers.top)
     width = best.x.shape[1]
@@ -139,7 +139,7 @@ def _errors(best: Maximum) -> dict[str, Floats]:
     }
 
 
-def _warnings(best: Maximum, items: tuple[str, ...]) -> list[str]:
+def _warnings(best: RatingMaximum, items: tuple[str, ...]) -> list[str]:
     said = []
     for mask, reason in ((best.answers.unused, "a score nobody got"), (best.answers.runaway, "a runaway estimate")):
         if mask.any():

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
+from irt.fitting.estimation_outcome import Progress
 from irt.fitting.graded_curvature import (
     ability_response,
     category_logs,
@@ -24,7 +25,6 @@ from irt.fitting.graded_curvature import (
     room,
     shared_uncertainty,
 )
-from irt.fitting.outcome import Progress
 from irt.graded import GradedParameters, information, padded, real_thresholds
 from irt.quadrature import BOUND, FEWEST, STEPS_PER_SD, Posterior
 from irt.responses import Floats
@@ -43,7 +43,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Answers:
+class RatingTable:
     """Scores `[S, I]` (NaN where not asked), category indicators `[S, I (K + 1)]`, and which items `[I]` have an unused
     category or an estimate that ran off."""
 
@@ -64,7 +64,7 @@ class Answers:
         return real_thresholds(self.top)
 
 
-class Expected(NamedTuple):
+class ExpectedRatings(NamedTuple):
     """Abilities given items: the posterior, counts of categories at nodes `[I, K + 1, Q]`, and the objective."""
 
     posterior: Posterior
@@ -73,7 +73,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Maximum:
+class RatingMaximum:
     """Coordinates `[I, 1 + K]`, what is expected there, errors, and how it was reached.
 
     `blocks` `[I, 1 + K, 1 + K]` is the covariance within each item; `root` `[P, P]` has `root.T @ root` the covariance
@@ -81,8 +81,8 @@ class Maximum:
     """
 
     x: Floats
-    answers: Answers
-    expected: Expected
+    answers: RatingTable
+    expected: ExpectedRatings
     blocks: Floats
     root: Floats | None
     cycles: int
@@ -102,7 +102,7 @@ class Maximum:
         return float(self.expected.posterior.log_marginal.sum())
 
 
-def maximum(scores: Floats, top: NDArray[np.int64], progress: Progress | None = None) -> Maximum:
+def maximum(scores: Floats, top: NDArray[np.int64], progress: Progress | None = None) -> RatingMaximum:
     """The maximum of the marginal likelihood, with prior answers for the items that have none without."""
     answers = _answers(scores, top)
     for _ in range(4):
@@ -121,7 +121,7 @@ def parameters(x: Floats, top: NDArray[np.int64]) -> GradedParameters:
     return GradedParameters(a, padded(thresholds, top), top)
 
 
-def expect(answers: Answers, x: Floats) -> Expected:
+def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
     """Posterior of ability and expected counts at these items."""
     nodes = _nodes(parameters(x, answers.top))
     logs = category_logs(x, nodes, answers.real)
@@ -134,10 +134,10 @@ def expect(answers: Answers, x: Floats) -> Expected:
     posterior = Posterior(nodes, weights / total, np.asarray((np.log(total) + largest)[:, 0]))
     counts = (answers.indicators.T @ posterior.weights).reshape(logs.shape)
     extra = _prior_counts(answers, prior)
-    return Expected(posterior, counts + extra, float(posterior.log_marginal.sum() + (extra * logs).sum()))
+    return ExpectedRatings(posterior, counts + extra, float(posterior.log_marginal.sum() + (extra * logs).sum()))
 
 
-def observed_information(answers: Answers, x: Floats, expected: Expected) -> Floats:
+def observed_information(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
     """Minus the second derivatives of the log marginal likelihood `[P, P]` over the real coordinates."""
     mine = own(answers.real)
     complete = expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real).hessian
@@ -148,13 +148,13 @@ def observed_information(answers: Answers, x: Floats, expected: Expected) -> Flo
     return blocks - shared_uncertainty(x, expected.posterior, answers.scores, answers.real)
 
 
-def gradient(answers: Answers, x: Floats, expected: Expected) -> Floats:
+def gradient(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
     """Gradient of the log marginal likelihood `[P]` (Fisher's identity: that of the expected complete data)."""
     slopes = expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real)
     return np.asarray(slopes.gradient[own(answers.real)])
 
 
-def _answers(scores: Floats, top: NDArray[np.int64]) -> Answers:
+def _answers(scores: Floats, top: NDArray[np.int64]) -> RatingTable:
     students, items = scores.shape
     width = int(top.max()) + 1
     indicators = np.zeros((students, items, width))
@@ -163,10 +163,10 @@ def _answers(scores: Floats, top: NDArray[np.int64]) -> Answers:
     used = indicators.any(axis=0)
     exists = np.arange(width) <= top[:, None]
     unused = np.any(exists & ~used, axis=1)
-    return Answers(scores, indicators.reshape(students, -1), top, unused, np.zeros_like(unused))
+    return RatingTable(scores, indicators.reshape(students, -1), top, unused, np.zeros_like(unused))
 
 
-def _climb(answers: Answers, progress: Progress | None) -> Maximum:
+def _climb(answers: RatingTable, progress: Progress | None) -> RatingMaximum:
     """EM until it is near, Newton to the end; back to EM when a Newton step does not improve."""
     x = _start(answers)
     expected = expect(answers, x)
@@ -187,10 +187,10 @@ def _climb(answers: Answers, progress: Progress | None) -> Maximum:
             break
     if progress is not None:
         progress(CYCLES, CYCLES)
-    return Maximum(x, answers, expected, *_covariance(answers, x, expected), cycle, converged)
+    return RatingMaximum(x, answers, expected, *_covariance(answers, x, expected), cycle, converged)
 
 
-def _newton(answers: Answers, x: Floats, expected: Expected) -> tuple[Floats, Expected, bool]:
+def _newton(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> tuple[Floats, ExpectedRatings, bool]:
     """Newton steps on the marginal likelihood with the observed information of the first of them.
 
     That near the maximum it hardly changes, and costs much more than a step. Stops early, not converged, where it is
@@ -214,7 +214,7 @@ def _newton(answers: Answers, x: Floats, expected: Expected) -> tuple[Floats, Ex
     return x, expected, False
 
 
-def _start(answers: Answers) -> Floats:
+def _start(answers: RatingTable) -> Floats:
     """Slopes of 1 and intercepts from the smoothed shares of answers that reach each category."""
     counts = answers.indicators.sum(axis=0).reshape(len(answers.top), -1)
     counts = np.where(np.arange(counts.shape[1]) <= answers.top[:, None], counts + PRIOR_ANSWERS, 0.0)
@@ -233,7 +233,7 @@ def _nodes(items: GradedParameters) -> Floats:
     return np.linspace(-BOUND, BOUND, max(count, FEWEST))
 
 
-def _prior_counts(answers: Answers, prior: Floats) -> Floats:
+def _prior_counts(answers: RatingTable, prior: Floats) -> Floats:
     exists = np.arange(int(answers.top.max()) + 1) <= answers.top[:, None]
     return np.asarray(PRIOR_ANSWERS * (exists & answers.helped[:, None])[:, :, None] * prior)
 
@@ -248,7 +248,7 @@ def _runaway(x: Floats, real: Mask) -> Mask:
     return np.asarray((np.abs(x[:, 0]) > STEEPEST) | far)
 
 
-def _covariance(answers: Answers, x: Floats, expected: Expected) -> tuple[Floats, Floats | None]:
+def _covariance(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> tuple[Floats, Floats | None]:
     """Blocks within items and root of the inverse observed information.
 
     Where that is not positive definite, or very large, the blocks are those of the complete data, and there is no root.

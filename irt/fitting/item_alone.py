@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt.fitting.coordinates import ROWS, Curves, curvature, curves, gradient_and_information, score_weights
-from irt.fitting.em import Table, shortened, within
+from irt.fitting.em import AnswerPatterns, shortened, within
 from irt.kernels import RUNAWAY
 from irt.quadrature import weigh
 from irt.responses import Floats
@@ -28,7 +28,7 @@ BINS = 128
 Mask = NDArray[np.bool_]
 
 
-class Group(NamedTuple):
+class ItemAnswerGroup(NamedTuple):
     """Rows of a table that were asked an item as often, with as many right; `weights` `[N, Q]` of the other answers."""
 
     right: float
@@ -51,7 +51,7 @@ class ItemAlone:
     """The likelihood of one item's coordinates `[K]`."""
 
     nodes: Floats
-    groups: tuple[Group, ...]
+    groups: tuple[ItemAnswerGroup, ...]
 
     def merged(self) -> ItemAlone:
         """The same with rows of nearly equal posteriors as one: `BINS` neighbours in expected ability at most."""
@@ -94,7 +94,7 @@ class ItemAlone:
             y, seen = trial, new
         return y, seen
 
-    def posteriors(self, y: Floats) -> Iterator[tuple[Group, Floats]]:
+    def posteriors(self, y: Floats) -> Iterator[tuple[ItemAnswerGroup, Floats]]:
         """Each group with the posteriors of its rows `[N, Q]` when the item's coordinates are `y`."""
         at = curves(y[:, None], self.nodes)
         for group in self.groups:
@@ -102,14 +102,14 @@ class ItemAlone:
             yield group, group.weights * chance / marginal[:, None]
 
 
-def log_likelihoods(table: Table, at: Curves) -> Floats:
+def log_likelihoods(table: AnswerPatterns, at: Curves) -> Floats:
     """Log-likelihoods `[R, Q]` of every row's answers at the nodes."""
     if table.attempts is None:
         return np.asarray(table.successes @ at.log_odds.T + at.log_wrong @ table.trials)
     return np.asarray(table.successes @ at.log_odds.T + table.attempts @ at.log_wrong.T)
 
 
-def item_alone(table: Table, joint: Floats, at: Curves, item: int) -> ItemAlone:
+def item_alone(table: AnswerPatterns, joint: Floats, at: Curves, item: int) -> ItemAlone:
     """The likelihood of `item`, from the log-likelihoods `joint` `[R, Q]` of all answers and all items' curves."""
     right = table.successes[:, item]
     asked = np.broadcast_to(table.trials[item], right.shape) if table.attempts is None else table.attempts[:, item]
@@ -117,27 +117,27 @@ def item_alone(table: Table, joint: Floats, at: Curves, item: int) -> ItemAlone:
     for n, k in np.unique(np.stack([asked, right], axis=1)[asked > 0], axis=0):
         rows = np.flatnonzero((asked == n) & (right == k))
         others = joint[rows] - (k * at.log_odds[:, item] + n * at.log_wrong[:, item])
-        groups.append(Group(float(k), float(n), rows, table.counts[rows], weigh(others, at.nodes).weights))
+        groups.append(ItemAnswerGroup(float(k), float(n), rows, table.counts[rows], weigh(others, at.nodes).weights))
     return ItemAlone(at.nodes, tuple(groups))
 
 
-def _merged(group: Group, nodes: Floats) -> Group:
+def _merged(group: ItemAnswerGroup, nodes: Floats) -> ItemAnswerGroup:
     if len(group.rows) <= BINS:
         return group
     order = np.argsort(group.weights @ nodes)
     starts = np.linspace(0, len(order), BINS, endpoint=False).astype(np.int64)
     counts = np.add.reduceat(group.counts[order], starts)
     sums = np.add.reduceat((group.counts[:, None] * group.weights)[order], starts, axis=0)
-    return Group(group.right, group.asked, group.rows[order[starts]], counts, sums / counts[:, None])
+    return ItemAnswerGroup(group.right, group.asked, group.rows[order[starts]], counts, sums / counts[:, None])
 
 
-def _chance(at: Curves, group: Group) -> tuple[Floats, Floats]:
+def _chance(at: Curves, group: ItemAnswerGroup) -> tuple[Floats, Floats]:
     """Probability of the group's answers at each node `[Q]`, and of each row's, ability integrated `[N]`."""
     chance = np.exp(group.right * at.log_odds[:, 0] + group.asked * at.log_wrong[:, 0])
     return chance, np.maximum(group.weights @ chance, 1e-300)
 
 
-def _scores(at: Curves, group: Group) -> Floats:
+def _scores(at: Curves, group: ItemAnswerGroup) -> Floats:
     """Complete-data scores `[Q, K]` of the group's answers at each node."""
     weights = score_weights(at)
     rises = [(group.right * weights[part][0] - group.asked * weights[part][1])[:, 0] for part, _ in ROWS[: len(at.x)]]

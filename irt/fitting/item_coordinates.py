@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irt.fitting.scales import Scales
+from irt.fitting.scale_estimates import Scales
 from irt.kernels import ItemParameters, sigmoid
 from irt.model import Problem
 from irt.prior_densities import asymptotes

@@ -13,7 +13,7 @@ import numpy as np
 
 from irt.fitting.coordinates import curvature, curves
 from irt.fitting.em import Expectation
-from irt.fitting.population import Population
+from irt.fitting.population_prior import PopulationPrior
 from irt.responses import Floats
 
 POINTS = 5
@@ -24,14 +24,14 @@ FLATTEST = 1.0
 """Least information the quadrature spreads its points by."""
 
 
-class Moments(NamedTuple):
+class ItemMoments(NamedTuple):
     """Means and variances `[2, I]` of log |slope| and of the difficulty in logits."""
 
     mean: Floats
     variance: Floats
 
 
-def item_moments(found: Expectation, x: Floats, prior: Population, shared: tuple[bool, ...]) -> Moments:
+def item_moments(found: Expectation, x: Floats, prior: PopulationPrior, shared: tuple[bool, ...]) -> ItemMoments:
     """Moments of each item's posterior given the expected counts, at the mode `x` `[K, I]`; asymptotes follow."""
     nodes, right, asked = gathered(found)
     at = prior.place(x)
@@ -48,7 +48,7 @@ def item_moments(found: Expectation, x: Floats, prior: Population, shared: tuple
     shares = np.exp(kept[0] - kept[0].max(axis=0))
     shares /= shares.sum(axis=0)
     mean = np.sum(shares * kept[1:], axis=1)
-    return Moments(mean, np.sum(shares * (kept[1:] - mean[:, None]) ** 2, axis=1))
+    return ItemMoments(mean, np.sum(shares * (kept[1:] - mean[:, None]) ** 2, axis=1))
 
 
 def gathered(found: Expectation) -> tuple[Floats, Floats, Floats]:

@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from irt.fitting import scales as scaling
+from irt.fitting import scale_estimates as scaling
 from irt.fitting.ability import Known
 from irt.fitting.acceleration import Acceleration, largest
-from irt.fitting.curvature import Curvature
 from irt.fitting.gaussian import Point, log_determinant
+from irt.fitting.gaussian_curvature import GaussianCurvature
+from irt.fitting.guessing_profile import STEP, peak
 from irt.fitting.item_coordinates import parameters, width
 from irt.fitting.linearised import (
     DOUBLE,
@@ -34,8 +35,7 @@ from irt.fitting.linearised import (
     objective,
     slope_at,
 )
-from irt.fitting.profile import STEP, peak
-from irt.fitting.scales import Scales, widest_a
+from irt.fitting.scale_estimates import Scales, widest_a
 from irt.kernels import sigmoid, smoothed_logit
 from irt.model import Problem, RawDraws
 from irt.responses import Floats
@@ -70,7 +70,7 @@ class LaplaceFit:
 
     point: Point
     scales: Scales
-    curvature: Curvature
+    curvature: GaussianCurvature
     log_likelihood: float
     log_posterior: float
     rounds: int
@@ -94,7 +94,7 @@ class _Settled:
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
     """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities.
 
-    A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting.profile`).
+    A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting.guessing_profile`).
     """
     if problem.shared_guessing:
         return _profiled(problem, progress, joint)
@@ -138,7 +138,7 @@ def _climbed(problem: Problem, progress: Callable[[int, int], None] | None, join
         if joint or not _doubtful(problem, settled):
             return _finished(problem, settled, False)
     except np.linalg.LinAlgError as error:
-        raise ValueError(f"no stable mode of {problem.model} in this table; a simpler model was wanted") from error
+        raise ValueError(f"no stable mode of {problem.model} in this table; wanted a simpler model") from error
     try:
         integrated = _settle(problem, progress, True)
         if integrated.converged:
@@ -304,7 +304,7 @@ def _starting_point(problem: Problem, scales: Scales) -> Point:
 
 
 def _scoring_step(
-    problem: Problem, scales: Scales, point: Point, value: float, slope: Point, curvature: Curvature
+    problem: Problem, scales: Scales, point: Point, value: float, slope: Point, curvature: GaussianCurvature
 ) -> tuple[Point, float, float]:
     """One step, of at most `STRIDE`, with backtracking from `value`; the point, its value, the largest change."""
     step = newton_step(problem, point, slope, curvature)

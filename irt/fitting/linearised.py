@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from irt.fitting import fused
+from irt.fitting import likelihood_passes as fused
 from irt.fitting.ability import Known, Loadings, loadings
-from irt.fitting.curvature import Curvature, conditioned
-from irt.fitting.gaussian import Coupling, Joint, Point, solver
+from irt.fitting.gaussian import Coupling, JointPrecision, Point, solver
+from irt.fitting.gaussian_curvature import GaussianCurvature, conditioned
 from irt.fitting.item_coordinates import chain_rule, log_prior, parameters, prior_terms
-from irt.fitting.scales import Scales
+from irt.fitting.scale_estimates import Scales
 from irt.kernels import ItemParameters
 from irt.model import Problem
 from irt.responses import Floats
@@ -53,7 +53,7 @@ def known_abilities(problem: Problem, scales: Scales, point: Point) -> Known:
 
 def linearise(
     problem: Problem, scales: Scales, point: Point, integrate: bool = False, flops: float | None = None
-) -> tuple[Point, Curvature]:
+) -> tuple[Point, GaussianCurvature]:
     """Gradient (in w and x) and the curvature, whose factorisation may take `flops` operations (`CHEAP`)."""
     items, delta = parameters(problem, scales, point.x)
     chain, ability = chain_rule(problem, scales, items, delta), loadings_of(problem, scales)
@@ -69,13 +69,13 @@ def linearise(
     blocks = chain @ by_items @ chain.transpose(0, 2, 1)
     blocks[:, range(len(by_x)), range(len(by_x))] += prior_information.T
     coupling = _coupling(info.weights, theta, items, chain)
-    found = solver(Joint(known, blocks, coupling), CHEAP if flops is None else flops)
+    found = solver(JointPrecision(known, blocks, coupling), CHEAP if flops is None else flops)
     return _pulled(slope, ability, chain, point, by_x), conditioned(found, point, problem.free_a)
 
 
 def _averaged(
-    problem: Problem, slope: fused.Gradient, theta: Floats, variances: Floats, items: ItemParameters
-) -> tuple[fused.Gradient, Floats]:
+    problem: Problem, slope: fused.TableGradient, theta: Floats, variances: Floats, items: ItemParameters
+) -> tuple[fused.TableGradient, Floats]:
     """Gradient and information `[I, 4, 4]` of the items averaged over Normal abilities; that of abilities is kept."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     deviation, blocks = np.sqrt(variances), np.zeros((len(items.a), 4, 4))
@@ -96,7 +96,7 @@ def slope_at(problem: Problem, scales: Scales, point: Point) -> tuple[Point, flo
     return _pulled(slope, ability, chain, point, prior_terms(problem, point.x)[0]), value
 
 
-def newton_step(problem: Problem, point: Point, slope: Point, curvature: Curvature) -> Point:
+def newton_step(problem: Problem, point: Point, slope: Point, curvature: GaussianCurvature) -> Point:
     """The step of Fisher scoring, with the log discriminations held to sum to zero."""
     step = curvature.solver.solve(slope)
     if not problem.free_a:
@@ -105,13 +105,13 @@ def newton_step(problem: Problem, point: Point, slope: Point, curvature: Curvatu
     return Point(step.w - excess * curvature.held.w, step.x - excess * curvature.held.x)
 
 
-def _pulled(slope: fused.Gradient, ability: Loadings, chain: Floats, point: Point, prior: Floats) -> Point:
+def _pulled(slope: fused.TableGradient, ability: Loadings, chain: Floats, point: Point, prior: Floats) -> Point:
     """The gradient of the log posterior in w and x from that of the log-likelihood."""
     by_x = np.einsum("ikn,ni->ki", chain, np.stack([slope.a, slope.b, slope.c, slope.d]))
     return Point(ability.back(slope.theta) - point.w, by_x + prior)
 
 
-def _coupling(weights: fused.Weights, theta: Floats, items: ItemParameters, chain: Floats) -> Coupling:
+def _coupling(weights: fused.CellInformation, theta: Floats, items: ItemParameters, chain: Floats) -> Coupling:
     by_a, by_b, by_c, by_d = chain.transpose(2, 1, 0)
     slope = by_a * items.a
     return Coupling(weights, theta, slope, -slope * items.b - by_b * items.a**2, by_c * items.a, by_d * items.a)

@@ -10,9 +10,9 @@ run off to infinity, and on all items when such run off again and again. It is w
 
 When priors are asked for by name, when those of single items would move all abilities (`MOST_PULL`), or asymptotes are
 to be estimated from few students, all items are a population whose means and spreads are estimated along
-(`irt.fitting.spreads`, empirical Bayes). The estimates are then the items' means a posteriori, of log slopes and of
-difficulties; asymptotes, abilities and the log-likelihood are those at the mode. Slopes are positive there unless the
-answers clearly say otherwise.
+(`irt.fitting.population_spreads`, empirical Bayes). The estimates are then the items' means a posteriori, of log slopes
+and of difficulties; asymptotes, abilities and the log-likelihood are those at the mode. Slopes are positive there
+unless the answers clearly say otherwise.
 
 An asymptote whose maximum lies at 0 (or 1) stays there, and the standard errors of the rest are given that. Asymptotes
 without priors are drawn along their profile likelihoods, up to their bounds, and the rest with them
@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 
 from irt.fit_settings import FitSettings
 from irt.fitting.asymptote_paths import Path
-from irt.fitting.asymptote_profiles import Fitted, profiles, with_asymptotes_held
+from irt.fitting.asymptote_profiles import FittedMaximum, profiles, with_asymptotes_held
 from irt.fitting.coordinates import SHARED, item_errors, to_items
-from irt.fitting.em import Table, compress
+from irt.fitting.em import AnswerPatterns, compress
+from irt.fitting.estimation_outcome import EstimationOutcome, Progress
 from irt.fitting.graded_marginal import fit_marginal
-from irt.fitting.maximum import Estimate, constant, estimate, estimate_population
-from irt.fitting.observed_information import Curvature
-from irt.fitting.outcome import Outcome, Progress
-from irt.fitting.plausible import draw
+from irt.fitting.marginal_maximum import MarginalMaximum, constant, estimate, estimate_population
+from irt.fitting.observed_information import InverseInformation
+from irt.fitting.plausible_values import draw
 from irt.kernels import RUNAWAY
 from irt.model import Problem
 from irt.responses import Floats
@@ -51,7 +51,7 @@ NAMED = 3
 Mask = NDArray[np.bool_]
 
 
-def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
+def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
     if problem.ratings is not None:
         return fit_marginal(*problem.ratings, problem.items, settings, progress)
@@ -78,7 +78,7 @@ def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | 
         rows[name] = point
         own = by_path if name in "cd" else np.zeros_like(by_path)
         spread[name] = np.where(own, draws[name].std(axis=0), error)
-    return Outcome(
+    return EstimationOutcome(
         draws=draws,
         point=rows,
         errors=spread,
@@ -91,7 +91,7 @@ def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | 
     )
 
 
-def _pull(problem: Problem, found: Estimate) -> float:
+def _pull(problem: Problem, found: MarginalMaximum) -> float:
     """How far single items' priors move all abilities, in standard errors of the population's mean.
 
     Where intercepts are free of priors the abilities' means sum to 0; a prior moves the sum by its own gradient.
@@ -100,7 +100,7 @@ def _pull(problem: Problem, found: Estimate) -> float:
     return abs(float(found.penalty.gradient(x)[1] @ x[0])) / float(np.sqrt(len(problem.attempts)))
 
 
-def _means(found: Estimate) -> Floats | None:
+def _means(found: MarginalMaximum) -> Floats | None:
     """Coordinates `[K, I]` of the means a posteriori of items that are a population."""
     if found.population is None:
         return None
@@ -108,7 +108,7 @@ def _means(found: Estimate) -> Floats | None:
     return np.stack([a, -a * b, *found.climb.state.x[2:]])
 
 
-def _diagnostics(problem: Problem, found: Estimate) -> dict[str, float | int | str]:
+def _diagnostics(problem: Problem, found: MarginalMaximum) -> dict[str, float | int | str]:
     state = found.climb.state
     x = state.x
     parameters = x.size - sum(SHARED[problem.model]) * (x.shape[1] - 1)
@@ -126,23 +126,25 @@ def _diagnostics(problem: Problem, found: Estimate) -> dict[str, float | int | s
     return said if found.population is None else {**said, **found.population.reported()}
 
 
-def _freed(curvature: Curvature, fixed: Mask) -> Floats:
+def _freed(curvature: InverseInformation, fixed: Mask) -> Floats:
     """Covariance `[I, K, K]` with nothing for coordinates that are `fixed` `[K, I]`."""
     free = 1.0 - fixed.T
     return np.asarray(curvature.covariance * free[:, :, None] * free[:, None, :])
 
 
-def _given_asymptotes(table: Table, problem: Problem, found: Estimate, covariance: Floats) -> tuple[Fitted, list[Path]]:
+def _given_asymptotes(
+    table: AnswerPatterns, problem: Problem, found: MarginalMaximum, covariance: Floats
+) -> tuple[FittedMaximum, list[Path]]:
     """The maximum and its surroundings given the asymptotes that the answers alone tell, and the paths of these."""
     top, shared, slopes = found.climb, SHARED[problem.model], found.ability_slopes
-    fitted = Fitted(table, top.state, top.nodes, shared, found.penalty, found.curvature, slopes, found.fixed)
+    fitted = FittedMaximum(table, top.state, top.nodes, shared, found.penalty, found.curvature, slopes, found.fixed)
     if found.population is not None:
         return fitted, []
     given = with_asymptotes_held(fitted)
     return given, profiles(fitted, given, np.sqrt(np.einsum("ikk->ki", covariance)))
 
 
-def _warnings(problem: Problem, found: Estimate, loose: Mask, pull: float, few: bool) -> list[str]:
+def _warnings(problem: Problem, found: MarginalMaximum, loose: Mask, pull: float, few: bool) -> list[str]:
     said = []
     if few:
         said.append(
@@ -174,7 +176,7 @@ def _warnings(problem: Problem, found: Estimate, loose: Mask, pull: float, few: 
     return said
 
 
-def _notes(problem: Problem, settings: FitSettings, found: Estimate) -> list[str]:
+def _notes(problem: Problem, settings: FitSettings, found: MarginalMaximum) -> list[str]:
     notes = []
     if settings.priors is not None:
         notes.append("Priors were given, so these are marginal a posteriori estimates, not maximum likelihood.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from irt.fit_settings import FitSettings
 from irt.fitting import laplace
-from irt.fitting.outcome import Outcome, Progress
+from irt.fitting.estimation_outcome import EstimationOutcome, Progress
 from irt.model import SMALLEST_UNIT, Problem, report_scale
 from irt.responses import Floats
 
@@ -18,7 +18,7 @@ CELLS = 12_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 
 
-def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
+def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Climb to the mode and draw from its Gaussian approximation."""
     begin = time.perf_counter()
     mode = laplace.climb(problem, progress)
@@ -31,7 +31,7 @@ def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None
     theta = raw.theta
     del raw  # draws of the items take most of the memory
     warnings, notes, bounded = verdict(problem, mode)
-    return Outcome(
+    return EstimationOutcome(
         draws=reported,
         point=_reported_mode(problem, mode, theta),
         log_likelihood=mode.log_likelihood,
@@ -49,7 +49,7 @@ def draws_for(problem: Problem) -> int:
     return int(np.clip(CELLS // (items * 4 + students), FEWEST, DRAWS))
 
 
-class Verdict(NamedTuple):
+class ModeDiagnosis(NamedTuple):
     """What is to be said of a mode, and whether discriminations ran into their bound."""
 
     warnings: tuple[str, ...]
@@ -57,7 +57,7 @@ class Verdict(NamedTuple):
     bounded: bool
 
 
-def verdict(problem: Problem, mode: laplace.LaplaceFit) -> Verdict:
+def verdict(problem: Problem, mode: laplace.LaplaceFit) -> ModeDiagnosis:
     """The verdict on a mode."""
     warnings, notes = [], []
     bounded = laplace.at_bound(problem, mode)
@@ -73,7 +73,7 @@ def verdict(problem: Problem, mode: laplace.LaplaceFit) -> Verdict:
         )
     if not mode.converged:
         warnings.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")
-    return Verdict(tuple(warnings), tuple(notes), bounded)
+    return ModeDiagnosis(tuple(warnings), tuple(notes), bounded)
 
 
 def _reported_mode(problem: Problem, mode: laplace.LaplaceFit, theta: Floats) -> dict[str, Floats]:

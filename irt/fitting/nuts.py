@@ -16,6 +16,8 @@ import numpy as np
 from irt.fit_settings import FitSettings
 from irt.fitting import laplace
 from irt.fitting.chains import Density, Program, Values, compile_chains, run_chains
+from irt.fitting.compiled_programs import compiled
+from irt.fitting.estimation_outcome import Progress
 from irt.fitting.numpyro_model import (
     ModelInputs,
     ModelStructure,
@@ -25,9 +27,7 @@ from irt.fitting.numpyro_model import (
     raw_draws,
     structure_of,
 )
-from irt.fitting.outcome import Progress
-from irt.fitting.programs import compiled
-from irt.fitting.sampled import Enough, Sampled
+from irt.fitting.sampler_results import Enough, Sampled
 from irt.fitting.whitening import Whitening, leaning, origin, whitening_of
 from irt.model import Problem, report_scale
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from irt.fitting.blocks import Blocks
 from irt.fitting.coordinates import ROWS, curvature, curves, score_weights
-from irt.fitting.em import Table, chunks, expect
-from irt.fitting.penalty import Prior
-from irt.fitting.strata import normals
+from irt.fitting.em import AnswerPatterns, chunks, expect
+from irt.fitting.item_blocks import ItemBlocks
+from irt.fitting.item_penalties import Prior
+from irt.fitting.stratified_draws import normals
 from irt.quadrature import weigh
 from irt.responses import Floats
 
@@ -33,7 +33,7 @@ FIXED = 1e12
 NOBODY = np.zeros(0, dtype=np.int64)
 
 
-class Curvature(Protocol):
+class InverseInformation(Protocol):
     """The inverse of an information matrix over coordinates `[K, I]`, in whichever form is smaller."""
 
     @property
@@ -53,20 +53,20 @@ class Observed(NamedTuple):
     `ability_slopes` `[R, K, I]` are derivatives of each row's expected ability by the coordinates.
     """
 
-    curvature: Curvature | None
+    curvature: InverseInformation | None
     culprits: NDArray[np.int64]
     ability_slopes: Floats
 
 
 def observe(
-    table: Table, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior, fixed: Floats
+    table: AnswerPatterns, x: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior, fixed: Floats
 ) -> Observed:
     """Observed information at `x`; coordinates where `fixed` `[K, I]` is 1 are held at their values."""
     free = 1.0 - fixed
     complete = _complete(table, x, nodes, penalty)
     complete = complete * free.T[:, :, None] * free.T[:, None, :]
     complete[:, range(len(x)), range(len(x))] += FIXED * fixed.T
-    blocks = Blocks(complete, shared)
+    blocks = ItemBlocks(complete, shared)
     diagonal = np.maximum(np.einsum("ikk->ki", np.abs(complete)), 1e-12)
     released = penalty.released(x) * free
     slopes = np.empty((len(table.counts), *x.shape))
@@ -91,14 +91,14 @@ def observe(
     return Observed(*_dense(blocks, np.triu(lost) + np.triu(lost, 1).T + flat.T @ flat), slopes)
 
 
-def _complete(table: Table, x: Floats, nodes: Floats, penalty: Prior) -> Floats:
+def _complete(table: AnswerPatterns, x: Floats, nodes: Floats, penalty: Prior) -> Floats:
     """Expected complete-data information `[I, K, K]` (observed form), with the log priors' own."""
     found = expect(table, x, nodes)
     blocks = curvature(found.at, found.right, found.asked)
     return blocks + penalty.information(x, observed=True)
 
 
-def _scores(table: Table, x: Floats, nodes: Floats, part: slice) -> Iterator[tuple[Floats, Floats]]:
+def _scores(table: AnswerPatterns, x: Floats, nodes: Floats, part: slice) -> Iterator[tuple[Floats, Floats]]:
     """Coefficients `[R, K, I]` of the complete-data scores, degree by degree, with the posterior sds `[R]`."""
     at = curves(x, nodes)
     successes = table.successes[part]
@@ -165,7 +165,7 @@ class Widened:
     Less information makes such rows of complete-data blocks (Woodbury), what is estimated besides those of either form.
     """
 
-    inner: Curvature
+    inner: InverseInformation
     rows: Floats
 
     @property
@@ -187,7 +187,7 @@ class Widened:
         return draws
 
 
-def _dense(blocks: Blocks, lost: Floats) -> tuple[Curvature | None, NDArray[np.int64]]:
+def _dense(blocks: ItemBlocks, lost: Floats) -> tuple[InverseInformation | None, NDArray[np.int64]]:
     items, width, _ = blocks.information.shape
     where = np.arange(width * items).reshape(width, items)
     full = -lost
@@ -220,7 +220,7 @@ def _joined(full: Floats, where: NDArray[np.int64], shared: tuple[bool, ...]) ->
     return np.asarray(rows @ full @ rows.T), place.reshape(where.shape)
 
 
-def _low_rank(blocks: Blocks, scores: Floats) -> tuple[Curvature | None, NDArray[np.int64]]:
+def _low_rank(blocks: ItemBlocks, scores: Floats) -> tuple[InverseInformation | None, NDArray[np.int64]]:
     """Woodbury's identity; needs every item's own information to be positive definite."""
     if not any(blocks.shared):
         alone = _indefinite(blocks.information - np.einsum("rki,rli->ikl", scores, scores, optimize=True))

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from irt.fit_settings import FitSettings
+from irt.fitting.estimation_outcome import Progress
 from irt.fitting.numpyro_model import raw_draws
-from irt.fitting.outcome import Progress
-from irt.fitting.sampled import Enough, Sampled
+from irt.fitting.sampler_results import Enough, Sampled
 from irt.model import Problem, report_scale
 
 MAX_DEPTH = 10

@@ -12,9 +12,9 @@ import numpy as np
 from irt import graded
 from irt.fit_settings import FitSettings
 from irt.fitting.chains import Density, compile_chains, run_chains
+from irt.fitting.estimation_outcome import Progress
 from irt.fitting.numpyro_model import Centring, ModelInputs, inputs_of, numpyro_model, structure_of
-from irt.fitting.outcome import Progress
-from irt.fitting.sampled import Enough, Sampled
+from irt.fitting.sampler_results import Enough, Sampled
 from irt.model import Problem, RawDraws, report_scale
 from irt.responses import Floats
 

@@ -16,8 +16,8 @@ import numpy as np
 from irt import graded, kernels
 from irt.checks.convergence import mixing
 from irt.fit_settings import FitSettings
-from irt.fitting.outcome import Outcome, Progress
-from irt.fitting.sampled import Enough, Sampled, Sampler
+from irt.fitting.estimation_outcome import EstimationOutcome, Progress
+from irt.fitting.sampler_results import Enough, Sampled, Sampler
 from irt.model import Problem
 from irt.responses import Floats
 
@@ -30,7 +30,7 @@ FEW = 50
 """Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
 
 
-def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
+def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """The posterior of a table of answers or ratings."""
     rated = problem.ratings is not None
     log_likelihood = _of_ratings(problem) if rated else _of_answers(problem)
@@ -47,8 +47,11 @@ def _of_answers(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
 def _of_ratings(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
     assert problem.ratings is not None
     scores, top = problem.ratings
-    names = ("theta", "a", "thresholds")
-    return lambda draw: float(graded.log_likelihood(scores, *(draw[name] for name in names), top).sum())
+
+    def log_likelihood(draw: Mapping[str, Floats]) -> float:
+        return float(graded.log_likelihood(scores, draw["theta"], draw["a"], draw["thresholds"], top).sum())
+
+    return log_likelihood
 
 
 def behind_gate(
@@ -56,7 +59,7 @@ def behind_gate(
     log_likelihood: Callable[[Mapping[str, Floats]], float],
     settings: FitSettings,
     progress: Progress | None,
-) -> Outcome:
+) -> EstimationOutcome:
     """Sample, and once more with more draws and smaller steps when the gate refuses the first run.
 
     `log_likelihood` is that of all answers given the values of one draw.
@@ -86,7 +89,7 @@ def behind_gate(
         warnings.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
     some = np.unique(np.linspace(0, sampled.draws - 1, min(LIKELIHOOD_DRAWS, sampled.draws)).astype(int))
     likelihoods = [log_likelihood({name: values[draw] for name, values in sampled.values.items()}) for draw in some]
-    return Outcome(
+    return EstimationOutcome(
         draws=sampled.values,
         point={name: values.mean(axis=0) for name, values in sampled.values.items()},
         log_likelihood=float(np.mean(likelihoods)),

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from irt.fit_settings import FitSettings
-from irt.fitting import fused
+from irt.fitting import likelihood_passes as fused
+from irt.fitting.estimation_outcome import EstimationOutcome, Progress
 from irt.fitting.mode import draws_for
 from irt.fitting.numpyro_model import (
     Centring,
@@ -26,7 +27,6 @@ from irt.fitting.numpyro_model import (
     raw_draws,
     structure_of,
 )
-from irt.fitting.outcome import Outcome, Progress
 from irt.kernels import ItemParameters, smoothed_logit
 from irt.model import Problem, RawDraws, report_scale
 from irt.responses import Floats
@@ -43,7 +43,7 @@ START_SPREAD = np.exp(-2.0)
 Values = dict[str, Any]
 
 
-def find_variational(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
+def find_variational(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Maximise the bound and draw from the approximation."""
     import jax
 
@@ -63,7 +63,7 @@ def find_variational(problem: Problem, settings: FitSettings, progress: Progress
     ]
     if not settled:
         warnings.append(f"The evidence lower bound still rose after {sum(STEPS)} steps.")
-    return Outcome(
+    return EstimationOutcome(
         draws=draws,
         point={name: values.mean(axis=0) for name, values in draws.items()},
         log_likelihood=float(fused.gradient(problem.answers, at.theta[0], items).value.sum()),

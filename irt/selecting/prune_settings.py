@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from irt.given import require_probability, require_whole
+from irt.argument_checks import require_probability, require_whole
 
 CRITERIA = ("discrimination", "information")
 TARGETS = (-1.0, 0.0, 1.0)

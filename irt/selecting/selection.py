@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irt import kernels
+from irt.argument_checks import require_probability
 from irt.estimation import fit as fit_model
-from irt.fitting.outcome import Progress, begun
-from irt.given import require_probability
+from irt.fitting.estimation_outcome import Progress, begun
 from irt.methods import require_known
 from irt.model import RATINGS, Options
 from irt.reading import require_estimable

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
 from examcore.page import joined, p_value, percent, points
-from irt.fitting import fused
+from irt.fitting import likelihood_passes as fused
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._page_sections import PageSection

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from irt.kernels import ItemParameters
 from irt.likelihoods import Counted
 from irt.responses import Floats
-from irt.scoring import Scored, score_likelihoods
+from irt.scoring import AbilityEstimates, score_likelihoods
 
 
 def score_counts(
@@ -15,7 +15,7 @@ def score_counts(
     method: str = "eap",
     interval: float = 0.9,
     draws: Sequence[ItemParameters] = (),
-) -> Scored:
+) -> AbilityEstimates:
     """Abilities from counts `[S, I]` on items `[I]`; `draws` are equally likely item parameters (none: exact ones)."""
     point, *varied = (Counted(successes, attempts, each) for each in (items, *draws))
     return score_likelihoods(point, method, interval, varied)

@@ -5,7 +5,7 @@ import numpy as np
 import irt
 from irt.design import build_design
 from irt.fitting import em
-from irt.fitting.maximum import starting_point
+from irt.fitting.marginal_maximum import starting_point
 from irt.model import Priors, Problem, build_problem
 from irt.responses import Floats
 
@@ -30,7 +30,7 @@ def finite(fit: irt.Fit) -> bool:
     return all(bool(np.isfinite(values).all()) for values in arrays) and not fit.items.isna().to_numpy().any()
 
 
-def small_table(model: str, seed: int = 0) -> tuple[em.Table, Floats, Floats]:
+def small_table(model: str, seed: int = 0) -> tuple[em.AnswerPatterns, Floats, Floats]:
     """A table with missing cells and counts, a point off the maximum, and nodes."""
     rng = np.random.default_rng(seed)
     trials = rng.integers(1, 4, (25, 6)).astype(float)

@@ -156,7 +156,7 @@ def test_bad_answers_and_rules_are_refused(fit: irt.Fit) -> None:
     for wrong, message in (
         ({"choice": "best"}, "choice: found 'best'; wanted information, posterior, kl, random"),
         ({"se": 0.0}, "se: found 0; wanted a standard error above 0"),
-        ({"longest": 0}, "longest is 0; a whole number of at least 1"),
+        ({"longest": 0}, "longest is 0; wanted a whole number of at least 1"),
         ({"shares": {"a": 1.0}}, "found one of groups and shares; wanted both"),
         ({"groups": {}, "shares": {"a": 0.7}}, "shares: found a sum of 0.7"),
     ):

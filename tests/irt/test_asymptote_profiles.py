@@ -9,13 +9,13 @@ from scipy.special import expit
 
 import irt
 from irt.fitting.asymptote_paths import Knot, Path, path_of
-from irt.fitting.asymptote_profiles import Fitted, profiles, with_asymptotes_held
+from irt.fitting.asymptote_profiles import FittedMaximum, profiles, with_asymptotes_held
 from irt.fitting.coordinates import SHARED, curves
 from irt.fitting.em import EDGE, compress, evaluate
 from irt.fitting.item_alone import item_alone, log_likelihoods
-from irt.fitting.maximum import estimate
+from irt.fitting.item_penalties import Penalty
+from irt.fitting.marginal_maximum import estimate
 from irt.fitting.observed_information import observe
-from irt.fitting.penalty import Penalty
 from irt.kernels import RUNAWAY
 from irt.quadrature import log_weights
 from irt.responses import Floats
@@ -26,12 +26,14 @@ LIMIT = 1.645
 """Signed root at the one-sided 95 % limit, the upper end of a 90 % interval."""
 
 
-def surroundings(data: irt.ResponseMatrix, model: str) -> tuple[Fitted, list[Path]]:
+def surroundings(data: irt.ResponseMatrix, model: str) -> tuple[FittedMaximum, list[Path]]:
     problem = problem_of(data, model)
     answers = compress(problem.successes, problem.attempts)
     found = estimate(answers, problem)
     top, slopes = found.climb, found.ability_slopes
-    fitted = Fitted(answers, top.state, top.nodes, SHARED[model], found.penalty, found.curvature, slopes, found.fixed)
+    fitted = FittedMaximum(
+        answers, top.state, top.nodes, SHARED[model], found.penalty, found.curvature, slopes, found.fixed
+    )
     error = np.sqrt(np.einsum("ikk->ki", found.curvature.covariance)) * ~found.fixed
     return fitted, profiles(fitted, with_asymptotes_held(fitted), error)
 
@@ -110,7 +112,7 @@ def test_limits_of_the_upper_asymptote_mirror_those_of_guessing() -> None:
     state, shared = evaluate(turned, x, nodes, SHARED["4pl"], nothing), SHARED["4pl"]
     seen = observe(turned, x, nodes, shared, nothing, fixed.astype(float))
     assert seen.curvature is not None
-    mirror = Fitted(turned, state, nodes, shared, nothing, seen.curvature, seen.ability_slopes, fixed)
+    mirror = FittedMaximum(turned, state, nodes, shared, nothing, seen.curvature, seen.ability_slopes, fixed)
     errors = np.sqrt(np.einsum("ikk->ki", seen.curvature.covariance)) * ~fixed
     for path, other in zip(profiles(mirror, with_asymptotes_held(mirror), errors)[-5:], paths, strict=True):
         roots = np.linspace(max(path.roots[0], -1.0), 2.0, 7)

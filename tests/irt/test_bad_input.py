@@ -324,5 +324,5 @@ DOORS: dict[str, Callable[[irt.Fit, pd.DataFrame], object]] = {
 @pytest.mark.parametrize("door", list(DOORS))
 def test_a_data_frame_is_sent_to_the_reader(door: str) -> None:
     items = ItemParameters(np.ones(4), np.linspace(-1, 1, 4), np.zeros(4), np.ones(4))
-    with pytest.raises(ValueError, match=r"data is a DataFrame; a ResponseMatrix was wanted \(irt.read_resp"):
+    with pytest.raises(ValueError, match=r"data is a DataFrame; wanted a ResponseMatrix \(irt.read_resp"):
         DOORS[door](calibrated(items), pd.DataFrame({"student": ["s"], "item": ["q0"], "score": [1]}))

@@ -196,5 +196,5 @@ def test_a_fit_says_on_one_line_what_it_is() -> None:
 
 
 def test_a_negative_seed_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="seed is -1; a whole number of at least 0 was wanted"):
+    with pytest.raises(ValueError, match="seed is -1; wanted a whole number of at least 0"):
         irt.fit(irt.simulate(40, 8, seed=0).data, method="map", seed=-1)

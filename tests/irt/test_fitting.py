@@ -194,9 +194,9 @@ def test_auto_is_refused_where_cross_validation_is_unreliable(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "5pl"}, "unknown model '5pl'; 1pl, 2pl, 3pl, 3pl-shared, 4pl or auto"),
-        ({"method": "vb"}, "unknown method 'vb'; nuts, map, laplace, mml or svi were wanted"),
-        ({"method": "map", "backend": "pymc"}, "model '2pl' by 'map' has no backend 'pymc'; numpy was wanted"),
+        ({"model": "5pl"}, "unknown model '5pl'; wanted 1pl, 2pl, 3pl, 3pl-shared, 4pl or auto"),
+        ({"method": "vb"}, "unknown method 'vb'; wanted nuts, map, laplace, mml or svi"),
+        ({"method": "map", "backend": "pymc"}, "model '2pl' by 'map' has no backend 'pymc'; wanted numpy"),
         ({"interval": 1.5}, "interval 1.5 is not a probability"),
         ({"chains": 1}, "1 chain cannot be checked"),
         ({"facets": ["llm"]}, "unknown facet 'llm'; the table has 'retriever', 'icl'"),

@@ -7,7 +7,7 @@ import irt
 from irt.design import build_design
 from irt.fitting import laplace
 from irt.fitting.ability import Known, Loadings, loadings
-from irt.fitting.gaussian import ItemsKept, Iterative, Joint, Point, StudentsKept
+from irt.fitting.gaussian import ItemsKept, Iterative, JointPrecision, Point, StudentsKept
 from irt.model import Priors, build_problem
 from irt.responses import Floats
 
@@ -41,13 +41,13 @@ def test_abilities_given_the_items_are_solved_without_dense_matrices(facets: lis
 
 
 @pytest.fixture(scope="module", params=["2pl", "4pl"])
-def joint(request: pytest.FixtureRequest) -> Joint:
+def joint(request: pytest.FixtureRequest) -> JointPrecision:
     data = irt.simulate(None, 9, facets=GRID, seed=1).data
     problem = build_problem(data, build_design(data, list(GRID)), request.param, 4, Priors())
     return laplace.climb(problem).curvature.solver.joint
 
 
-def inverse(joint: Joint) -> Floats:
+def inverse(joint: JointPrecision) -> Floats:
     """The dense joint covariance, weights first, then coordinates item by item."""
     matrix, items, width = dense(joint.known.loadings), *joint.blocks.shape[:2]
     coupling = matrix.T @ joint.coupling.dense().reshape(len(matrix), -1)
@@ -60,7 +60,9 @@ def inverse(joint: Joint) -> Floats:
 
 
 @pytest.mark.parametrize("kind", [StudentsKept, ItemsKept, Iterative])
-def test_every_solver_is_the_dense_inverse(joint: Joint, kind: type[StudentsKept | ItemsKept | Iterative]) -> None:
+def test_every_solver_is_the_dense_inverse(
+    joint: JointPrecision, kind: type[StudentsKept | ItemsKept | Iterative]
+) -> None:
     rng = np.random.default_rng(2)
     size, (items, width) = joint.known.loadings.size, joint.blocks.shape[:2]
     right = Point(rng.standard_normal(size), rng.standard_normal((width, items)))
@@ -73,7 +75,7 @@ def test_every_solver_is_the_dense_inverse(joint: Joint, kind: type[StudentsKept
 
 @pytest.mark.parametrize("kind", [StudentsKept, ItemsKept])
 def test_exact_solvers_know_marginal_variances_and_draw_with_them(
-    joint: Joint, kind: type[StudentsKept | ItemsKept]
+    joint: JointPrecision, kind: type[StudentsKept | ItemsKept]
 ) -> None:
     size, covariance = joint.known.loadings.size, inverse(joint)
     found = kind(joint)

@@ -122,8 +122,8 @@ def test_right_and_wrong_answers_have_the_posterior_of_the_two_parameter_model()
 def test_maximum_likelihood_leaves_facets_out_and_says_so(sim: GradedSimulation) -> None:
     fit = irt.fit(sim.data, "grm", "mml")
     assert fit.design.terms == ()
-    assert "Method 'mml' takes no facets: left out retriever, icl." in fit.notes
-    with pytest.raises(ValueError, match="no facets; method 'nuts' was wanted"):
+    assert "Method mml takes abilities as Normal(0, 1): the facets retriever, icl were left out." in fit.notes
+    with pytest.raises(ValueError, match="takes no facets, found facet 'icl'; wanted facets"):
         irt.fit(sim.data, "grm", "mml", ["icl"])
 
 
@@ -136,9 +136,12 @@ def test_ratings_that_begin_at_one_are_told() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "2pl"}, "model '2pl' is for right and wrong answers; the table has scores up to 3: model 'grm'"),
+        (
+            {"model": "2pl"},
+            "model '2pl' is for right and wrong answers; the table has scores up to 3; wanted model 'grm'",
+        ),
         ({"model": "auto"}, "model 'auto' is for right and wrong answers"),
-        ({"method": "map"}, "model 'grm' has no method 'map'; nuts or mml were wanted"),
+        ({"method": "map"}, "model 'grm' has no method 'map'; wanted nuts or mml"),
         ({"backend": "pymc"}, "model 'grm' by 'nuts' has no backend 'pymc'"),
         ({"method": "mml", "priors": irt.Priors()}, "takes no priors"),
         ({"interval": 2.0}, "interval 2 is not a probability"),
@@ -153,7 +156,7 @@ def test_settings_that_do_not_fit_ratings_are_refused(
 
 
 def test_what_does_not_apply_to_ratings_is_refused_in_one_line(plain: irt.Fit) -> None:
-    with pytest.raises(ValueError, match=r"graded items have thresholds, not a, b, c, d; Fit\.graded was wanted"):
+    with pytest.raises(ValueError, match=r"graded items have thresholds, not a, b, c, d; wanted Fit\.graded"):
         _ = plain.parameters
     with pytest.raises(ValueError, match=r"ratings \(model 'grm'\) cannot be pruned yet"):
         irt.prune(plain.data, plain)

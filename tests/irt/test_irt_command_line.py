@@ -192,14 +192,14 @@ def test_options_of_other_students_are_refused_before_any_check_begins(
         ),
         (["check", "nowhere"], "no such file"),
         (["information", "nowhere"], "no such file"),
-        (["prune", "{}", "--groups", "{}"], "no column 'group'; a table item,group was wanted"),
+        (["prune", "{}", "--groups", "{}"], "no column 'group'; wanted a table item,group"),
         (
             ["prune", "{}", "--at", "high"],
             "--at: found 'high'; wanted numbers separated by commas (see python -m irt prune",
         ),
         (["prune", "{}", "--stop", "never"], "stop: found 'never'; wanted None or 'auto'"),
         (["fit"], "RESPONSES: missing (see python -m irt fit --help)"),
-        (["fit", "{}", "--options", "none.csv"], "none.csv: no such file; a CSV table item,options was wanted"),
+        (["fit", "{}", "--options", "none.csv"], "none.csv: no such file; wanted a CSV table item,options"),
         (["fit", "{}", "--prior", "spread=1"], "--prior: found 'spread=1'; wanted NAME=VALUE with one of spread_a,"),
         (["fit", "{}", "--prior", "spread_a=wide"], "--prior spread_a: found 'wide'; wanted a number"),
         (["guess"], "No such command 'guess' (see python -m irt --help)"),
@@ -236,7 +236,7 @@ def test_a_folder_in_the_place_of_a_file_is_called_one(
 ) -> None:
     irt.write_responses(irt.load_fit(checked / "fit").data, checked / "r.csv")
     assert main(words.format(tmp_path, checked).split()) == 2
-    assert capsys.readouterr().err == f"irt: {tmp_path}: is a folder; {message} was wanted\n"
+    assert capsys.readouterr().err == f"irt: {tmp_path}: is a folder; wanted {message}\n"
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_file_in_the_place_of_a_folder_is_called_one(
     words: str, message: str, checked: Path, answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words.format(answers, checked).split()) == 2
-    assert capsys.readouterr().err == f"irt: {answers}: is a file; {message} was wanted\n"
+    assert capsys.readouterr().err == f"irt: {answers}: is a file; wanted {message}\n"
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))

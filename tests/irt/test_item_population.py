@@ -10,24 +10,24 @@ import irt
 from irt.commands import main
 from irt.fitting import em
 from irt.fitting.coordinates import SHARED
+from irt.fitting.item_penalties import Penalty
 from irt.fitting.item_posteriors import item_moments
-from irt.fitting.maximum import starting_point
-from irt.fitting.penalty import Penalty
-from irt.fitting.population import Population, Spreads, population_of
-from irt.fitting.spreads import settle
+from irt.fitting.marginal_maximum import starting_point
+from irt.fitting.population_prior import PopulationPrior, Spreads, population_of
+from irt.fitting.population_spreads import settle
 from irt.model import Priors, Problem
 from irt.responses import Floats
 from tests.irt.marginal import directions, finite, mml, problem_of, table
 
 
-def prior_and_point(model: str) -> tuple[Population, Floats]:
+def prior_and_point(model: str) -> tuple[PopulationPrior, Floats]:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((3, 7))
     x[0] = np.exp(0.3 * x[0]) * np.where(np.arange(7) == 2, -1, 1)
     x[0] = 1.3 if model == "1pl" else x[0]
     zero, ones = np.zeros_like(x), np.ones_like(x)
     rest = Penalty(zero, zero, 2 * ones * (np.arange(3)[:, None] == 2), 3 * ones * (np.arange(3)[:, None] == 2))
-    return Population(Spreads(0.4, 0.9), Priors(), model != "1pl", rest), x
+    return PopulationPrior(Spreads(0.4, 0.9), Priors(), model != "1pl", rest), x
 
 
 @pytest.mark.parametrize("model", ["1pl", "2pl"])
@@ -58,7 +58,7 @@ def test_centres_are_at_their_best() -> None:
     assert prior.value(x) - prior.rest.value(x) == pytest.approx(-best.fun, abs=1e-8)
 
 
-def small_problem(model: str, seed: int = 3) -> tuple[Problem, em.Table, Floats]:
+def small_problem(model: str, seed: int = 3) -> tuple[Problem, em.AnswerPatterns, Floats]:
     problem = problem_of(irt.simulate(1000, 8, model, seed=seed, log_a_sd=0.4).data, model)
     return problem, em.compress(problem.successes, problem.attempts), starting_point(problem)
 
@@ -221,7 +221,7 @@ def test_impossible_priors_are_refused_by_name(wrong):
 
 def test_priors_of_another_kind_are_refused():
     data = irt.simulate(20, 10, seed=0).data
-    with pytest.raises(ValueError, match=r"priors is a bool; irt\.Priors\(\) or None was wanted"):
+    with pytest.raises(ValueError, match=r"priors is a bool; wanted irt\.Priors\(\) or None"):
         irt.fit(data, "2pl", "mml", priors=True)
 
 

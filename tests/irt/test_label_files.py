@@ -24,12 +24,12 @@ def test_labels_are_read_by_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("item,topic\nq1,law\n", r"labels\.csv:1: no column 'group'; a table item,group was wanted"),
-        ("1,4,1\n", r"labels\.csv:1: no column 'item'; a table item,group was wanted, with that header and a line per"),
+        ("item,topic\nq1,law\n", r"labels\.csv:1: no column 'group'; wanted a table item,group"),
+        ("1,4,1\n", r"labels\.csv:1: no column 'item'; wanted a table item,group, with that header and a line per"),
         ("item,group\n\nq1,law\nq1,art\n", r"labels\.csv:4: item 'q1' is 'art' here and 'law' above"),
         ("item,group\nq1,\n", r"labels\.csv:2: group is empty \('q1,'\); wanted a row item,group"),
         ("item,group\n,law\n", r"labels\.csv:2: item is empty \(',law'\); wanted a row item,group"),
-        ("item,group\nq1,law,x\n", r"labels\.csv:2: 3 cells; 2, as in the header, were wanted"),
+        ("item,group\nq1,law,x\n", r"labels\.csv:2: 3 cells; wanted 2, as in the header"),
         ("item,group\nq2,law\n", r"labels\.csv: item 'q1' has no group; wanted a row item,group for every item"),
         ("", r"labels\.csv: not a readable CSV"),
     ],
@@ -53,7 +53,7 @@ def test_chosen_options_are_text_by_student(tmp_path: Path) -> None:
     found = read_chosen_options(path, fit)
     assert found.index.tolist() == ["s2", "s1"]
     assert found.to_numpy().tolist() == [["02", "B"], ["1", ""]]
-    with pytest.raises(FileNotFoundError, match="no such file; a CSV table of students by items was wanted"):
+    with pytest.raises(FileNotFoundError, match="no such file; wanted a CSV table of students by items"):
         read_chosen_options(tmp_path / "none.csv", fit)
 
 

@@ -13,8 +13,8 @@ from irt import kernels
 from irt.drift import curve_misses
 from irt.joining import join
 from irt.kernels import ItemParameters
-from irt.lines import METHODS, Constants, constants, rescale
 from irt.linking import link
+from irt.linking_constants import METHODS, Constants, constants, rescale
 from tests.irt.calibrated_fit import calibrated
 
 LINE = Constants(1.3, -0.6)
@@ -194,7 +194,7 @@ def test_few_or_unrelated_anchors_are_refused(fits: tuple[irt.Fit, irt.Fit]) -> 
         link(*fits, anchors=["q15", "q16"])
     with pytest.raises(ValueError, match="unknown item 'q0'"):
         link(*fits, anchors=["q0", "q15", "q16"])
-    with pytest.raises(ValueError, match="unknown method 'sl'; mean-mean, mean-sigma, haebara, stocking-lord"):
+    with pytest.raises(ValueError, match="unknown method 'sl'; wanted mean-mean, mean-sigma, haebara, stocking-lord"):
         link(*fits, method="sl")
     with pytest.raises(ValueError, match="the anchors are inconsistent: their difficulties in the two fits correlate"):
         link(*two_fits(1, shuffled=True))

@@ -11,8 +11,8 @@ import pytest
 import irt
 from irt.fitting import em
 from irt.fitting.coordinates import SHARED
+from irt.fitting.item_penalties import Penalty
 from irt.fitting.observed_information import observe
-from irt.fitting.penalty import Penalty
 from irt.model import Priors
 from irt.responses import Floats
 from tests.irt.lsat import lsat6, lsat7

@@ -14,9 +14,9 @@ from irt.fitting.coordinates import (
     signed_draws,
     to_items,
 )
-from irt.fitting.maximum import starting_point
+from irt.fitting.item_penalties import Penalty
+from irt.fitting.marginal_maximum import starting_point
 from irt.fitting.observed_information import _low_rank, observe
-from irt.fitting.penalty import Penalty
 from irt.quadrature import posterior
 from irt.responses import Floats
 from tests.irt.lsat import lsat6
@@ -93,11 +93,11 @@ def test_both_forms_of_the_inverse_information_agree(model: str) -> None:
     prior = Penalty(0 * ones, 3 * ones, 3 * ones, 9 * ones)
     dense = observe(answers, x, nodes, shared, prior, np.zeros_like(x)).curvature
     assert dense is not None
-    from irt.fitting.blocks import Blocks
+    from irt.fitting.item_blocks import ItemBlocks
     from irt.fitting.observed_information import _complete, _scores
 
     scores = np.concatenate([part for part, _ in _scores(answers, x, nodes, slice(0, len(answers.counts)))])
-    low, _ = _low_rank(Blocks(_complete(answers, x, nodes, prior), shared), scores)
+    low, _ = _low_rank(ItemBlocks(_complete(answers, x, nodes, prior), shared), scores)
     assert low is not None
     np.testing.assert_allclose(low.covariance, dense.covariance, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(low.solve(x), dense.solve(x), rtol=1e-5, atol=1e-7)
@@ -134,7 +134,7 @@ def test_repeated_rows_are_counted_once_and_change_nothing() -> None:
     answers = em.compress(data.successes, data.attempts)
     assert len(answers.counts) == 30
     np.testing.assert_array_equal(answers.successes[answers.row_of], data.successes)
-    whole = em.Table(data.successes, None, np.ones(5), np.ones(1000), np.arange(1000))
+    whole = em.AnswerPatterns(data.successes, None, np.ones(5), np.ones(1000), np.arange(1000))
     x, nodes = np.vstack([np.ones(5), np.linspace(3, 0, 5)]), np.linspace(-6, 6, 61)
     once, all_ = em.expect(answers, x, nodes), em.expect(whole, x, nodes)
     assert once.log_likelihood == pytest.approx(all_.log_likelihood, abs=1e-8)

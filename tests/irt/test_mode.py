@@ -7,7 +7,8 @@ import pytest
 
 import irt
 from irt.design import build_design
-from irt.fitting import fused, laplace, linearised
+from irt.fitting import laplace, linearised
+from irt.fitting import likelihood_passes as fused
 from irt.model import Priors, Problem, build_problem
 from tests.irt.lsat import lsat6, lsat7
 

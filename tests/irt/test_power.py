@@ -167,7 +167,7 @@ def test_plans_that_make_no_sense_are_refused(fit: irt.Fit) -> None:
             power(fit, **wrong)
     with pytest.raises(OutOfReachError, match="abilities from 900 to 900 are asked for"):
         detectable_gap(fit, 10, at=900)
-    with pytest.raises(ValueError, match="questions is 0; a whole number of at least 1 was wanted"):
+    with pytest.raises(ValueError, match="questions is 0; wanted a whole number of at least 1"):
         detectable_gap(fit, 0)
     with pytest.raises(ValueError, match="1 question like these does not show any gap"):
         detectable_gap(fit, 1)

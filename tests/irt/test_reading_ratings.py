@@ -48,7 +48,7 @@ def test_selection_keeps_the_highest_score_of_each_item() -> None:
         ({"top": [2, 2]}, r"student 'x', item 'p': score 3 is not a whole number from 0 to its top \(2\)"),
         ({"top": [5, 0]}, "item 'q': top 0 is not a whole number of at least 1"),
         ({"top": [5, 2.5]}, "item 'q': top 2.5 is not a whole number"),
-        ({"top": [5]}, r"top has shape \(1,\); one highest score per item \(2,\) was wanted"),
+        ({"top": [5]}, r"top has shape \(1,\); wanted one highest score per item \(2,\)"),
         ({"trials": np.full((2, 2), 5.0)}, "both trials and graded scores"),
         ({"scores": np.array([[2.5, 0], [1, 1]])}, "score 2.5 is not a whole number from 0 to its top"),
     ],
@@ -114,7 +114,9 @@ def test_bad_ratings_are_refused_in_one_line(
 def test_the_same_seed_gives_the_same_ratings_and_a_wrong_number_of_tops_is_refused() -> None:
     first, second = (simulate_graded(30, 5, 3, seed=2).data.scores for _ in range(2))
     np.testing.assert_array_equal(first, second)
-    with pytest.raises(ValueError, match=r"top \[2, 3\] was given; a highest score of at least 1 for each of 3 items"):
+    with pytest.raises(
+        ValueError, match=r"top \[2, 3\] was given; wanted a highest score of at least 1 for each of 3 items"
+    ):
         simulate_graded(30, 3, [2, 3], seed=0)
 
 

@@ -79,16 +79,19 @@ def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
         ("name,q1,q2\nann,1,0\nbob,1,1\nann,1,1\n", r"r\.csv:4: student 'ann' appears twice \(the first column"),
         ("id number,q1,q2\n7,1,0\n8,1,1\n9,0,1\n7,1,1\n", r"r\.csv:5: student '7' appears twice"),
         ("student,item,score\n,q1,1\n", r"r\.csv:2: student is empty"),
-        ("student,item,score\nx,q1,1\nx,q1,1,7,9\n", r"r\.csv:3: 5 cells; 3, as in the header, were wanted$"),
+        ("student,item,score\nx,q1,1\nx,q1,1,7,9\n", r"r\.csv:3: 5 cells; wanted 3, as in the header$"),
         ("", r"r\.csv: not a readable CSV"),
         ("\n\n", r"r\.csv: not a readable CSV \(no header\)"),
-        ("student;item;score\nx;q1;1\n", r"r\.csv:1: one column, 'student;item;score'; columns separated by commas"),
+        (
+            "student;item;score\nx;q1;1\n",
+            r"r\.csv:1: one column, 'student;item;score'; wanted columns separated by commas",
+        ),
         ("student,q1,q1\nx,1,0\n", r"r\.csv:1: column 'q1' appears twice"),
         ("student,item,score,score\nx,q1,1,1\n", r"r\.csv:1: column 'score' appears twice"),
         ("student,q1,,q2\nx,1,0,1\n", r"r\.csv:1: column 3 has no name"),
-        ("student,q1,q2\nx,1,0\ny,1\n", r"r\.csv:3: 2 cells; 3, as in the header"),
-        ("student,q1,q2\nx,1,0,1\ny,0,1,1\n", r"r\.csv:2: 4 cells; 3, as in the header"),
-        ("student,item,score\nx,q1,1,1\ny,q1,0,1\n", r"r\.csv:2: 4 cells; 3, as in the header"),
+        ("student,q1,q2\nx,1,0\ny,1\n", r"r\.csv:3: 2 cells; wanted 3, as in the header"),
+        ("student,q1,q2\nx,1,0,1\ny,0,1,1\n", r"r\.csv:2: 4 cells; wanted 3, as in the header"),
+        ("student,item,score\nx,q1,1,1\ny,q1,0,1\n", r"r\.csv:2: 4 cells; wanted 3, as in the header"),
         ('student,q1,q2\n"x,1,0\ny,0,1\n', r"r\.csv: not a readable CSV"),
         (LONG.replace("q2,0", "q2,True"), r"r\.csv:3: score 'True' is not 0, 1 or empty"),
         (
@@ -159,7 +162,7 @@ def test_a_matrix_refuses_impossible_content() -> None:
         irt.ResponseMatrix(np.array([[2.0]]), ("x",), ("q1",))
     with pytest.raises(ValueError, match="item 'q' appears twice"):
         irt.ResponseMatrix(np.zeros((1, 2)), ("x",), ("q", "q"))
-    with pytest.raises(ValueError, match=r"scores have shape \(1, 2\); \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"scores have shape \(1, 2\); wanted \(2, 2\)"):
         irt.ResponseMatrix(np.zeros((1, 2)), ("x", "y"), ("p", "q"))
 
 
@@ -176,7 +179,7 @@ def test_a_table_of_many_columns_is_read_like_any_other(tmp_path: Path) -> None:
     assert found.students == some.students
     np.testing.assert_array_equal(found.scores[:, :99], some.scores)
     broad.write_text("\n".join([*lines, "s9,1"]))
-    with pytest.raises(ValueError, match=r"broad\.csv:7: 2 cells; 2051, as in the header, were wanted"):
+    with pytest.raises(ValueError, match=r"broad\.csv:7: 2 cells; wanted 2051, as in the header"):
         irt.read_responses(broad)
     lines[3] = lines[3].replace("s2,", "s2,x", 1)
     broad.write_text("\n".join(lines))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import irt
-from irt.answers import counted
 from irt.checks.convergence import mixing
 from irt.design import build_design
 from irt.fit_settings import FitSettings
 from irt.fitting import nuts
-from irt.fitting.sampled import Sampled
+from irt.fitting.sampler_results import Sampled
 from irt.model import Priors, Problem, build_problem
+from irt.packed_answers import counted
 from irt.responses import Floats
 
 FACETS = {"retriever": 3, "shots": 2}

@@ -165,7 +165,7 @@ def test_items_in_another_order_and_items_left_out_are_matched_by_name(fit: irt.
 
 
 def test_strange_requests_are_refused(fit: irt.Fit) -> None:
-    with pytest.raises(ValueError, match="unknown method 'mle'; eap, map, ml, wle were wanted"):
+    with pytest.raises(ValueError, match="unknown method 'mle'; wanted eap, map, ml, wle"):
         score(fit, fit.data, "mle")
     with pytest.raises(ValueError, match="unknown item 'z'"):
         score(fit, irt.ResponseMatrix(np.ones((1, 1)), ("s",), ("z",)))

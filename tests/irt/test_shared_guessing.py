@@ -6,9 +6,9 @@ import pytest
 import irt
 from irt.design import build_design
 from irt.fitting import laplace
-from irt.fitting import scales as scaling
-from irt.fitting.prior import Specification, draw_prior
-from irt.fitting.profile import peak
+from irt.fitting import scale_estimates as scaling
+from irt.fitting.guessing_profile import peak
+from irt.fitting.prior_draws import Specification, draw_prior
 from irt.kernels import sigmoid
 from irt.model import Priors, Problem, build_problem
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import wrightomega
 
-from irt.fitting.penalty import Penalty, apart, penalty_of
+from irt.fitting.item_penalties import Penalty, apart, penalty_of
 from irt.model import Priors, Problem
 from irt.responses import Floats
 
@@ -33,7 +33,7 @@ class Spreads(NamedTuple):
     b: float
 
 
-class Place(NamedTuple):
+class PopulationPosition(NamedTuple):
     """Items among their population: log slopes and difficulties less their centres, difficulties, and the centres."""
 
     log_a: Floats
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Population:
+class PopulationPrior:
     """The log prior at given spreads; `rest` holds what is no population: asymptotes, and the slope of `1pl`."""
 
     spreads: Spreads
@@ -108,7 +108,7 @@ class Population:
         slope = apart(x[0])
         return np.stack([np.log(np.abs(slope)), -x[1] * (np.exp(centre) / slope if self.free_a else 1.0)])
 
-    def of_items(self, logs: Floats, b: Floats, at: Place) -> Floats:
+    def of_items(self, logs: Floats, b: Floats, at: PopulationPosition) -> Floats:
         """Log prior of items at log slopes and difficulties in logits, the centres held; asymptotes left out."""
         by_a, by_b = self._weights
         own = by_a * (logs - at.centre) ** 2 + 2 * self.free_a * logs
@@ -128,14 +128,14 @@ class Population:
         """Precisions of log slopes (0 where they are not free) and of difficulties."""
         return np.array([self.free_a / self.spreads.a**2, 1.0 / self.spreads.b**2])
 
-    def place(self, x: Floats) -> Place:
+    def place(self, x: Floats) -> PopulationPosition:
         """Where the items are in the population, its centres at their best."""
         by_a, by_b = self._weights
         hyper, count = self.priors.centre_b**-2.0, x.shape[1]
         share = by_b / (count * by_b + hyper)
         if not self.free_a:
             mean = share * float(-x[1].sum())
-            return Place(np.zeros(count), -x[1] - mean, -x[1], 0.0, mean)
+            return PopulationPosition(np.zeros(count), -x[1] - mean, -x[1], 0.0, mean)
         logs, b = self.natural(x, 0.0)
         # The mean at its best leaves -(weight c^2 - 2 pull c + spread e^(2c)) / 2 of the centre c, whose maximum is
         # Wright's function.
@@ -145,7 +145,7 @@ class Population:
         centre = best - 0.5 * float(wrightomega(np.log(max(2 * spread / weight, 1e-300)) + 2 * best))
         b *= np.exp(centre)
         mean = share * float(b.sum())
-        return Place(logs - centre, b - mean, b, centre, mean)
+        return PopulationPosition(logs - centre, b - mean, b, centre, mean)
 
     def _slope(self, x: Floats) -> Floats:
         """Derivatives `[2, 2, I]` of log slope and difficulty by slope and intercept, the centre held."""
@@ -155,7 +155,7 @@ class Population:
         slope, unit = apart(x[0]), np.exp(self.place(x).centre)
         return np.array([[1.0 / slope, zero], [x[1] * unit / slope**2, -unit / slope]])
 
-    def _centre_information(self, at: Place) -> Floats:
+    def _centre_information(self, at: PopulationPosition) -> Floats:
         """Minus the second derivatives of the log prior by the centres."""
         (by_a, by_b), count = self._weights, len(at.b)
         second = count * by_b + self.priors.centre_b**-2.0
@@ -166,10 +166,10 @@ class Population:
         return np.array([[first, cross], [cross, second]])
 
 
-def population_of(problem: Problem, spreads: Spreads, shape: tuple[int, ...]) -> Population:
+def population_of(problem: Problem, spreads: Spreads, shape: tuple[int, ...]) -> PopulationPrior:
     """The log prior of a problem's items, coordinates `[K, I]` of this `shape`, as a population of these spreads."""
     alone = penalty_of(problem, np.ones(shape, dtype=np.bool_), 1.0)
     precision = alone.precision.copy()
     precision[1] = 0.0
     precision[0] *= not problem.free_a
-    return Population(spreads, problem.priors, problem.free_a, replace(alone, precision=precision))
+    return PopulationPrior(spreads, problem.priors, problem.free_a, replace(alone, precision=precision))

@@ -31,18 +31,18 @@ def read_text(path: Path, needed: Sequence[str] = ()) -> pd.DataFrame:
             if name not in header:
                 wanted = ",".join(needed)
                 raise ValueError(
-                    f"{path}:1: no column '{name}'; a table {wanted} was wanted, with that header and a line per item"
+                    f"{path}:1: no column '{name}'; wanted a table {wanted}, with that header and a line per item"
                 )
         require_columns(header, path)
         return _read_long(path) if set(LONG) <= set(header) else _read_wide(path)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: byte {error.start} is not UTF-8; a UTF-8 CSV was wanted") from error
+        raise ValueError(f"{path}: byte {error.start} is not UTF-8; wanted a UTF-8 CSV") from error
     except pd.errors.ParserError as error:
         found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
         if found is None:
             raise ValueError(f"{path}: not a readable CSV ({one_line(error)})") from error
         wanted, line, cells = found.groups()
-        raise ValueError(f"{path}:{line}: {cells} cells; {wanted}, as in the header, were wanted") from error
+        raise ValueError(f"{path}:{line}: {cells} cells; wanted {wanted}, as in the header") from error
     except (pd.errors.EmptyDataError, csv.Error, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"{path}: not a readable CSV ({one_line(error)})") from error
 
@@ -61,16 +61,16 @@ def _header(path: Path) -> list[str]:
 def require_columns(header: list[str], path: Path) -> None:
     """ValueError unless all columns but the first have a name, and each its own."""
     if not any(header):
-        raise ValueError(f"{path}: not a readable CSV (no header); a line of column names was wanted")
+        raise ValueError(f"{path}: not a readable CSV (no header); wanted a line of column names")
     if len(header) == 1:
         found = " ".join(header[0].split())[:80]
-        raise ValueError(f"{path}:1: one column, '{found}'; columns separated by commas were wanted")
+        raise ValueError(f"{path}:1: one column, '{found}'; wanted columns separated by commas")
     seen: set[str] = set()
     for position, name in enumerate(header):
         if not name and position:
-            raise ValueError(f"{path}:1: column {position + 1} has no name; the id of an item or a facet was wanted")
+            raise ValueError(f"{path}:1: column {position + 1} has no name; wanted the id of an item or a facet")
         if name in seen:
-            raise ValueError(f"{path}:1: column '{name}' appears twice; one column of each name was wanted")
+            raise ValueError(f"{path}:1: column '{name}' appears twice; wanted one column of each name")
         seen.add(name)
 
 
@@ -80,7 +80,7 @@ def _read_long(path: Path) -> pd.DataFrame:
     )
     if not isinstance(table.index, pd.RangeIndex):
         cells = table.shape[1] + table.index.nlevels
-        raise ValueError(f"{path}:2: {cells} cells; {table.shape[1]}, as in the header, were wanted")
+        raise ValueError(f"{path}:2: {cells} cells; wanted {table.shape[1]}, as in the header")
     table.columns = pd.Index([str(name).strip() for name in table.columns])
     return table.astype(object).where(table.notna(), "")
 
@@ -94,9 +94,7 @@ def _read_wide(path: Path) -> pd.DataFrame:
             if not any(row):
                 continue
             if len(row) != len(header):
-                raise ValueError(
-                    f"{path}:{reader.line_num}: {len(row)} cells; {len(header)}, as in the header, were wanted"
-                )
+                raise ValueError(f"{path}:{reader.line_num}: {len(row)} cells; wanted {len(header)}, as in the header")
             rows.append(np.array(row, dtype=object))
             at.append(reader.line_num - 2)
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))

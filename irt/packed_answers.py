@@ -15,7 +15,7 @@ ROWS = 4_000_000
 
 
 @dataclass(frozen=True)
-class Answers:
+class PackedAnswers:
     """Counts of `S` students and `I` items.
 
     `codes` `[S, I]` is 1 for right, -1 for wrong, 0 for not asked; or None, and `successes` and `failures` `[S, I]`
@@ -60,7 +60,7 @@ class Answers:
         return (asked + right) / 2.0, (asked - right) / 2.0
 
 
-def pack(data: ResponseMatrix) -> Answers:
+def pack(data: ResponseMatrix) -> PackedAnswers:
     """The answers of a table in compact form."""
     if data.trials is not None or data.top is not None:
         return counted(data.successes, data.attempts)
@@ -68,12 +68,12 @@ def pack(data: ResponseMatrix) -> Answers:
     for rows in pieces(data.scores.shape):
         scores = data.scores[rows]
         codes[rows] = np.where(np.isnan(scores), 0.0, 2.0 * scores - 1.0)
-    return Answers(codes)
+    return PackedAnswers(codes)
 
 
-def counted(successes: Floats, attempts: Floats) -> Answers:
+def counted(successes: Floats, attempts: Floats) -> PackedAnswers:
     """The answers of whole numbers of successes and attempts `[S, I]`."""
-    return Answers(None, successes.astype(np.int32), (attempts - successes).astype(np.int32))
+    return PackedAnswers(None, successes.astype(np.int32), (attempts - successes).astype(np.int32))
 
 
 def pieces(shape: tuple[int, int]) -> list[slice]:

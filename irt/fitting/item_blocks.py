@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from irt.fitting.strata import normals
+from irt.fitting.stratified_draws import normals
 from irt.responses import Floats
 
 
 @dataclass(frozen=True)
-class Blocks:
+class ItemBlocks:
     """Information `[I, K, K]` per item; `shared` says which coordinates have one value for all items."""
 
     information: Floats

@@ -1,4 +1,4 @@
-"""The passes of `irt.fitting.fused` compiled by numba: one exponential and one division a cell.
+"""The passes of `irt.fitting.likelihood_passes` compiled by numba: one exponential and one division a cell.
 
 With `e = exp(-|x|)` and `w = 1/(1 + e)` every probability is a ratio of `1 + e`, so nothing overflows. Logarithms are
 not taken cell by cell: factors are multiplied, split into mantissa and exponent where they can be small, and the
@@ -138,8 +138,9 @@ def _counts_cell(k, f, x, c, d):  # type: ignore[no-untyped-def]
 
 
 @_summing
-def plain_gradient(codes, theta, a, b, start, stop, rows, items):  # type: ignore[no-untyped-def]
+def plain_gradient(codes, theta, parameters, start, stop, rows, items):  # type: ignore[no-untyped-def]
     """c = 0, d = 1. Adds to `rows` (log-likelihood, d/dtheta) `[2, S]` and `items` (sums of g u, g) `[2, I]`."""
+    a, b = parameters
     for first in range(0, a.shape[0], BLOCK):
         last = min(first + BLOCK, a.shape[0])
         aa, bb, gu, gs = a[first:last], b[first:last], items[0, first:last], items[1, first:last]
@@ -159,11 +160,12 @@ def plain_gradient(codes, theta, a, b, start, stop, rows, items):  # type: ignor
 
 
 @_summing
-def plain_curvature(codes, theta, a, b, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
+def plain_curvature(codes, theta, parameters, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
     """As `plain_gradient`, with the information: `rows` `[3, S]`; `items` adds sums of h u^2, h u, h `[5, I]`.
 
     `weights` `[1, S, I]` receives h = n P (1 - P), in whatever precision it has.
     """
+    a, b = parameters
     for first in range(0, a.shape[0], BLOCK):
         last = min(first + BLOCK, a.shape[0])
         aa, bb, gu, gs = a[first:last], b[first:last], items[0, first:last], items[1, first:last]
@@ -190,8 +192,9 @@ def plain_curvature(codes, theta, a, b, start, stop, rows, items, weights):  # t
 
 
 @_summing
-def full_gradient(codes, theta, a, b, c, d, start, stop, rows, items):  # type: ignore[no-untyped-def]
+def full_gradient(codes, theta, parameters, start, stop, rows, items):  # type: ignore[no-untyped-def]
     """Any asymptotes. `rows` as in `plain_gradient`; `items` the sums of g u, g, and slopes in c and d `[4, I]`."""
+    a, b, c, d = parameters
     for first in range(0, a.shape[0], BLOCK):
         last = min(first + BLOCK, a.shape[0])
         aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
@@ -215,10 +218,11 @@ def full_gradient(codes, theta, a, b, c, d, start, stop, rows, items):  # type: 
 
 
 @_summing
-def full_curvature(codes, theta, a, b, c, d, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
+def full_curvature(codes, theta, parameters, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
     """As `full_gradient` with the information, `rows` `[3, S]`; `items` `[14, I]` adds the sums of
     h u^2, h u, h, hc u, hc, hd u, hd, cc, cd, dd; `weights` `[3, S, I]` receives h, hc, hd.
     """
+    a, b, c, d = parameters
     for first in range(0, a.shape[0], BLOCK):
         last = min(first + BLOCK, a.shape[0])
         aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
@@ -244,9 +248,10 @@ def full_curvature(codes, theta, a, b, c, d, start, stop, rows, items, weights):
 
 @_summing
 def counts_gradient(  # type: ignore[no-untyped-def]
-    successes, failures, theta, a, b, c, d, start, stop, rows, items
+    successes, failures, theta, parameters, start, stop, rows, items
 ):
     """As `full_gradient` for `successes` and `failures` `[S, I]` of repeated trials; logarithms cell by cell."""
+    a, b, c, d = parameters
     for first in range(0, a.shape[0], BLOCK):
         last = min(first + BLOCK, a.shape[0])
         aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
@@ -270,9 +275,10 @@ def counts_gradient(  # type: ignore[no-untyped-def]
 
 @_summing
 def counts_curvature(  # type: ignore[no-untyped-def]
-    successes, failures, theta, a, b, c, d, start, stop, rows, items, weights
+    successes, failures, theta, parameters, start, stop, rows, items, weights
 ):
     """As `full_curvature` for `successes` and `failures` `[S, I]` of repeated trials; logarithms cell by cell."""
+    a, b, c, d = parameters
     for first in range(0, a.shape[0], BLOCK):
         last = min(first + BLOCK, a.shape[0])
         aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt.fitting.coordinates import SHARED
-from irt.fitting.em import FAR, Climb, State, Table, climb, evaluate, held
-from irt.fitting.observed_information import Curvature, Widened, observe
-from irt.fitting.outcome import Progress
-from irt.fitting.penalty import Prior, penalty_of
-from irt.fitting.spreads import Settled, pulls, settle
+from irt.fitting.em import FAR, AnswerPatterns, Climb, ClimbState, climb, evaluate, held
+from irt.fitting.estimation_outcome import Progress
+from irt.fitting.item_penalties import Prior, penalty_of
+from irt.fitting.observed_information import InverseInformation, Widened, observe
+from irt.fitting.population_spreads import Settled, pulls, settle
 from irt.kernels import smoothed_logit
 from irt.model import Problem
 from irt.responses import Floats
@@ -28,14 +28,14 @@ the median."""
 Mask = NDArray[np.bool_]
 
 
-class Estimate(NamedTuple):
+class MarginalMaximum(NamedTuple):
     """Maximum, curvature, coordinates at a bound `[K, I]`, and what is left: gain in log-likelihood, largest step.
 
     `population` is there when the items have a population's prior; their spreads' uncertainty is in the curvature.
     """
 
     climb: Climb
-    curvature: Curvature
+    curvature: InverseInformation
     ability_slopes: Floats
     fixed: Mask
     gain_left: float
@@ -51,7 +51,7 @@ class Estimate(NamedTuple):
         return settled and self.gain_left < 1e-3 and self.step_left < 1e-4
 
 
-def estimate(table: Table, problem: Problem, progress: Progress | None = None) -> Estimate:
+def estimate(table: AnswerPatterns, problem: Problem, progress: Progress | None = None) -> MarginalMaximum:
     """Climb, judge by the exact information, and rescue by priors what the answers cannot hold."""
     start = starting_point(problem)
     shared = SHARED[problem.model]
@@ -78,17 +78,17 @@ def estimate(table: Table, problem: Problem, progress: Progress | None = None) -
         rescued |= poor & ~with_prior[0]
         with_prior = with_prior | rescued
     if best is None:
-        raise ValueError(f"no stable estimates of {problem.model} from this table; a simpler model was wanted")
+        raise ValueError(f"no stable estimates of {problem.model} from this table; wanted a simpler model")
     return best
 
 
-def estimate_population(table: Table, problem: Problem, progress: Progress | None = None) -> Estimate:
+def estimate_population(table: AnswerPatterns, problem: Problem, progress: Progress | None = None) -> MarginalMaximum:
     """The mode of items that are a population, at its estimated spreads, whose uncertainty is in the curvature."""
     found = settle(table, problem, _upright(problem, starting_point(problem)), progress)
     rescued = np.zeros(found.top.state.x.shape[1], dtype=np.bool_)
     result, _ = _judge(table, found.top, SHARED[problem.model], found.prior, rescued)
     if result is None:
-        raise ValueError(f"no stable estimates of {problem.model} from this table; a simpler model was wanted")
+        raise ValueError(f"no stable estimates of {problem.model} from this table; wanted a simpler model")
     moves = [result.curvature.solve(pull) for pull in pulls(problem, result.climb.state.x, found.prior.spreads)]
     rows = np.stack(moves) * found.errors[:, None, None]
     return result._replace(curvature=Widened(result.curvature, rows), population=found)
@@ -149,8 +149,8 @@ def _priors_from_the_start(problem: Problem, start: Floats) -> Mask:
 
 
 def _judge(
-    table: Table, top: Climb, shared: tuple[bool, ...], penalty: Prior, rescued: Mask
-) -> tuple[Estimate | None, NDArray[np.int64]]:
+    table: AnswerPatterns, top: Climb, shared: tuple[bool, ...], penalty: Prior, rescued: Mask
+) -> tuple[MarginalMaximum | None, NDArray[np.int64]]:
     """The estimate, after Newton steps by the exact information where the climb left some way; or the culprits."""
     state, nodes = top.state, top.nodes
     for _ in range(POLISH):
@@ -166,7 +166,7 @@ def _judge(
         error = np.sqrt(np.einsum("ikk->ki", seen.curvature.covariance))
         length = float(np.max(np.abs(step) / np.maximum(1.0, 10 * error)))
         worst = np.argmax(np.max(np.abs(step) / (1e-12 + error), axis=0), keepdims=True)
-        result = Estimate(
+        result = MarginalMaximum(
             top._replace(state=state), seen.curvature, seen.ability_slopes, fixed, gain, length, rescued.copy(), penalty
         )
         if result.converged:
@@ -179,8 +179,8 @@ def _judge(
 
 
 def _stepped(
-    table: Table, state: State, step: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior
-) -> State | None:
+    table: AnswerPatterns, state: ClimbState, step: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior
+) -> ClimbState | None:
     for length in (1.0, 0.3, 0.1, 0.03, 0.003):
         new = evaluate(table, state.x + length * step, nodes, shared, penalty)
         if new.value > state.value:

@@ -7,8 +7,8 @@ By Fisher's identity the slope of the log evidence by `v = log spread` is
 with the expectation over the items' posterior. Given the E-step's counts it is a sum of integrals over single items
 (`irt.fitting.item_posteriors`); what the counts leave out, that abilities are uncertain, is added in the end for the
 discriminations, from the observed information (of difficulties it is next to nothing). The half-normal prior of each
-spread, its density on the logarithm, keeps it off 0, as in `irt.fitting.scales`. The root is found by secants, spread
-by spread: EM would take dozens of rounds where items say little.
+spread, its density on the logarithm, keeps it off 0, as in `irt.fitting.scale_estimates`. The root is found by secants,
+spread by spread: EM would take dozens of rounds where items say little.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 
 from irt import prior_densities
 from irt.fitting.coordinates import SHARED
-from irt.fitting.em import EXPANSIONS, NEGLIGIBLE, Climb, Table, climb, expect
-from irt.fitting.item_posteriors import Moments, item_moments
+from irt.fitting.em import EXPANSIONS, NEGLIGIBLE, AnswerPatterns, Climb, climb, expect
+from irt.fitting.estimation_outcome import Progress
+from irt.fitting.item_posteriors import ItemMoments, item_moments
 from irt.fitting.observed_information import observe
-from irt.fitting.outcome import Progress
-from irt.fitting.population import Population, Spreads, population_of
+from irt.fitting.population_prior import PopulationPrior, Spreads, population_of
 from irt.model import Problem
 from irt.responses import Floats
 
@@ -44,8 +44,8 @@ class Settled(NamedTuple):
     """Where the search ended: mode, prior, moments of the items, and errors `[H]` of the logarithms of the spreads."""
 
     top: Climb
-    prior: Population
-    moments: Moments
+    prior: PopulationPrior
+    moments: ItemMoments
     errors: Floats
     settled: bool
 
@@ -68,12 +68,12 @@ class _Round(NamedTuple):
 
     v: Floats
     top: Climb
-    prior: Population
-    moments: Moments
+    prior: PopulationPrior
+    moments: ItemMoments
     slope: Floats
 
 
-def settle(table: Table, problem: Problem, start: Floats, progress: Progress | None = None) -> Settled:
+def settle(table: AnswerPatterns, problem: Problem, start: Floats, progress: Progress | None = None) -> Settled:
     """Spreads at the maximum of the evidence, and the items' mode there, from coordinates `start` `[K, I]`."""
     items = start.shape[1]
     at = _round(table, problem, _logs(problem, START), start, EXPANSIONS)
@@ -124,7 +124,12 @@ def _logs(problem: Problem, spreads: Spreads) -> Floats:
 
 
 def _round(
-    table: Table, problem: Problem, v: Floats, x: Floats, expansions: int = 0, enough: tuple[float, float] = ROUGH
+    table: AnswerPatterns,
+    problem: Problem,
+    v: Floats,
+    x: Floats,
+    expansions: int = 0,
+    enough: tuple[float, float] = ROUGH,
 ) -> _Round:
     shared = SHARED[problem.model]
     prior = population_of(problem, _spreads(problem, v), x.shape)
@@ -135,14 +140,14 @@ def _round(
     return _Round(v, top, prior, moments, slope)
 
 
-def _squares(moments: Moments) -> Floats:
+def _squares(moments: ItemMoments) -> Floats:
     """Expected sums of squares `[2]` around the items' own means, which take one degree of freedom."""
     items = moments.mean.shape[1]
     away = moments.mean - moments.mean.mean(axis=1, keepdims=True)
     return np.asarray((away**2).sum(axis=1) + (1 - 1 / items) * moments.variance.sum(axis=1))
 
 
-def _by_uncertain_abilities(table: Table, problem: Problem, at: _Round) -> Floats:
+def _by_uncertain_abilities(table: AnswerPatterns, problem: Problem, at: _Round) -> Floats:
     """What the slope `[H]` gains by the variance of log discriminations that is due to uncertain abilities."""
     gain = np.zeros(len(at.v))
     state, shared = at.top.state, SHARED[problem.model]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from irt.fit_settings import FitSettings
-from irt.fitting.outcome import Progress
+from irt.fitting.estimation_outcome import Progress
 from irt.responses import Floats
 
 

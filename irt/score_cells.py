@@ -21,7 +21,7 @@ Top = int | Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """Where a table came from, so that an error can name the line."""
 
     path: Path
@@ -33,13 +33,13 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Ratings:
+class RatingLimits:
     """Whether scores are ratings, and their highest values if told."""
 
     graded: bool
     top: Top | None
 
-    def limits(self, items: Sequence[str], source: Source) -> Floats | None:
+    def limits(self, items: Sequence[str], source: TableSource) -> Floats | None:
         """Highest score `[I]`, infinite where the table is to tell; None when scores are 0 or 1."""
         if not self.graded:
             return None
@@ -51,7 +51,7 @@ class Ratings:
             return np.full(len(items), np.inf if self.top is None else float(self.top))
         for item in items:
             if item not in self.top:
-                raise ValueError(f"{source.path}: top is missing for item '{item}'; one number per item was wanted")
+                raise ValueError(f"{source.path}: top is missing for item '{item}'; wanted one number per item")
         return np.array([float(self.top[item]) for item in items])
 
 
@@ -60,15 +60,15 @@ def known_top(limits: Floats, scores: Floats) -> np.ndarray:
     return np.where(np.isfinite(limits), limits, np.maximum(np.nanmax(scores, axis=0, initial=1.0), 1.0))
 
 
-def require_filled(column: pd.Series, rows: np.ndarray, name: str, source: Source) -> None:
+def require_filled(column: pd.Series, rows: np.ndarray, name: str, source: TableSource) -> None:
     """ValueError for a cell without an id."""
     empty = (column.str.strip() == "").to_numpy()
     if empty.any():
-        raise ValueError(f"{source.at(rows[int(np.argmax(empty))])}: {name} is empty; an id was wanted")
+        raise ValueError(f"{source.at(rows[int(np.argmax(empty))])}: {name} is empty; wanted an id")
 
 
 def column_limits(
-    column: pd.Series, items: tuple[str, ...], item_of: np.ndarray, rows: np.ndarray, source: Source
+    column: pd.Series, items: tuple[str, ...], item_of: np.ndarray, rows: np.ndarray, source: TableSource
 ) -> Floats:
     """Highest scores `[I]` from the column `top`, which is constant within an item."""
     values = pd.to_numeric(column.str.strip(), errors="coerce").to_numpy(dtype=np.float64)
@@ -87,7 +87,7 @@ def column_limits(
 def parse_scores(
     text: np.ndarray,
     rows: np.ndarray,
-    source: Source,
+    source: TableSource,
     trials: Floats | None,
     highest: Floats | None = None,
     columns: Sequence[str] = (),
@@ -125,7 +125,7 @@ def _wanted(found: float, counted: bool, highest: float | None, limit: float) ->
     return "0, 1 or empty" + (" (ratings are read with graded=True, --graded)" if 1 < found < np.inf else "")
 
 
-def parse_trials(table: pd.DataFrame, rows: np.ndarray, source: Source) -> Floats:
+def parse_trials(table: pd.DataFrame, rows: np.ndarray, source: TableSource) -> Floats:
     """Trials of each row, 1 where neither they nor a score is given."""
     column = table["trials"].str.strip()
     unasked = (column.isin(BLANK) & table["score"].str.strip().isin(BLANK)).to_numpy()

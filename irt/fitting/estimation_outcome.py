@@ -12,7 +12,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EstimationOutcome:
     """Draws on the reported scale by name (`irt.model.report_scale`), the point estimates, and how they came about.
 
     `errors` holds analytic standard errors by name; where there are none the spread of the draws is one. `warnings`

@@ -12,7 +12,7 @@ from irt.responses import Floats
 
 
 @dataclass(frozen=True)
-class Curvature:
+class GaussianCurvature:
     """Gaussian approximation, conditional on the log discriminations summing to zero.
 
     `held` is the covariance of everything with that sum, `held_size` the variance of the sum, both before conditioning
@@ -51,12 +51,12 @@ class Curvature:
         return StudentsKept(self.solver.joint).regression.transpose(1, 2, 0)
 
 
-def conditioned(found: Solver, point: Point, free_a: bool) -> Curvature:
+def conditioned(found: Solver, point: Point, free_a: bool) -> GaussianCurvature:
     """The approximation of the shape of `point`; there is a sum to hold where discriminations are free."""
     nothing = Point(np.zeros_like(point.w), np.zeros_like(point.x))
     if not free_a:
-        return Curvature(found, nothing, 1.0)
+        return GaussianCurvature(found, nothing, 1.0)
     total = np.zeros_like(point.x)
     total[0] = 1.0
     held = found.solve(Point(nothing.w, total))
-    return Curvature(found, held, float(held.x[0].sum()))
+    return GaussianCurvature(found, held, float(held.x[0].sum()))

@@ -1,8 +1,8 @@
 """Log-likelihood, gradient and expected information of a table in one pass, without temporaries of its size.
 
-The passes are compiled by numba (`irt.fitting.compiled`). Rows are divided in a way that depends on the table's size
-only and partial sums are added in order, so that the number of threads (`NUMBA_NUM_THREADS`, `OMP_NUM_THREADS`) never
-changes a result.
+The passes are compiled by numba (`irt.fitting.numba_passes`). Rows are divided in a way that depends on the table's
+size only and partial sums are added in order, so that the number of threads (`NUMBA_NUM_THREADS`, `OMP_NUM_THREADS`)
+never changes a result.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt.answers import Answers
 from irt.kernels import ItemParameters
+from irt.packed_answers import PackedAnswers
 from irt.responses import Floats
 
 CELLS = 200_000
@@ -28,7 +28,7 @@ MOST = 32
 Pass = Callable[[int, int, Floats, Floats], None]
 
 
-class Gradient(NamedTuple):
+class TableGradient(NamedTuple):
     """Log-likelihood of each student `[S]`, and its derivatives by ability `[S]` and by item parameters `[I]`."""
 
     value: Floats
@@ -39,7 +39,7 @@ class Gradient(NamedTuple):
     d: Floats
 
 
-class Weights(NamedTuple):
+class CellInformation(NamedTuple):
     """Expected information of each cell `[S, I]` about x = a (theta - b): with itself, with c, and with d.
 
     The last two are None when c = 0 and d = 1.
@@ -50,27 +50,27 @@ class Weights(NamedTuple):
     d: Any = None
 
 
-class Information(NamedTuple):
+class TableInformation(NamedTuple):
     """Expected information about abilities `[S]`, about each item's (a, b, c, d) `[I, 4, 4]`, and cell by cell."""
 
     theta: Floats
     items: Floats
-    weights: Weights
+    weights: CellInformation
 
 
-def gradient(answers: Answers, theta: Floats, items: ItemParameters) -> Gradient:
+def gradient(answers: PackedAnswers, theta: Floats, items: ItemParameters) -> TableGradient:
     """Log-likelihood and gradient at abilities `[S]`; binomial coefficients are left out."""
     rows, sums = _run(answers, theta, items, None)
     return _as_gradient(rows, sums, items)
 
 
 def curvature(
-    answers: Answers, theta: Floats, items: ItemParameters, precision: type[np.floating[Any]] = np.float64
-) -> tuple[Gradient, Information]:
+    answers: PackedAnswers, theta: Floats, items: ItemParameters, precision: type[np.floating[Any]] = np.float64
+) -> tuple[TableGradient, TableInformation]:
     """`gradient` with the expected information; `precision` is that of the cell weights."""
     weights = np.empty((1 if _is_plain(answers, items) else 3, *answers.shape), dtype=precision)
     rows, sums = _run(answers, theta, items, weights)
-    return _as_gradient(rows, sums, items), Information(rows[2], _blocks(sums, items), Weights(*weights))
+    return _as_gradient(rows, sums, items), TableInformation(rows[2], _blocks(sums, items), CellInformation(*weights))
 
 
 def expected(theta: Floats, a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
@@ -85,18 +85,18 @@ def expected(theta: Floats, a: Floats, b: Floats, c: Floats, d: Floats) -> Float
 
 
 def _add_probabilities(arrays: list[Floats], total: Floats, index: int, start: int, stop: int) -> None:
-    from irt.fitting import compiled  # loads numba
+    from irt.fitting import numba_passes as compiled  # loads numba
 
     del index
     compiled.probabilities(*arrays, start, stop, total)
 
 
-def _is_plain(answers: Answers, items: ItemParameters) -> bool:
+def _is_plain(answers: PackedAnswers, items: ItemParameters) -> bool:
     """Whether the pass for single answers without asymptotes serves."""
     return answers.codes is not None and not np.any(items.c) and bool(np.all(items.d == 1.0))
 
 
-def _run(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -> tuple[Floats, Floats]:
+def _run(answers: PackedAnswers, theta: Floats, items: ItemParameters, weights: Any) -> tuple[Floats, Floats]:
     """The sums over items `[2 or 3, S]` and over students `[2 to 14, I]` of one pass."""
     plain = _is_plain(answers, items)
     one = _compiled_pass(answers, theta, items, weights)
@@ -117,13 +117,13 @@ def _run(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -
     return rows, total
 
 
-def _compiled_pass(answers: Answers, theta: Floats, items: ItemParameters, weights: Any) -> Pass:
-    from irt.fitting import compiled  # loads numba
+def _compiled_pass(answers: PackedAnswers, theta: Floats, items: ItemParameters, weights: Any) -> Pass:
+    from irt.fitting import numba_passes as compiled  # loads numba
 
     plain = _is_plain(answers, items)
     theta, a, b, c, d = (np.ascontiguousarray(values, dtype=np.float64) for values in (theta, *items))
     tables = (answers.successes, answers.failures) if answers.codes is None else (answers.codes,)
-    given = (*tables, theta, a, b) if plain else (*tables, theta, a, b, c, d)
+    given = (*tables, theta, (a, b) if plain else (a, b, c, d))
     if answers.codes is None:
         function = compiled.counts_gradient if weights is None else compiled.counts_curvature
     elif plain:
@@ -134,9 +134,9 @@ def _compiled_pass(answers: Answers, theta: Floats, items: ItemParameters, weigh
     return lambda start, stop, rows, sums: function(*given, start, stop, rows, sums, *more)
 
 
-def _as_gradient(rows: Floats, sums: Floats, items: ItemParameters) -> Gradient:
+def _as_gradient(rows: Floats, sums: Floats, items: ItemParameters) -> TableGradient:
     by_c, by_d = (sums[2], sums[3]) if len(sums) in (4, 14) else (np.zeros_like(items.a), np.zeros_like(items.a))
-    return Gradient(rows[0], rows[1], sums[0], -items.a * sums[1], by_c, by_d)
+    return TableGradient(rows[0], rows[1], sums[0], -items.a * sums[1], by_c, by_d)
 
 
 def _blocks(sums: Floats, items: ItemParameters) -> Floats:

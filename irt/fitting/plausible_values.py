@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from irt.fitting.asymptote_paths import Path, followed
-from irt.fitting.asymptote_profiles import Fitted
+from irt.fitting.asymptote_profiles import FittedMaximum
 from irt.fitting.coordinates import normal_draws, signed_draws, to_items
-from irt.fitting.em import Table, chunks
-from irt.fitting.strata import uniforms
+from irt.fitting.em import AnswerPatterns, chunks
+from irt.fitting.stratified_draws import uniforms
 from irt.quadrature import posterior
 from irt.responses import Floats
 
@@ -24,7 +24,7 @@ CELLS = 12_000_000
 
 
 def draw(
-    fitted: Fitted, covariance: Floats, paths: list[Path], seed: int, point: Floats | None = None
+    fitted: FittedMaximum, covariance: Floats, paths: list[Path], seed: int, point: Floats | None = None
 ) -> dict[str, Floats]:
     """Draws by name: `a b c d` `[D, I]` and `theta` `[D, S]`.
 
@@ -51,7 +51,7 @@ def draw(
     return {"theta": theta, **dict(zip("abcd", drawn, strict=True))}
 
 
-def _plausible(table: Table, x: Floats, nodes: Floats, moved: Floats, rng: np.random.Generator) -> Floats:
+def _plausible(table: AnswerPatterns, x: Floats, nodes: Floats, moved: Floats, rng: np.random.Generator) -> Floats:
     """Draws `[S, D]` from the students' posteriors, by inverse distribution functions on the nodes.
 
     `moved` `[R, D]` is what each draw of the items adds to the expected ability of a row, to first order.

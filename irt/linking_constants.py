@@ -42,7 +42,7 @@ def constants(
     from `start` where it is given.
     """
     if method not in METHODS:
-        raise ValueError(f"unknown method '{method}'; {', '.join(METHODS)} were wanted")
+        raise ValueError(f"unknown method '{method}'; wanted {', '.join(METHODS)}")
     if method == "mean-sigma":
         spread = float(np.std(source.b))
         if spread < 1e-9 or np.std(target.b) < 1e-9:

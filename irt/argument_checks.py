@@ -14,13 +14,13 @@ from irt.responses import Floats
 def require_whole(name: str, value: object, least: int) -> None:
     """ValueError unless `value` is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; a whole number of at least {least} was wanted")
+        raise ValueError(f"{name} is {value!r}; wanted a whole number of at least {least}")
 
 
 def require_number(name: str, value: object) -> None:
     """ValueError unless `value` is a number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ValueError(f"{name} is {value!r}; a number was wanted")
+        raise ValueError(f"{name} is {value!r}; wanted a number")
 
 
 def require_numbers(name: str, values: object) -> Floats:
@@ -30,7 +30,7 @@ def require_numbers(name: str, values: object) -> Floats:
     except (TypeError, ValueError):
         row = np.empty(0)
     if row.ndim > 1 or not row.size or not np.isfinite(row).all():
-        raise ValueError(f"{name} is {values!r}; finite numbers were wanted")
+        raise ValueError(f"{name} is {values!r}; wanted finite numbers")
     return row
 
 
@@ -47,14 +47,14 @@ def require_names(word: str, given: object) -> tuple[str, ...]:
         return (given,)
     names: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{word} are {given!r}; a list of names was wanted")
+        raise ValueError(f"{word} are {given!r}; wanted a list of names")
     return names
 
 
 def require_pairs(given: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     """Interactions, each of several facets; ValueError for names that are not in tuples."""
     if isinstance(given, str) or any(isinstance(each, str) for each in given):
-        raise ValueError(f"interactions are {given!r}; a list of tuples such as [('llm', 'icl')] was wanted")
+        raise ValueError(f"interactions are {given!r}; wanted a list of tuples such as [('llm', 'icl')]")
     found = tuple(require_names("interactions", each) for each in given)
     for position, each in enumerate(found):
         if any(set(each) == set(other) for other in found[:position]):

@@ -7,23 +7,23 @@ import pytest
 
 import irt
 from irt import kernels
-from irt.answers import Answers, pack
-from irt.fitting import fused
+from irt.fitting import likelihood_passes as fused
 from irt.kernels import ItemParameters
+from irt.packed_answers import PackedAnswers, pack
 from irt.responses import Floats
 
 MODELS = ("1pl", "2pl", "3pl", "4pl")
 
 
-def table(counts: bool, shape: tuple[int, int] = (23, 301)) -> tuple[Answers, Floats, Floats]:
+def table(counts: bool, shape: tuple[int, int] = (23, 301)) -> tuple[PackedAnswers, Floats, Floats]:
     """Answers with missing cells, their successes and their trials."""
     rng = np.random.default_rng(3)
     n = rng.integers(0, 5 if counts else 2, shape)
     k = rng.binomial(n, 0.5)
     if counts:
-        packed = Answers(None, k.astype(np.int32), (n - k).astype(np.int32))
+        packed = PackedAnswers(None, k.astype(np.int32), (n - k).astype(np.int32))
     else:
-        packed = Answers(np.where(n == 0, 0, 2 * k - 1).astype(np.int8))
+        packed = PackedAnswers(np.where(n == 0, 0, 2 * k - 1).astype(np.int8))
     return packed, k.astype(float), n.astype(float)
 
 

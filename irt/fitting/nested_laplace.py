@@ -20,10 +20,10 @@ from scipy.stats import qmc
 
 from irt.fit_settings import FitSettings
 from irt.fitting import laplace
-from irt.fitting import scales as scaling
+from irt.fitting import scale_estimates as scaling
+from irt.fitting.estimation_outcome import EstimationOutcome, Progress
 from irt.fitting.mode import draws_for, verdict
-from irt.fitting.outcome import Outcome, Progress
-from irt.fitting.scales import Scales
+from irt.fitting.scale_estimates import Scales
 from irt.model import Problem, RawDraws, report_scale
 from irt.responses import Floats
 
@@ -39,7 +39,7 @@ BIASED = (
 )
 
 
-def find_nested(problem: Problem, settings: FitSettings, progress: Progress | None) -> Outcome:
+def find_nested(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Draws over the scales' posterior; ValueError for a table too large or where a joint mode fails."""
     begin, (students, items) = time.perf_counter(), problem.answers.shape
     if students * items > LARGEST:
@@ -59,7 +59,7 @@ def find_nested(problem: Problem, settings: FitSettings, progress: Progress | No
             f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'.",
         )
     diagnostics = {"rounds": mode.rounds, "log_posterior": mode.log_posterior, "scale_samples": effective}
-    return Outcome(
+    return EstimationOutcome(
         draws=draws,
         point={name: values.mean(axis=0) for name, values in draws.items()},
         log_likelihood=mode.log_likelihood,
