@@ -18,7 +18,7 @@ import pandas as pd
 
 import irt
 from irt import kernels
-from irt.adaptive import Rules, replay
+from irt._adaptive import Rules, replay
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from irt import kernels
-from irt.fitting import likelihood_passes as fused
+from irt._packed_answers import PackedAnswers
+from irt.fitting import _likelihood_passes as fused
 from irt.kernels import ItemParameters
-from irt.packed_answers import PackedAnswers
 
 FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-shared", "-fPIC", "-lm")
 

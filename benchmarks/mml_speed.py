@@ -26,12 +26,12 @@ import numpy as np
 import peers
 
 import irt
-from irt.design import build_design
-from irt.fitting import em
-from irt.fitting import marginal_maximum as maximum
-from irt.fitting.coordinates import SHARED, to_items
-from irt.fitting.item_penalties import penalty_of
-from irt.model import Priors, build_problem
+from irt._design import build_design
+from irt._model import Priors, build_problem
+from irt.fitting import _em as em
+from irt.fitting import _marginal_maximum as maximum
+from irt.fitting._coordinates import SHARED, to_items
+from irt.fitting._item_penalties import penalty_of
 
 PEERS = ("girth", "py-irt")
 NAMES = ("a", "b", "theta")

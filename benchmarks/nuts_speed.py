@@ -22,13 +22,14 @@ import pandas as pd
 import peers
 
 import irt
-from irt.checks.convergence import mixing
-from irt.design import build_design
-from irt.fit_settings import FitSettings
-from irt.fitting import nuts, pymc_model
-from irt.fitting.sampling import gate
-from irt.model import Priors, Problem, build_problem
-from irt.responses import facet_names
+from irt._design import build_design
+from irt._fit_settings import FitSettings
+from irt._model import Priors, Problem, build_problem
+from irt._responses import facet_names
+from irt.checks._convergence import mixing
+from irt.fitting import _nuts as nuts
+from irt.fitting import _pymc_model as pymc_model
+from irt.fitting._sampling import gate
 
 GRIDS = {15: {"retriever": 5, "icl": 3}, 63: {"llm": 3, "retriever": 7, "icl": 3}}
 Row = dict[str, float]

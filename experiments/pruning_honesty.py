@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 import irt
-from irt import kernels
-from irt.responses import Floats
-from irt.selecting.conditional_slopes import SHIFTS, conditional_slopes, group_shift
-from irt.selecting.heldout_evaluation import population
+from irt import Floats, kernels
+from irt.selecting._conditional_slopes import SHIFTS, conditional_slopes, group_shift
+from irt.selecting._heldout_evaluation import population
 
 DESIGNS = ((63, 200), (30, 100), (15, 100))
 SPREADS = (0.0, 0.3)

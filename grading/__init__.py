@@ -1,8 +1,8 @@
 """Free-text systems on the same footing as the exam: EXAM, EXAM++, ARGUE."""
 
-from grading._table_rows import TableRow, read_rows
+from grading._table_rows import FileRow, read_rows
 
 __all__ = [
-    "TableRow",
+    "FileRow",
     "read_rows",
 ]

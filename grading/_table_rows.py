@@ -15,7 +15,7 @@ Columns = Mapping[str, Sequence[str]]
 """For each name the code uses, the names it may have in a file, the usual one first."""
 
 
-class TableRow(NamedTuple):
+class FileRow(NamedTuple):
     """One record of a table: `place` is `file:line`; an empty or missing field is absent."""
 
     place: str
@@ -46,7 +46,7 @@ class TableRow(NamedTuple):
         return found
 
 
-def read_rows(path: str | Path, columns: Columns, optional: Columns | None = None) -> list[TableRow]:
+def read_rows(path: str | Path, columns: Columns, optional: Columns | None = None) -> list[FileRow]:
     """The rows of a table with at least the wanted columns, under the code's names; other columns keep their own.
 
     A name that ends in `.jsonl` or `.json` (before `.gz`) is read as JSON lines; else the header's tabs or commas
@@ -61,18 +61,18 @@ def read_rows(path: str | Path, columns: Columns, optional: Columns | None = Non
     return [_renamed(row, columns, optional or {}) for row in rows]
 
 
-def _json_rows(path: Path) -> list[TableRow]:
+def _json_rows(path: Path) -> list[FileRow]:
     return [
-        TableRow(one.place, {key: value for key, value in one.fields.items() if value is not None})
+        FileRow(one.place, {key: value for key, value in one.fields.items() if value is not None})
         for one in read_json_lines(path)
     ]
 
 
-def _divided_rows(path: Path) -> list[TableRow]:
+def _divided_rows(path: Path) -> list[FileRow]:
     text = read_text(path)
     header_line = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in header_line else ",", strict=True)
-    rows: list[TableRow] = []
+    rows: list[FileRow] = []
     header: list[str] = []
     try:
         for found in reader:
@@ -82,7 +82,7 @@ def _divided_rows(path: Path) -> list[TableRow]:
             elif any(found):
                 if len(found) != len(header):
                     raise ValueError(f"{place}: {len(found)} fields; wanted {len(header)}: {', '.join(header)}")
-                rows.append(TableRow(place, {key: one for key, one in zip(header, found, strict=True) if one != ""}))
+                rows.append(FileRow(place, {key: one for key, one in zip(header, found, strict=True) if one != ""}))
     except csv.Error as error:
         raise ValueError(f"{path}:{reader.line_num}: {error}; wanted a table with one row a line") from None
     return rows
@@ -96,7 +96,7 @@ def _header(found: Sequence[str], place: str) -> list[str]:
     return names
 
 
-def _renamed(row: TableRow, columns: Columns, optional: Columns) -> TableRow:
+def _renamed(row: FileRow, columns: Columns, optional: Columns) -> FileRow:
     fields = dict(row.fields)
     for name, names in {**columns, **optional}.items():
         present = [one for one in (name, *names) if one in fields]
@@ -107,4 +107,4 @@ def _renamed(row: TableRow, columns: Columns, optional: Columns) -> TableRow:
         elif name in columns:
             known = ", ".join(fields) or "nothing"
             raise ValueError(f"{row.place}: no {' or '.join(dict.fromkeys((name, *names)))}; found {known}")
-    return TableRow(row.place, fields)
+    return FileRow(row.place, fields)

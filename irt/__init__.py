@@ -1,26 +1,21 @@
 """Item response theory for any table of right and wrong answers, usable on its own."""
 
 from irt import checks, curves
-from irt.adaptive import AdaptiveExam, ExamResult, ReplayedExam, Rules, administer, begin, replay
-from irt.comparison import AbilityComparison, compare
-from irt.design import connected_students
-from irt.estimation import fit
-from irt.fit_settings import FitSettings
-from irt.graded import GradedParameters
-from irt.joining import join
-from irt.linking import Link, link
-from irt.model import Priors
-from irt.power import DetectableGap, OutOfReachError, Power, detectable_gap, power
-from irt.reading import read_responses, write_responses
-from irt.responses import ResponseMatrix, constant_facets, facet_names, levels, without_constant_facets
-from irt.result import Estimate, Fit, Information
-from irt.scoring import Scores, score
-from irt.selecting.heldout_evaluation import InformationGain, RandomPruning
-from irt.selecting.prune_result import Drop, Pruned, Round
-from irt.selecting.prune_settings import PruneSettings
-from irt.selecting.rank_agreement import RankAgreement
-from irt.selecting.selection import prune
-from irt.simulation import (
+from irt._adaptive import AdaptiveExam, ExamResult, ReplayedExam, Rules, administer, begin, replay
+from irt._comparison import AbilityComparison, compare
+from irt._design import connected_students
+from irt._estimation import fit
+from irt._fit_settings import FitSettings
+from irt._graded import GradedParameters
+from irt._joining import join
+from irt._linking import Link, link
+from irt._model import Priors
+from irt._power import DetectableGap, OutOfReachError, Power, detectable_gap, power
+from irt._reading import read_responses, write_responses
+from irt._responses import Floats, ResponseMatrix, constant_facets, facet_names, levels, without_constant_facets
+from irt._result import Estimate, Fit, Information
+from irt._scoring import Scores, score
+from irt._simulation import (
     GradedSimulation,
     GradedTruth,
     RatingSimulationSettings,
@@ -30,9 +25,16 @@ from irt.simulation import (
     simulate,
     simulate_graded,
 )
-from irt.storage import load_fit
+from irt._storage import load_fit
+from irt.fitting._likelihood_passes import mean_probability
+from irt.selecting._heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting._prune_result import Drop, Pruned, Round
+from irt.selecting._prune_settings import PruneSettings
+from irt.selecting._rank_agreement import RankAgreement
+from irt.selecting._selection import FEWEST_STUDENTS_TO_PRUNE, prune
 
 __all__ = [
+    "FEWEST_STUDENTS_TO_PRUNE",
     "AbilityComparison",
     "AdaptiveExam",
     "DetectableGap",
@@ -41,6 +43,7 @@ __all__ = [
     "ExamResult",
     "Fit",
     "FitSettings",
+    "Floats",
     "GradedParameters",
     "GradedSimulation",
     "GradedTruth",
@@ -77,6 +80,7 @@ __all__ = [
     "levels",
     "link",
     "load_fit",
+    "mean_probability",
     "power",
     "prune",
     "read_responses",

@@ -12,13 +12,28 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from irt import kernels, tables
-from irt.checks.residual_fit import item_residuals
-from irt.printing import json_rows
-from irt.residuals import expected_abilities
-from irt.responses import Floats
-from irt.result import BAND_DRAWS, Fit, Information
-from irt.selecting.prune_result import Pruned
+from irt import _tables as tables
+from irt import kernels
+from irt._printing import json_rows
+from irt._residuals import expected_abilities
+from irt._responses import Floats
+from irt._result import BAND_DRAWS, Fit, Information
+from irt.checks._residual_fit import item_residuals
+from irt.selecting._prune_result import Pruned
+
+__all__ = [
+    "ExamInformation",
+    "GroupInformation",
+    "ItemCurve",
+    "exam_precision",
+    "item_curve",
+    "item_information",
+    "item_misfit",
+    "person_item_map",
+    "pruning_gains",
+    "score_distribution",
+    "student_scores",
+]
 
 GRID = np.linspace(-3.5, 3.5, 71)
 MEAN_SQUARES = ("infit", "outfit", "infit_z", "outfit_z", "z")

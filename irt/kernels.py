@@ -6,7 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt.responses import Floats
+from irt._responses import Floats
+
+__all__ = [
+    "ItemParameters",
+    "information",
+    "log_likelihood",
+    "log_probability",
+    "log_sigmoid",
+    "namespace",
+    "probability",
+    "sigmoid",
+    "smoothed_logit",
+]
 
 RUNAWAY = 12.0
 """A slope beyond this, per standard deviation of ability, counts as on its way to infinity."""

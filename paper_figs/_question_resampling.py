@@ -9,7 +9,7 @@ from scipy.stats import beta
 
 import irt
 from examcore import IntervalEstimate
-from irt.responses import Floats
+from irt import Floats
 
 INTERVAL = 0.9
 """Share of resamples that an interval holds."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
-from irt.responses import Floats
+from irt import Floats
 from paper_figs._command_line import script
 from paper_figs._question_resampling import DRAWS, interval, share_interval, shares, weights
 from paper_figs._table_files import DASH, PaperCell, PaperRow, PaperTable, heading, name, row, with_limits

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.projections.polar import PolarAxes
 
 from irt import plots
-from irt.plots.style import legend_below, records, wrapped
+from irt.plots import legend_below, records, wrapped
 from paper_figs._command_line import script
 from paper_figs._figure_files import FigurePanel, PaperFigure
 from paper_figs._question_resampling import over_questions

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 
 from irt import plots
-from irt.plots.style import grid, legend_below, records
+from irt.plots import grid, legend_below, records
 from paper_figs._command_line import script
 from paper_figs._figure_files import FigurePanel, PaperFigure
 from paper_figs._question_resampling import jeffreys

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from irt import plots
-from irt.plots.style import records, wrapped
+from irt.plots import records, wrapped
 from paper_figs import _cached_fits as fits
 from paper_figs._command_line import script
 from paper_figs._figure_files import FigurePanel, PaperFigure

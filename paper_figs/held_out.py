@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 import irt
-from irt.responses import Floats
+from irt import Floats
 from paper_figs._cached_fits import population_fit
 from paper_figs._question_resampling import weights
 

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from irt import kernels, plots
-from irt.plots.exams import group_places
-from irt.plots.style import grid, legend_below
+from irt.plots import grid, group_places, legend_below
 from paper_figs import _cached_fits as fits
 from paper_figs._command_line import script
 from paper_figs._figure_files import FigurePanel, PaperFigure

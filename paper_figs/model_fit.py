@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
-from irt.responses import Floats
+from irt import Floats
 from paper_figs import _cached_fits as fits
 from paper_figs import held_out
 from paper_figs._command_line import script

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import Field as DataclassField
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -17,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+import irt
 from exam_gen import WritingSettings
 from exam_gen.corpora import ChunkBounds, Selection
 from exam_gen.rules import needs_of, rules_of
@@ -123,27 +126,60 @@ class GridSettings(SettingsGroup):
         return [] if value is None else value if isinstance(value, list) else [value]
 
 
-class FitSettings(SettingsGroup):
-    """The measurement model; `interval` is the share of the central intervals.
+@dataclass(frozen=True)
+class RunFitSettings(irt.FitSettings):
+    """The measurement model: every option of `irt.fit`, but for those that the run itself sets (seed, choices).
 
     `mml` is not among the methods: it knows no components, and a run is about them.
     """
 
     model: Literal["1pl", "2pl", "3pl", "3pl-shared", "4pl", "auto"] = "2pl"
     method: Literal["nuts", "laplace", "map"] = "nuts"
-    backend: str | None = None
-    interval: float = Field(default=0.9, gt=0, lt=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_usual(self, "seed", "options")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the fit; an option is left out at its default where earlier releases did not have it."""
+        return _stored(self, ("model", "method", "backend", "interval"))
 
 
-class PruneSettings(SettingsGroup):
-    """How the exam is shortened; with `balance: topic` every topic keeps its part, to within one question."""
+@dataclass(frozen=True)
+class RunPruneSettings(irt.PruneSettings):
+    """How the exam is shortened: every option of `irt.prune`, but for those that the run itself sets.
 
-    keep: float = Field(default=0.7, gt=0, lt=1)
-    quantile: float = Field(default=0.1, gt=0, lt=1)
-    holdout: float = Field(default=0.3, gt=0, lt=1)
+    With `balance: topic` every topic keeps its part, to within one question.
+    """
+
     criterion: Literal["discrimination", "information"] = "discrimination"
     balance: Literal["topic"] | None = None
     stop: Literal["auto"] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_usual(self, "seed", "shares")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the pruning; an option is left out at its default where earlier releases did not have it."""
+        return _stored(self, ("keep", "quantile", "holdout", "criterion", "balance", "stop"))
+
+
+def _require_usual(settings: RunFitSettings | RunPruneSettings, *names: str) -> None:
+    for one in fields(settings):
+        if one.name in names and getattr(settings, one.name) != one.default:
+            raise ValueError(f"{one.name}: {getattr(settings, one.name)!r}; wanted none, for the run sets it")
+
+
+def _stored(settings: RunFitSettings | RunPruneSettings, always: Sequence[str]) -> dict[str, Any]:
+    values = asdict(settings)
+    return {one.name: values[one.name] for one in fields(settings) if _is_stored(settings, one, always)}
+
+
+def _is_stored(settings: RunFitSettings | RunPruneSettings, one: DataclassField[Any], always: Sequence[str]) -> bool:
+    return one.name in always or getattr(settings, one.name) != one.default
 
 
 class ExamConfig(SettingsGroup):
@@ -188,8 +224,12 @@ class Config(ExamConfig):
     """What `ragexam run` needs; without `prune` nothing is pruned."""
 
     grid: GridSettings
-    fit: FitSettings = FitSettings()
-    prune: PruneSettings | None = PruneSettings()
+    fit: RunFitSettings = RunFitSettings()
+    prune: RunPruneSettings | None = RunPruneSettings()
+
+    @field_serializer("fit", "prune")
+    def _stored_settings(self, settings: RunFitSettings | RunPruneSettings | None) -> dict[str, Any] | None:
+        return None if settings is None else settings.identity
 
     @model_validator(mode="after")
     def _has_enough_shots(self) -> Config:

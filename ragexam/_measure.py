@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import irt
 from examcore import ReportProgress, RunFolder, read_exam, write_exam
 from rag import FACETS, FACTORS, OWN_FACETS
-from ragexam._config import Config, FitSettings
+from ragexam._config import Config, RunPruneSettings
 
 
 def fit_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
@@ -24,13 +24,8 @@ def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None
     chosen = irt.prune(
         data,
         irt.load_fit(folder.fit),
-        keep=config.prune.keep,
-        quantile=config.prune.quantile,
-        holdout=config.prune.holdout,
-        criterion=config.prune.criterion,
+        settings=_prune_settings(config.prune, config.seed),
         groups=topics(folder.exam) if config.prune.balance else None,
-        stop=config.prune.stop,
-        seed=config.seed,
         options=options,
         progress=report,
     )
@@ -41,19 +36,21 @@ def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None
 
 
 def fitted(
-    data: irt.ResponseMatrix, settings: FitSettings, seed: int, options: int | Mapping[str, int], report: ReportProgress
+    data: irt.ResponseMatrix,
+    settings: irt.FitSettings,
+    seed: int,
+    options: int | Mapping[str, int],
+    report: ReportProgress,
 ) -> irt.Fit:
     """Fit a table under the settings."""
     return irt.fit(
-        data,
-        model=settings.model,
-        method=settings.method,
-        backend=settings.backend,
-        interval=settings.interval,
-        options=options,
-        seed=seed,
-        progress=report,
+        data, settings=irt.FitSettings(**vars(settings) | {"seed": seed, "options": options}), progress=report
     )
+
+
+def _prune_settings(settings: RunPruneSettings, seed: int) -> irt.PruneSettings:
+    values = {one.name: getattr(settings, one.name) for one in fields(irt.PruneSettings)}
+    return irt.PruneSettings(**values | {"seed": seed})
 
 
 def run_data(folder: RunFolder) -> irt.ResponseMatrix:

@@ -33,7 +33,7 @@ from examcore import (
     write_dropped,
     write_exam,
 )
-from irt.selecting.selection import FEWEST
+from irt import FEWEST_STUDENTS_TO_PRUNE
 from rag import (
     AnswerStore,
     Engine,
@@ -193,17 +193,19 @@ def measure_steps(steps: Steps, config: Config) -> None:
     for note in left_out(config.grid.grid):
         steps.progress.say(f"note: {note}")
     responses = file_hash(folder.responses)
-    fitting = {"responses": responses, "settings": config.fit.model_dump(), "seed": config.seed}
+    fitting = {"responses": responses, "settings": config.fit.identity, "seed": config.seed}
     if pipelines < 2:
         steps.progress.say("fit: left out; one pipeline has nothing to be compared with")
         return
     steps.do("fit", fitting, [folder.fit / "fit.json"], lambda report: fit_run(folder, config, report))
     if config.prune is None:
         return
-    if pipelines < FEWEST:
-        steps.progress.say(f"prune: left out; {pipelines} pipelines are too few to hold any out (wanted {FEWEST})")
+    if pipelines < FEWEST_STUDENTS_TO_PRUNE:
+        steps.progress.say(
+            f"prune: left out; {pipelines} pipelines are too few to hold any out (wanted {FEWEST_STUDENTS_TO_PRUNE})"
+        )
         return
-    pruning = {**fitting, "prune": config.prune.model_dump()}
+    pruning = {**fitting, "prune": config.prune.identity}
     steps.do("prune", pruning, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
 
 

@@ -1,6 +1,7 @@
 """Counts of the code's structure; `python -m tests.house` prints them, `tests/test_arrows.py` holds the zeros.
 
-A *door* is the `__init__` of a package; a *deep import* takes from another room what no door of it lists in `__all__`.
+A *door* is the `__init__` of a package or one of `PUBLIC`; a *deep import* takes from another room what no door of it
+lists in `__all__`.
 A *circle* is a set of modules that import one another, at any depth, imports inside functions included.
 """
 
@@ -24,6 +25,8 @@ THROUGH_DOORS = (*ROOMS, "paper_figs")
 """What imports rooms through their doors alone."""
 INSIDE = ("experiments", "benchmarks")
 """What also measures parts of a room from inside, as tests do."""
+PUBLIC = ("irt.curves", "irt.kernels")
+"""Modules that users import by name; each lists its public names as a door does."""
 MOST_PARAMETERS = 10
 _SHIPPED = "ragexam/exchange/templates/"
 """Files that exports copy into other tools' folders: they are no modules of ours."""
@@ -120,8 +123,8 @@ def door_names(module: Module) -> set[str]:
 
 
 def is_door(module: Module) -> bool:
-    """Whether a module is the `__init__` of a package."""
-    return module.path.name == "__init__.py"
+    """Whether a module is the `__init__` of a package, or one that users import by name."""
+    return module.path.name == "__init__.py" or module.name in PUBLIC
 
 
 def deep_imports(*rooms: str) -> list[Import]:

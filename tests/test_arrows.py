@@ -40,8 +40,28 @@ def test_a_room_imports_only_what_the_plan_allows(room: str) -> None:
         assert not foreign, f"{module.name} imports {sorted(foreign)}"
 
 
+def test_no_modules_import_one_another() -> None:
+    assert house.circles(*house.ROOMS) == []
+
+
+def test_rooms_import_one_another_through_their_doors() -> None:
+    assert house.deep_imports(*house.THROUGH_DOORS) == []
+
+
 def test_a_door_has_what_it_lists() -> None:
     assert house.untrue_doors() == []
+
+
+def test_modules_that_others_must_not_import_begin_with_an_underscore() -> None:
+    assert house.public_modules() == []
+
+
+def test_a_class_name_means_one_thing() -> None:
+    assert house.repeated_class_names() == {}
+
+
+def test_no_function_takes_more_than_ten_parameters() -> None:
+    assert house.crowded_functions() == []
 
 
 def test_irt_needs_no_torch() -> None:

@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 import irt
-from irt import kernels
-from irt.responses import Floats
+from irt import Floats, kernels
 
 FACETS = {"llm": 3, "retriever": 7, "icl": 3}
 ITEMS, INTERVAL = 150, 0.9

@@ -19,14 +19,14 @@ import numpy as np
 import pandas as pd
 
 from irt import kernels
-from irt.checks.calibration import band, rank_of, uniformity
-from irt.design import Design, build_design
-from irt.fit_settings import FitSettings
-from irt.fitting import nuts
-from irt.fitting.prior_draws import Specification, draw_answers, draw_prior
-from irt.model import Problem, report_scale
-from irt.packed_answers import counted
-from irt.responses import Floats, ResponseMatrix
+from irt._design import Design, build_design
+from irt._fit_settings import FitSettings
+from irt._model import Problem, report_scale
+from irt._packed_answers import counted
+from irt._responses import Floats, ResponseMatrix
+from irt.checks._calibration import band, rank_of, uniformity
+from irt.fitting import _nuts as nuts
+from irt.fitting._prior_draws import Specification, draw_answers, draw_prior
 
 KEPT = 99
 FACETS = ("retriever", "shots")

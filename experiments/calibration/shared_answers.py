@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 import irt
-from irt import estimation
-from irt.item_clusters import Refit, widened
+from irt import _estimation as estimation
+from irt._item_clusters import Refit, widened
 
 FACETS = {"llm": 3, "retriever": 5, "icl": 3}
 SHARED = ("llm", "retriever")

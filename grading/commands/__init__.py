@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
+import typer
+
 from grading.commands import _banks as banks
 from grading.commands import _measures as measures
 from grading.commands import _page as page
 from grading.commands import _reports as reports
 from grading.commands import _scores as scores
 
-__all__ = [
-    "annotations",
-    "banks",
-    "measures",
-    "page",
-    "reports",
-    "scores",
-]
-
-
-import typer
+__all__ = ["app"]
 
 app = typer.Typer(
     no_args_is_help=True,

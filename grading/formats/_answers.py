@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import shown_json
-from grading._table_rows import TableRow, read_rows
+from grading._table_rows import FileRow, read_rows
 from grading.formats import _fields as fields
 from grading.formats._bank_questions import ALL
 from grading.scores._cover import Bank
@@ -88,7 +88,7 @@ def _of_store(path: Path) -> list[_Answer]:
     return found
 
 
-def _require_one_total(rows: Sequence[TableRow]) -> None:
+def _require_one_total(rows: Sequence[FileRow]) -> None:
     """A query has as many questions for one system as for another."""
     known: dict[str, tuple[float, str]] = {}
     for row in rows:
@@ -98,7 +98,7 @@ def _require_one_total(rows: Sequence[TableRow]) -> None:
             raise ValueError(f"{row.place}: {total:g} questions of query {query!r}; wanted the {before:g} of {place}")
 
 
-def _counted(row: TableRow) -> list[_Answer]:
+def _counted(row: FileRow) -> list[_Answer]:
     """Numbered answers that stand for the counts of a query."""
     correct, total = (fields.number(row, fields.present(row, names)) for names in (CORRECT, TOTAL))
     if not (total >= 1 and total == int(total) and 0 <= correct <= total and correct == int(correct)):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from examcore import shown_json
-from grading._table_rows import TableRow
+from grading._table_rows import FileRow
 
 QUERY = ("query_id", "qid", "topic_id", "request_id", "query", "topic")
 PASSAGE = (
@@ -22,12 +22,12 @@ UNPARSED = frozenset({"", "nan", "null", "none", "na", "n/a", "unparsed"})
 YES, NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
 
 
-def present(row: TableRow, names: Sequence[str]) -> str | None:
+def present(row: FileRow, names: Sequence[str]) -> str | None:
     """The first of the names that the row has a value under."""
     return next((one for one in names if row.fields.get(one) not in (None, "")), None)
 
 
-def text(row: TableRow, names: Sequence[str], default: str | None = None) -> str:
+def text(row: FileRow, names: Sequence[str], default: str | None = None) -> str:
     """The text under the first of the names; `ValueError` (place, found, wanted) without one and without a default."""
     name = present(row, names)
     if name is not None:
@@ -38,7 +38,7 @@ def text(row: TableRow, names: Sequence[str], default: str | None = None) -> str
     return default
 
 
-def number(row: TableRow, name: str | None) -> float:
+def number(row: FileRow, name: str | None) -> float:
     """A number of at least 0, true or false as 1 or 0; NaN for a blank, `null` or `nan`."""
     value = row.fields.get(name) if name is not None else None
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -55,7 +55,7 @@ def number(row: TableRow, name: str | None) -> float:
     return found
 
 
-def right(row: TableRow, name: str | None) -> bool | None:
+def right(row: FileRow, name: str | None) -> bool | None:
     """Whether an answer is right: 1 or true; None for a blank, an unanswered question."""
     found = number(row, name)
     if math.isnan(found):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from examcore import read_text, shown_json
 from grading._records import Grade
-from grading._table_rows import TableRow, read_rows
+from grading._table_rows import FileRow, read_rows
 from grading.formats import _fields as fields
 from grading.formats._workbench import is_workbench, read_workbench
 
@@ -94,7 +94,7 @@ def parsed(grades: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     return ((question, grade) for question, grade in grades.items() if not math.isnan(grade))
 
 
-def _grade(row: TableRow, column: str) -> Grade:
+def _grade(row: FileRow, column: str) -> Grade:
     return Grade(
         fields.text(row, fields.QUERY),
         fields.text(row, fields.PASSAGE),
@@ -105,6 +105,6 @@ def _grade(row: TableRow, column: str) -> Grade:
     )
 
 
-def _optional(row: TableRow, name: str) -> str:
+def _optional(row: FileRow, name: str) -> str:
     value = row.fields.get(name, "")
     return value if isinstance(value, str) else str(value)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grading._records import BankQuestion
-from grading._table_rows import TableRow, read_rows
+from grading._table_rows import FileRow, read_rows
 from grading.formats import _fields as fields
 
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
@@ -101,7 +101,7 @@ def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]
     return [Passage(query, name, text) for (query, name), text in texts.items()]
 
 
-def _passage(row: TableRow) -> Passage:
+def _passage(row: FileRow) -> Passage:
     name = fields.text(row, PASSAGE)
     told = [one for one in TEXT if one != fields.present(row, PASSAGE)]
     text = fields.text(row, told)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grading._table_rows import Columns, TableRow, read_rows
+from grading._table_rows import Columns, FileRow, read_rows
 
 SYSTEM: Columns = {"system": ("run", "run_id", "runid", "model", "pipeline", "participant")}
 TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id")}
@@ -80,7 +80,7 @@ def table_of(cells: Mapping[tuple[str, str], float], name: str = "scores") -> Sc
     return ScoreTable(name, tuple(systems), tuple(topics), values)
 
 
-def cells_of(rows: Iterable[TableRow], key: Sequence[str], value: str) -> dict[tuple[str, ...], float]:
+def cells_of(rows: Iterable[FileRow], key: Sequence[str], value: str) -> dict[tuple[str, ...], float]:
     """`key fields -> number` of the rows; `ValueError` names the row where a key stands for the second time."""
     cells: dict[tuple[str, ...], float] = {}
     places: dict[tuple[str, ...], str] = {}
@@ -94,10 +94,10 @@ def cells_of(rows: Iterable[TableRow], key: Sequence[str], value: str) -> dict[t
     return cells
 
 
-def _scored(row: TableRow) -> TableRow:
+def _scored(row: FileRow) -> FileRow:
     if "score" in row.fields:
         return row
     if "rank" in row.fields:
-        return TableRow(row.place, {**row.fields, "score": -row.number("rank")})
+        return FileRow(row.place, {**row.fields, "score": -row.number("rank")})
     known = ", ".join(row.fields) or "nothing"
     raise ValueError(f"{row.place}: no score or rank; found {known}")

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
-from grading._table_rows import Columns, TableRow, read_rows
+from grading._table_rows import Columns, FileRow, read_rows
 from grading.formats._score_tables import QUESTION, TOPIC
 from grading.formats._trec import read_qrels
 
@@ -125,7 +125,7 @@ def _is_table(path: Path) -> bool:
     return bool({"grade", *_GRADE["grade"]} & {one.strip() for one in header})
 
 
-def _judged(row: TableRow) -> str:
+def _judged(row: FileRow) -> str:
     passage = row.text("passage")
     return f"{passage} by {row.text('question')}" if "question" in row.fields else passage
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from examcore import INTERVAL_LEVEL, file_hash
-from grading._table_rows import TableRow, read_rows
+from grading._table_rows import FileRow, read_rows
 from grading.formats._bank_questions import ALL, read_bank_questions
 from grading.formats._fields import PASSAGE, QUERY, present
 from grading.formats._grades import ReadGrades, read_grades
@@ -177,7 +177,7 @@ def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems
     return Systems((), sources.k, False, "")
 
 
-def _passage_of(row: TableRow) -> str:
+def _passage_of(row: FileRow) -> str:
     return row.text(present(row, PASSAGE) or "passage")
 
 

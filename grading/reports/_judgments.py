@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from examcore import json_kind, shown_json
-from grading._table_rows import TableRow, read_rows
+from grading._table_rows import FileRow, read_rows
 from grading.formats._file_faults import Fault
 from grading.reports._judging_material import Ask, Decision, ReportMaterial
 
@@ -173,7 +173,7 @@ def _given(said: tuple[bool, str] | None) -> Decision:
     return Decision(None) if said is None else Decision(*said)
 
 
-def _of_report(row: TableRow, material: ReportMaterial) -> tuple[str, str]:
+def _of_report(row: FileRow, material: ReportMaterial) -> tuple[str, str]:
     found: list[str] = []
     for at, name in enumerate(("run", "topic")):
         known = {one[at] for one in material.reports}
@@ -181,7 +181,7 @@ def _of_report(row: TableRow, material: ReportMaterial) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def _index(row: TableRow, material: ReportMaterial, run: str, topic: str) -> int:
+def _index(row: FileRow, material: ReportMaterial, run: str, topic: str) -> int:
     value = row.fields["sentence"]
     count = len(material.reports[run, topic].sentences)
     text = str(value).strip()
@@ -190,13 +190,13 @@ def _index(row: TableRow, material: ReportMaterial, run: str, topic: str) -> int
     return int(text)
 
 
-def _require_text(row: TableRow, text: str) -> None:
+def _require_text(row: FileRow, text: str) -> None:
     said = row.fields.get("text")
     if isinstance(said, str) and said.split() != text.split():
         raise ValueError(f"{row.place}: text {shown_json(said)} is not that of the sentence; wanted {shown_json(text)}")
 
 
-def _add(one: _Judgments, row: TableRow, key: Key, material: ReportMaterial) -> None:
+def _add(one: _Judgments, row: FileRow, key: Key, material: ReportMaterial) -> None:
     fields = dict(_spread(row))
     if "outcome" in fields and "kind" not in row.fields:
         one.outcome = (int(str(fields["outcome"]).strip().lstrip("#")), row.place)
@@ -212,7 +212,7 @@ def _add(one: _Judgments, row: TableRow, key: Key, material: ReportMaterial) -> 
             _put(one.flags, name, _truth(fields[name], name, row), row, repr(name))
 
 
-def _put(into: dict[_Value, tuple[bool, str]], name: _Value, verdict: bool, row: TableRow, what: str) -> None:
+def _put(into: dict[_Value, tuple[bool, str]], name: _Value, verdict: bool, row: FileRow, what: str) -> None:
     before = into.setdefault(name, (verdict, row.place))
     if before[0] != verdict:
         raise ValueError(
@@ -224,7 +224,7 @@ def _yes(verdict: bool) -> str:
     return "yes" if verdict else "no"
 
 
-def _spread(row: TableRow) -> Iterator[tuple[str, object]]:
+def _spread(row: FileRow) -> Iterator[tuple[str, object]]:
     """The fields of a line in the form that judges a sentence as a whole."""
     fields = row.fields
     if "kind" in fields:
@@ -247,7 +247,7 @@ def _spread(row: TableRow) -> Iterator[tuple[str, object]]:
     yield from said.items()
 
 
-def _one_decision(row: TableRow) -> tuple[str, object]:
+def _one_decision(row: FileRow) -> tuple[str, object]:
     name, value = row.text("kind"), row.fields.get("value", True)
     if name == "supported":
         return name, {row.text("document"): value}
@@ -266,7 +266,7 @@ def _one_decision(row: TableRow) -> tuple[str, object]:
     raise ValueError(f"{row.place}: kind {name!r}; wanted {wanted}")
 
 
-def _support(value: object, row: TableRow, key: Key, material: ReportMaterial) -> Iterator[tuple[str, bool]]:
+def _support(value: object, row: FileRow, key: Key, material: ReportMaterial) -> Iterator[tuple[str, bool]]:
     """Each cited document and whether it supports; the empty name for all that are cited."""
     cited = material.reports[key[0], key[1]].sentences[key[2]].citations
     value = _unpacked(value)
@@ -284,7 +284,7 @@ def _support(value: object, row: TableRow, key: Key, material: ReportMaterial) -
 
 
 def _nuggets(
-    value: object, row: TableRow, key: Key, material: ReportMaterial
+    value: object, row: FileRow, key: Key, material: ReportMaterial
 ) -> Iterator[tuple[tuple[str, int | None], bool]]:
     """Each named nugget, with None for all of its answers or the index of one, and whether it is answered."""
     value = _unpacked(value)
@@ -302,7 +302,7 @@ def _nuggets(
 
 
 def _answers(
-    said: object, name: str, row: TableRow, key: Key, material: ReportMaterial
+    said: object, name: str, row: FileRow, key: Key, material: ReportMaterial
 ) -> Iterable[tuple[int | None, bool]]:
     if isinstance(said, list):
         said = {str(one): True for one in said}
@@ -315,7 +315,7 @@ def _answers(
     ]
 
 
-def _answer(said: str, texts: Sequence[str], name: str, row: TableRow) -> int:
+def _answer(said: str, texts: Sequence[str], name: str, row: FileRow) -> int:
     """The index of an answer that is given by its text or by its index."""
     if said in texts:
         return texts.index(said)
@@ -334,7 +334,7 @@ def _unpacked(value: object) -> object:
     return value
 
 
-def _truth(value: object, name: str, row: TableRow) -> bool:
+def _truth(value: object, name: str, row: FileRow) -> bool:
     if isinstance(value, bool):
         return value
     text = str(value).strip().lower() if isinstance(value, str | int | float) else ""

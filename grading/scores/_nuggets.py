@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, json_kind, read_text, shown_json
-from grading._table_rows import Columns, TableRow, read_rows
+from grading._table_rows import Columns, FileRow, read_rows
 from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
 
 SUPPORT: Mapping[str, float] = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
@@ -168,7 +168,7 @@ def shared_nuggets(runs: Sequence[Assignments]) -> SharedNuggets:
     return SharedNuggets(tuple(matched[number] for number in range(len(runs) + 1)), tuple(repeated), partly)
 
 
-def _nuggets(row: TableRow) -> tuple[Nugget, ...]:
+def _nuggets(row: FileRow) -> tuple[Nugget, ...]:
     found = row.fields["nuggets"]
     if not isinstance(found, list):
         raise ValueError(f"{row.place}: nuggets are JSON {json_kind(found)}; wanted a list")

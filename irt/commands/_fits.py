@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from irt.reading import NUMBERED
-from irt.result import Fit
-from irt.storage import load_fit
+from irt._reading import NUMBERED
+from irt._result import Fit
+from irt._storage import load_fit
 
 
 def load_right_or_wrong(folder: Path) -> Fit:

@@ -13,8 +13,8 @@ from typing import Annotated
 
 import typer
 
-from irt.fitting.estimation_outcome import Progress
-from irt.printing import Printable
+from irt._printing import Printable
+from irt.fitting._estimation_outcome import Progress
 
 OpenStep = Callable[[str], AbstractContextManager[Progress]]
 """Announces a step by its name; what it yields is told how much is done."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from irt.commands.application import application
+from irt.commands._application import application
 
 PROGRAM = "python -m irt"
 

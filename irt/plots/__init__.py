@@ -4,19 +4,34 @@ Colours are Okabe and Ito's, told apart by colour-blind readers; curves differ b
 as mathematics, so that a `$` in a name stays one. Intervals are drawn as given. The tables come from `irt.curves`.
 """
 
-from irt.plots.checks import predicted_students, score_distribution, students_height
-from irt.plots.exams import (
+from irt.plots._checks import predicted_students, score_distribution, students_height
+from irt.plots._exams import (
     component_forest,
     exam_information,
     exam_precision,
     forest_height,
+    group_places,
     grouped_information,
     heat_map,
     pruning_gain,
     pruning_rounds,
 )
-from irt.plots.items import item_curve, item_information, item_misfit, person_item_map
-from irt.plots.style import COLOURS, DASHES, FAINT, INK, STYLE, WIDTH, canvas, save, shorten
+from irt.plots._items import item_curve, item_information, item_misfit, person_item_map
+from irt.plots._style import (
+    COLOURS,
+    DASHES,
+    FAINT,
+    INK,
+    STYLE,
+    WIDTH,
+    canvas,
+    grid,
+    legend_below,
+    records,
+    save,
+    shorten,
+    wrapped,
+)
 
 __all__ = [
     "COLOURS",
@@ -30,17 +45,22 @@ __all__ = [
     "exam_information",
     "exam_precision",
     "forest_height",
+    "grid",
+    "group_places",
     "grouped_information",
     "heat_map",
     "item_curve",
     "item_information",
     "item_misfit",
+    "legend_below",
     "person_item_map",
     "predicted_students",
     "pruning_gain",
     "pruning_rounds",
+    "records",
     "save",
     "score_distribution",
     "shorten",
     "students_height",
+    "wrapped",
 ]

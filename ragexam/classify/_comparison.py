@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from examcore import Exam, IntervalEstimate, wilson, write_text
-from grading import TableRow, read_rows
+from grading import FileRow, read_rows
 from ragexam._assembling import open_exam
 from ragexam.classify._classification import Classification
 from ragexam.classify._label_agreement import LabellerAgreement, compare_labels
@@ -79,7 +79,7 @@ def _table(path: Path, levels: Mapping[str, Sequence[str]]) -> dict[str, dict[st
     return given
 
 
-def _levels(row: TableRow, name: str, known: Sequence[str]) -> tuple[str, ...]:
+def _levels(row: FileRow, name: str, known: Sequence[str]) -> tuple[str, ...]:
     found = {one.strip() for one in row.text(name).split(SEPARATOR)}
     strange = sorted(found - set(known))
     if strange:

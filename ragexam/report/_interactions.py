@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
 from examcore.page import joined, p_value, percent, points
-from irt.fitting import likelihood_passes as fused
+from irt import mean_probability
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._page_sections import PageSection
@@ -102,7 +102,7 @@ def _expected(model: FittedModel) -> NDArray[np.float64]:
         [thin[f"effect.{term.name}"][:, term.level_of] for term in fit.design.terms if len(term.facets) == 1], axis=0
     )
     parts = parts + (thin["theta"] - parts).mean(axis=1, keepdims=True)
-    return np.asarray(fused.expected(parts, *(thin[name] for name in "abcd")))
+    return np.asarray(mean_probability(parts, *(thin[name] for name in "abcd")))
 
 
 def _centred(cells: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import irt
-from irt.design import build_design
+from irt._design import build_design
 from irt.kernels import ItemParameters, probability
 
 

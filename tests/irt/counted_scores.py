@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from irt._likelihoods import Counted
+from irt._responses import Floats
+from irt._scoring import AbilityEstimates, score_likelihoods
 from irt.kernels import ItemParameters
-from irt.likelihoods import Counted
-from irt.responses import Floats
-from irt.scoring import AbilityEstimates, score_likelihoods
 
 
 def score_counts(

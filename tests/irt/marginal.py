@@ -3,11 +3,11 @@
 import numpy as np
 
 import irt
-from irt.design import build_design
-from irt.fitting import em
-from irt.fitting.marginal_maximum import starting_point
-from irt.model import Priors, Problem, build_problem
-from irt.responses import Floats
+from irt._design import build_design
+from irt._model import Priors, Problem, build_problem
+from irt._responses import Floats
+from irt.fitting import _em as em
+from irt.fitting._marginal_maximum import starting_point
 
 MODELS = ("1pl", "2pl", "3pl", "4pl")
 

@@ -7,8 +7,8 @@ import pytest
 
 import irt
 from irt import kernels
-from irt.adaptive import CHOICES, AdaptiveExam, Rules, administer, begin, replay
-from irt.scoring import score
+from irt._adaptive import CHOICES, AdaptiveExam, Rules, administer, begin, replay
+from irt._scoring import score
 
 
 @pytest.fixture(scope="module")

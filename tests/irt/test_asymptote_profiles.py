@@ -8,17 +8,17 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import irt
-from irt.fitting.asymptote_paths import Knot, Path, path_of
-from irt.fitting.asymptote_profiles import FittedMaximum, profiles, with_asymptotes_held
-from irt.fitting.coordinates import SHARED, curves
-from irt.fitting.em import EDGE, compress, evaluate
-from irt.fitting.item_alone import item_alone, log_likelihoods
-from irt.fitting.item_penalties import Penalty
-from irt.fitting.marginal_maximum import estimate
-from irt.fitting.observed_information import observe
+from irt._quadrature import log_weights
+from irt._responses import Floats
+from irt.fitting._asymptote_paths import Knot, Path, path_of
+from irt.fitting._asymptote_profiles import FittedMaximum, profiles, with_asymptotes_held
+from irt.fitting._coordinates import SHARED, curves
+from irt.fitting._em import EDGE, compress, evaluate
+from irt.fitting._item_alone import item_alone, log_likelihoods
+from irt.fitting._item_penalties import Penalty
+from irt.fitting._marginal_maximum import estimate
+from irt.fitting._observed_information import observe
 from irt.kernels import RUNAWAY
-from irt.quadrature import log_weights
-from irt.responses import Floats
 from tests.irt.lsat import lsat6, lsat7
 from tests.irt.marginal import mml, problem_of, small_table
 

@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as arrays
 
 import irt
 import irt.checks
-from irt.cautions import joined_students
+from irt._cautions import joined_students
 from irt.kernels import ItemParameters
 from tests.irt.calibrated_fit import calibrated
 

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import irt
 from irt import kernels
-from irt.comparison import compare, exchange_test, matched_pairs, paired_test, sign_test
+from irt._comparison import compare, exchange_test, matched_pairs, paired_test, sign_test
 from irt.kernels import ItemParameters
 from tests.irt.calibrated_fit import calibrated
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import irt
-from irt.selecting import conditional_slopes as module
-from irt.selecting.conditional_slopes import conditional_slopes, group_shift
+from irt.selecting import _conditional_slopes as module
+from irt.selecting._conditional_slopes import conditional_slopes, group_shift
 
 
 def enumerated(slope: float, theta: np.ndarray, attempts: np.ndarray, total: int) -> tuple[float, float]:

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import irt
-from irt.commands import application, main
+from irt.commands import _application as application
+from irt.commands import main
 
 
 class Printed(NamedTuple):

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 import irt
-from irt import kernels, residuals, tables
+from irt import _residuals as residuals
+from irt import _tables as tables
+from irt import kernels
 
 THETA = np.linspace(-2, 2, 5)
 
@@ -170,8 +172,8 @@ def test_smoothed_loo_and_mixing_agree_with_arviz() -> None:
         warnings.simplefilter("ignore")
         import arviz
 
-    from irt.checks.convergence import mixing
-    from irt.checks.loo import smoothed_loo
+    from irt.checks._convergence import mixing
+    from irt.checks._loo import smoothed_loo
 
     rng = np.random.default_rng(0)
     log_likelihood = -0.5 * (rng.standard_normal((2000, 1)) * np.array([0.3, 1.0, 1.5]) + rng.standard_normal(3)) ** 2

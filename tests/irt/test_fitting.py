@@ -8,11 +8,11 @@ import pytest
 
 import irt
 from irt import kernels
-from irt.design import build_design
-from irt.fitting.gaussian import Point
-from irt.fitting.laplace import climb
-from irt.fitting.linearised import objective
-from irt.model import Priors, build_problem
+from irt._design import build_design
+from irt._model import Priors, build_problem
+from irt.fitting._gaussian import Point
+from irt.fitting._laplace import climb
+from irt.fitting._linearised import objective
 
 GRID = {"retriever": 5, "icl": 3}
 
@@ -184,7 +184,7 @@ def test_discriminations_that_run_away_are_stopped_and_not_called_converged() ->
 
 
 def test_auto_is_refused_where_cross_validation_is_unreliable(monkeypatch: pytest.MonkeyPatch) -> None:
-    from irt import estimation
+    from irt import _estimation as estimation
 
     monkeypatch.setattr(estimation, "UNRELIABLE", -1.0)
     with pytest.raises(ValueError, match="'auto' cannot compare 1pl, 2pl, 3pl"):
@@ -232,7 +232,7 @@ def test_likelihood_gradient_of_the_sampler_is_that_of_automatic_differentiation
     import jax
     import jax.numpy as jnp
 
-    from irt.fitting.numpyro_model import _cell_likelihood
+    from irt.fitting._numpyro_model import _cell_likelihood
 
     rng = np.random.default_rng(0)
     n = rng.integers(0, 4, (5, 6)).astype(float)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import irt
-from irt.design import build_design
-from irt.fitting import laplace
-from irt.fitting.ability import Known, Loadings, loadings
-from irt.fitting.gaussian import ItemsKept, Iterative, JointPrecision, Point, StudentsKept
-from irt.model import Priors, build_problem
-from irt.responses import Floats
+from irt._design import build_design
+from irt._model import Priors, build_problem
+from irt._responses import Floats
+from irt.fitting import _laplace as laplace
+from irt.fitting._ability import Known, Loadings, loadings
+from irt.fitting._gaussian import ItemsKept, Iterative, JointPrecision, Point, StudentsKept
 
 GRID = {"llm": 3, "retriever": 4}
 

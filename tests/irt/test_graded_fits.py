@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import irt
-from irt import graded
+from irt import _graded as graded
+from irt._simulation import GradedSimulation, simulate_graded
 from irt.commands import main
-from irt.simulation import GradedSimulation, simulate_graded
 
 THETA = np.linspace(-2, 2, 5)
 SHORT = {"warmup": 400, "draws": 1500}

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from irt import graded, kernels
+from irt import _graded as graded
+from irt import kernels
 
 THETA = np.linspace(-4, 4, 41)
 A = np.array([1.3, 0.7, -1.1])

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import irt
-from irt import graded, quadrature
-from irt.fit_settings import FitSettings
-from irt.fitting import graded_maximum as marginal
-from irt.fitting.graded_curvature import expected_slopes, maximise
-from irt.fitting.graded_marginal import fit_marginal
+from irt import _graded as graded
+from irt import _quadrature as quadrature
+from irt._fit_settings import FitSettings
+from irt._simulation import GradedSimulation, simulate_graded
+from irt.fitting import _graded_maximum as marginal
+from irt.fitting._graded_curvature import expected_slopes, maximise
+from irt.fitting._graded_marginal import fit_marginal
 from irt.kernels import ItemParameters
-from irt.simulation import GradedSimulation, simulate_graded
 from tests.irt.lsat import lsat6, lsat7
 
 

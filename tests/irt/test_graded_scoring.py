@@ -8,13 +8,13 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 import irt
-from irt import graded
+from irt import _graded as graded
+from irt._graded import GradedParameters
+from irt._likelihoods import Counted, Rated
+from irt._responses import Floats
+from irt._scoring import METHODS, score, score_likelihoods
 from irt.commands import main
-from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
-from irt.likelihoods import Counted, Rated
-from irt.responses import Floats
-from irt.scoring import METHODS, score, score_likelihoods
 from tests.irt.counted_scores import score_counts
 
 A, B = np.array([1.2, 0.7, -0.6, 2.0, 1.5]), np.array([0.3, -1.0, 0.2, 1.0, -0.4])

@@ -10,10 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 import irt
-from irt import checks, estimation, item_clusters
-from irt.item_clusters import shared_answers, sharing, widened
+from irt import _estimation as estimation
+from irt import _item_clusters as item_clusters
+from irt import checks
+from irt._item_clusters import shared_answers, sharing, widened
+from irt._responses import Floats, ResponseMatrix
 from irt.kernels import log_likelihood
-from irt.responses import Floats, ResponseMatrix
 
 ARXIV = Path(__file__).parents[2] / "experiments/arxiv/released/responses.csv"
 FACETS = {"llm": 3, "retriever": 4, "icl": 3}

@@ -7,16 +7,16 @@ import pytest
 from scipy.optimize import minimize
 
 import irt
+from irt._model import Priors, Problem
+from irt._responses import Floats
 from irt.commands import main
-from irt.fitting import em
-from irt.fitting.coordinates import SHARED
-from irt.fitting.item_penalties import Penalty
-from irt.fitting.item_posteriors import item_moments
-from irt.fitting.marginal_maximum import starting_point
-from irt.fitting.population_prior import PopulationPrior, Spreads, population_of
-from irt.fitting.population_spreads import settle
-from irt.model import Priors, Problem
-from irt.responses import Floats
+from irt.fitting import _em as em
+from irt.fitting._coordinates import SHARED
+from irt.fitting._item_penalties import Penalty
+from irt.fitting._item_posteriors import item_moments
+from irt.fitting._marginal_maximum import starting_point
+from irt.fitting._population_prior import PopulationPrior, Spreads, population_of
+from irt.fitting._population_spreads import settle
 from tests.irt.marginal import directions, finite, mml, problem_of, table
 
 

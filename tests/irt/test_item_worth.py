@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irt
-from irt.selecting.item_worth import (
+from irt.selecting._item_worth import (
     Balance,
     balance_of,
     expected_information,

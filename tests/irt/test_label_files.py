@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import irt
-from irt.commands.label_files import read_chosen_options, read_labels
+from irt._reading import NUMBERED
+from irt.commands._label_files import read_chosen_options, read_labels
 from irt.kernels import ItemParameters
-from irt.reading import NUMBERED
 from tests.irt.calibrated_fit import calibrated
 
 

@@ -7,10 +7,10 @@ import pytest
 
 import irt
 from irt import kernels
-from irt.fitting import likelihood_passes as fused
+from irt._packed_answers import PackedAnswers, pack
+from irt._responses import Floats
+from irt.fitting import _likelihood_passes as fused
 from irt.kernels import ItemParameters
-from irt.packed_answers import PackedAnswers, pack
-from irt.responses import Floats
 
 MODELS = ("1pl", "2pl", "3pl", "4pl")
 
@@ -112,7 +112,7 @@ def test_expected_answers_are_the_mean_over_draws() -> None:
     theta, a, b = rng.standard_normal((7, 4)), np.exp(rng.standard_normal((7, 5))), rng.standard_normal((7, 5))
     c, d = np.full((7, 5), 0.2), np.full((7, 5), 0.9)
     wanted = kernels.probability(theta[:, :, None], *(values[:, None, :] for values in (a, b, c, d))).mean(axis=0)
-    np.testing.assert_allclose(fused.expected(theta, a, b, c, d), wanted, rtol=1e-12)
+    np.testing.assert_allclose(fused.mean_probability(theta, a, b, c, d), wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("trials", [None, 3])

@@ -10,11 +10,11 @@ from scipy.stats import norm
 
 import irt
 from irt import kernels
-from irt.drift import curve_misses
-from irt.joining import join
+from irt._drift import curve_misses
+from irt._joining import join
+from irt._linking import link
+from irt._linking_constants import METHODS, Constants, constants, rescale
 from irt.kernels import ItemParameters
-from irt.linking import link
-from irt.linking_constants import METHODS, Constants, constants, rescale
 from tests.irt.calibrated_fit import calibrated
 
 LINE = Constants(1.3, -0.6)

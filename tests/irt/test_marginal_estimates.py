@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import irt
-from irt.fitting import em
-from irt.fitting.coordinates import SHARED
-from irt.fitting.item_penalties import Penalty
-from irt.fitting.observed_information import observe
-from irt.model import Priors
-from irt.responses import Floats
+from irt._model import Priors
+from irt._responses import Floats
+from irt.fitting import _em as em
+from irt.fitting._coordinates import SHARED
+from irt.fitting._item_penalties import Penalty
+from irt.fitting._observed_information import observe
 from tests.irt.lsat import lsat6, lsat7
 from tests.irt.marginal import MODELS, finite, mml, problem_of, table
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import irt
-from irt.fitting import em
-from irt.fitting.coordinates import (
+from irt._quadrature import posterior
+from irt._responses import Floats
+from irt.fitting import _em as em
+from irt.fitting._coordinates import (
     SHARED,
     curvature,
     curves,
@@ -14,11 +16,9 @@ from irt.fitting.coordinates import (
     signed_draws,
     to_items,
 )
-from irt.fitting.item_penalties import Penalty
-from irt.fitting.marginal_maximum import starting_point
-from irt.fitting.observed_information import _low_rank, observe
-from irt.quadrature import posterior
-from irt.responses import Floats
+from irt.fitting._item_penalties import Penalty
+from irt.fitting._marginal_maximum import starting_point
+from irt.fitting._observed_information import _low_rank, observe
 from tests.irt.lsat import lsat6
 from tests.irt.marginal import MODELS, directions, mml, problem_of, small_table
 
@@ -93,8 +93,8 @@ def test_both_forms_of_the_inverse_information_agree(model: str) -> None:
     prior = Penalty(0 * ones, 3 * ones, 3 * ones, 9 * ones)
     dense = observe(answers, x, nodes, shared, prior, np.zeros_like(x)).curvature
     assert dense is not None
-    from irt.fitting.item_blocks import ItemBlocks
-    from irt.fitting.observed_information import _complete, _scores
+    from irt.fitting._item_blocks import ItemBlocks
+    from irt.fitting._observed_information import _complete, _scores
 
     scores = np.concatenate([part for part, _ in _scores(answers, x, nodes, slice(0, len(answers.counts)))])
     low, _ = _low_rank(ItemBlocks(_complete(answers, x, nodes, prior), shared), scores)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import irt
-from irt.design import build_design
-from irt.fitting import laplace, linearised
-from irt.fitting import likelihood_passes as fused
-from irt.model import Priors, Problem, build_problem
+from irt._design import build_design
+from irt._model import Priors, Problem, build_problem
+from irt.fitting import _laplace as laplace
+from irt.fitting import _likelihood_passes as fused
+from irt.fitting import _linearised as linearised
 from tests.irt.lsat import lsat6, lsat7
 
 Section = Callable[[], irt.ResponseMatrix]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import irt
-from irt.design import build_design
-from irt.fitting.numpyro_model import inputs_of, numpyro_model, structure_of
-from irt.model import Priors, Problem, build_problem
+from irt._design import build_design
+from irt._model import Priors, Problem, build_problem
+from irt.fitting._numpyro_model import inputs_of, numpyro_model, structure_of
 
 FACETS = {"retriever": 3, "shots": 2}
 
@@ -27,7 +27,7 @@ def test_numpyro_and_pymc_have_one_density(model: str) -> None:
     import jax
     from numpyro.infer.util import log_density
 
-    from irt.fitting.pymc_model import pymc_model
+    from irt.fitting._pymc_model import pymc_model
 
     problem = problem_of(model)
     other = pymc_model(problem)

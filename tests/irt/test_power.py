@@ -6,8 +6,16 @@ from scipy.special import expit, ndtri
 
 import irt
 from irt import kernels
+from irt._power import (
+    OutOfReachError,
+    PowerSettings,
+    abilities_apart,
+    detectable_gap,
+    power,
+    power_of,
+    questions_needed,
+)
 from irt.kernels import ItemParameters
-from irt.power import OutOfReachError, PowerSettings, abilities_apart, detectable_gap, power, power_of, questions_needed
 from tests.irt.calibrated_fit import calibrated
 from tests.irt.counted_scores import score_counts
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from irt.printing import json_record, json_rows, table_text, write_tables
+from irt._printing import json_record, json_rows, table_text, write_tables
 
 
 def test_what_is_empty_or_infinite_becomes_null() -> None:

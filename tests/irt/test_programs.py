@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irt.fitting.compiled_programs import compiled, folder
+from irt.fitting._compiled_programs import compiled, folder
 
 
 def doubled(x: Any) -> Any:

@@ -6,8 +6,8 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from irt import kernels
+from irt._quadrature import nodes_for, posterior
 from irt.kernels import ItemParameters
-from irt.quadrature import nodes_for, posterior
 
 
 def items_of(count: int, seed: int = 0) -> ItemParameters:

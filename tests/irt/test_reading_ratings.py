@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irt
-from irt.simulation import simulate_graded
+from irt._simulation import simulate_graded
 
 LONG = "student,item,score,llm\nx,q1,3,a\nx,q2,0,a\ny,q1,,b\ny,q2,5,b\n"
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import irt
-from irt.checks.convergence import mixing
-from irt.design import build_design
-from irt.fit_settings import FitSettings
-from irt.fitting import nuts
-from irt.fitting.sampler_results import Sampled
-from irt.model import Priors, Problem, build_problem
-from irt.packed_answers import counted
-from irt.responses import Floats
+from irt._design import build_design
+from irt._fit_settings import FitSettings
+from irt._model import Priors, Problem, build_problem
+from irt._packed_answers import counted
+from irt._responses import Floats
+from irt.checks._convergence import mixing
+from irt.fitting import _nuts as nuts
+from irt.fitting._sampler_results import Sampled
 
 FACETS = {"retriever": 3, "shots": 2}
 
@@ -62,7 +62,7 @@ def test_trials_without_answers_leave_the_prior(tiny: Problem) -> None:
     ],
 )
 def test_pymc_and_numpyro_agree_within_monte_carlo_error(model: str) -> None:
-    from irt.fitting import pymc_model
+    from irt.fitting import _pymc_model as pymc_model
 
     settings = FitSettings(seed=3, warmup=500, draws=1000)
     given = _problem(model)

@@ -10,8 +10,8 @@ from scipy.special import expit, logit, ndtri
 
 import irt
 from irt import kernels
+from irt._scoring import METHODS, crossing, empirical_reliability, marginal_reliability, score
 from irt.kernels import ItemParameters
-from irt.scoring import METHODS, crossing, empirical_reliability, marginal_reliability, score
 from tests.irt.counted_scores import score_counts
 from tests.irt.lsat import LSAT7_2PL
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import irt
-from irt.design import build_design
-from irt.fitting import laplace
-from irt.fitting import scale_estimates as scaling
-from irt.fitting.guessing_profile import peak
-from irt.fitting.prior_draws import Specification, draw_prior
+from irt._design import build_design
+from irt._model import Priors, Problem, build_problem
+from irt.fitting import _laplace as laplace
+from irt.fitting import _scale_estimates as scaling
+from irt.fitting._guessing_profile import peak
+from irt.fitting._prior_draws import Specification, draw_prior
 from irt.kernels import sigmoid
-from irt.model import Priors, Problem, build_problem
 
 SHARED = "3pl-shared"
 

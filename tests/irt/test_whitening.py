@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import irt
-from irt.design import build_design
-from irt.fitting import laplace
-from irt.fitting.numpyro_model import structure_of, unconstrained
-from irt.fitting.whitening import origin, place, whitening_of
-from irt.model import Priors, Problem, build_problem
-from irt.smooth import zero_sum_basis
+from irt._design import build_design
+from irt._model import Priors, Problem, build_problem
+from irt._smooth import zero_sum_basis
+from irt.fitting import _laplace as laplace
+from irt.fitting._numpyro_model import structure_of, unconstrained
+from irt.fitting._whitening import origin, place, whitening_of
 
 
 def problem(case: str) -> Problem:

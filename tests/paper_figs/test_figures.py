@@ -21,7 +21,7 @@ from matplotlib.text import Text
 
 import irt
 from irt import plots
-from irt.selecting.selection import prune
+from irt.selecting._selection import prune
 from paper_figs import _cached_fits as fits
 from paper_figs import _figure_files as drawing
 from paper_figs import _grouped_information as grouping

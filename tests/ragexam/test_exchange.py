@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from examcore import Exam, write_exam
-from irt.reading import read_responses
+from irt._reading import read_responses
 from rag import Answer, AnswerStore, Pipeline
 from ragexam.exchange import export_exam
 from tests.ragexam.exported import hostile_exam, sample, write_samples, write_source

@@ -4,29 +4,52 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 import irt
 from examcore import Question, RunFolder, write_exam
 from rag import grid_of, write_responses
-from ragexam._config import FitSettings, GridSettings, PruneSettings
+from ragexam._config import Config, GridSettings, RunFitSettings, RunPruneSettings
 from ragexam._measure import fitted, n_choices, run_data, topics
+from ragexam._settings import check
 
 
 def test_the_settings_of_a_fit_reach_it() -> None:
     data = irt.simulate(items=20, facets={"retriever": 4, "icl": 3}, seed=2).data
-    settings = FitSettings(model="1pl", method="laplace", interval=0.8)
+    settings = RunFitSettings(model="1pl", method="laplace", interval=0.8)
     fit = fitted(data, settings, 5, 4, lambda _done, _total: None)
     assert (fit.model, fit.method, fit.interval, fit.seed) == ("1pl", "laplace", 0.8, 5)
     with pytest.raises(ValueError, match="has no backend 'stan'"):
-        fitted(data, FitSettings(backend="stan"), 5, 4, lambda _done, _total: None)
+        fitted(data, RunFitSettings(backend="stan"), 5, 4, lambda _done, _total: None)
 
 
 def test_a_method_without_components_is_no_setting_of_a_run() -> None:
     with pytest.raises(ValidationError, match="'nuts', 'laplace' or 'map'"):
-        FitSettings.model_validate({"method": "mml"})
+        TypeAdapter(RunFitSettings).validate_python({"method": "mml"})
     with pytest.raises(ValidationError, match="'discrimination' or 'information'"):
-        PruneSettings.model_validate({"criterion": "difficulty"})
+        TypeAdapter(RunPruneSettings).validate_python({"criterion": "difficulty"})
+
+
+def test_every_option_of_a_fit_can_be_set_for_a_run_but_those_that_the_run_sets() -> None:
+    content = {"run": "r", "corpus": {"source": "c"}, "grid": {"llms": ["a"], "retrievers": ["bm25"]}}
+    own = {"interactions": [["llm", "retriever"]], "draws": 500, "priors": {"spread_a": 0.3}}
+    config = check("run.yaml", {**content, "fit": own}, Config, ["fit.chains=3"])
+    assert (config.fit.interactions, config.fit.draws, config.fit.chains) == ((("llm", "retriever"),), 500, 3)
+    assert config.fit.priors == irt.Priors(spread_a=0.3)
+    assert set(config.fit.identity) == {
+        "model",
+        "method",
+        "backend",
+        "interval",
+        "interactions",
+        "draws",
+        "priors",
+        "chains",
+    }
+    with pytest.raises(ValueError, match="seed: 3; wanted none, for the run sets it"):
+        check("run.yaml", {**content, "fit": {"seed": 3}}, Config)
+    with pytest.raises(ValueError, match=r"unknown setting 'fit\.chian'"):
+        check("run.yaml", {**content, "fit": {"chian": 3}}, Config)
 
 
 def test_choices_and_topics_are_those_of_the_exam(tmp_path: Path) -> None:

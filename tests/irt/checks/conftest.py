@@ -76,8 +76,8 @@ def draw() -> Callable[..., Drawn]:
 @pytest.fixture(scope="session")
 def two_parameter_em() -> Callable[[Any], ItemParameters]:
     """Maximum marginal likelihood of the 2PL by plain EM, to calibrate tests that count estimated parameters."""
+    from irt._quadrature import posterior
     from irt.kernels import sigmoid
-    from irt.quadrature import posterior
 
     def estimate(scores: Any) -> ItemParameters:
         count = scores.shape[1]

@@ -9,7 +9,7 @@ import pytest
 
 import irt
 from irt.checks import dif
-from irt.checks.differential import LARGE, level_effects
+from irt.checks._differential import LARGE, level_effects
 from irt.kernels import ItemParameters
 
 

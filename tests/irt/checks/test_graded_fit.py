@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import irt
-from irt import graded
+from irt import _graded as graded
+from irt._graded import GradedParameters
+from irt._likelihoods import Rated
 from irt.checks import item_residuals, report, student_fit
-from irt.graded import GradedParameters
 from irt.kernels import ItemParameters
-from irt.likelihoods import Rated
 
 
 def test_with_a_highest_score_of_one_they_are_those_of_the_2pl() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import irt
 from irt.checks import s_x2
-from irt.checks.inputs import population
-from irt.checks.item_fit import expected_shares, score_distribution
+from irt.checks._inputs import population
+from irt.checks._item_fit import expected_shares, score_distribution
 from irt.kernels import ItemParameters
 
 

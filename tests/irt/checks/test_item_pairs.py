@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import irt
+from irt._residuals import residuals
+from irt._tables import residual_correlations
 from irt.checks import dependence
 from irt.kernels import ItemParameters
-from irt.residuals import residuals
-from irt.tables import residual_correlations
 
 
 def test_q3_of_a_table_with_holes_equals_pairwise_correlations() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irt.checks import m2, overall
-from irt.checks.inputs import AbilityQuadrature, population
-from irt.fitting.coordinates import SHARED
+from irt.checks import _overall as overall
+from irt.checks import m2
+from irt.checks._inputs import AbilityQuadrature, population
+from irt.fitting._coordinates import SHARED
 from irt.kernels import ItemParameters, probability
 
 MODELS = {"Rasch": "1pl", "2PL": "2pl", "3PL": "3pl"}

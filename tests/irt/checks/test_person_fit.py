@@ -9,11 +9,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import irt
+from irt._likelihoods import Counted
+from irt._quadrature import posterior
 from irt.checks import student_fit
-from irt.checks.person_fit import corrected_fit, modal_ability, standardised_fit
+from irt.checks._person_fit import corrected_fit, modal_ability, standardised_fit
 from irt.kernels import ItemParameters, log_probability
-from irt.likelihoods import Counted
-from irt.quadrature import posterior
 
 
 def some_items(count: int = 7, guessing: float = 0.2) -> ItemParameters:

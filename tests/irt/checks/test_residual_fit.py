@@ -10,13 +10,13 @@ from scipy.stats import binom
 
 import irt
 from irt import kernels
+from irt._likelihoods import Counted
+from irt._quadrature import posterior
+from irt._residuals import Residuals, item_mean_squares, mean_squares, residuals
 from irt.checks import item_residuals
-from irt.checks.replicas import replicas
+from irt.checks._replicas import replicas
 from irt.curves import item_misfit
 from irt.kernels import ItemParameters
-from irt.likelihoods import Counted
-from irt.quadrature import posterior
-from irt.residuals import Residuals, item_mean_squares, mean_squares, residuals
 
 
 def test_mean_squares_equal_their_definition_item_by_item() -> None:
@@ -62,7 +62,7 @@ def test_mean_squares_do_not_depend_on_how_a_table_is_cut(
 ) -> None:
     one = draw(40, 9, seed=6)
     whole = item_mean_squares(one.data, one.items)
-    monkeypatch.setattr("irt.residuals.CELLS", 100)
+    monkeypatch.setattr("irt._residuals.CELLS", 100)
     for name, values in item_mean_squares(one.data, one.items)._asdict().items():
         np.testing.assert_allclose(values, getattr(whole, name), rtol=1e-10)
 

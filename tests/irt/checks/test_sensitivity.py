@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import beta, halfnorm, norm
 
 import irt
+from irt._model import Priors, RawDraws, report_scale
 from irt.checks import prior_sensitivity
-from irt.checks.sensitivity import log_priors, power_weights, shift
-from irt.model import Priors, RawDraws, report_scale
+from irt.checks._sensitivity import log_priors, power_weights, shift
 
 
 def test_weighed_draws_equal_the_posterior_under_the_powered_prior() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from irt.checks.inputs import false_discovery_rates
-from irt.checks.tails import holm, upper_tail
+from irt.checks._inputs import false_discovery_rates
+from irt.checks._tails import holm, upper_tail
 
 
 def test_tail_of_a_weighted_sum_equals_enumeration() -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import irt
-from irt.selecting.selection import prune
+from irt.selecting._selection import prune
 from tests.ragexam.report.run_folder import write_run
 
 

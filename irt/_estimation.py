@@ -1,0 +1,272 @@
+"""`fit`: from a table of answers to a checked posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt._cautions import cautions
+from irt._design import Design, design_of
+from irt._fit_settings import FitSettings
+from irt._item_clusters import Refit, widened
+from irt._leave_one_out import with_loo
+from irt._model import RATINGS, Priors, Problem, build_problem
+from irt._packed_answers import pack
+from irt._reading import require_estimable
+from irt._responses import Floats, ResponseMatrix, facet_names, require_matrix
+from irt._result import Fit
+from irt._tables import unused_scores
+from irt.checks._loo import loo
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, begun
+
+FEW_STUDENTS = 200
+UNRELIABLE = 0.1
+
+
+def fit(
+    data: ResponseMatrix,
+    model: str | None = None,
+    method: str | None = None,
+    facets: Sequence[str] | None = None,
+    *,
+    settings: FitSettings | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Fit:
+    """Fit `1pl`, `2pl`, `3pl`, `4pl`, `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject), or `grm`.
+
+    Every option is a field of `irt.FitSettings`, given by name (`irt.fit(data, method="map", seed=1)`) or together as
+    `settings`; what is given by name goes first.
+
+    `3pl-shared` has one guessing parameter for all items (`auto` does not try it); `grm` (by `nuts` or `mml`) is the
+    graded response model of ratings (`read_responses(..., graded=True)`).
+
+    `method="nuts"` samples the posterior (`backend` numpyro, or pymc as a second implementation) until its convergence
+    gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
+    joint mode with Laplace standard errors in a fraction of a second, for tables of any size; `method="laplace"` adds
+    the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is marginal maximum likelihood over a
+    Normal(0, 1) population without facets, where `auto` goes by BIC of maximum likelihood fits (when `priors` are given
+    the result is a posteriori, the items a population whose spreads are estimated, as better suits few students);
+    `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
+    `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
+    with a smooth effect (`irt._smooth`). `progress` is told 0 of 1 once all is accepted. Raises ValueError (one line)
+    for a table or design that cannot be estimated, TypeError for an unknown option.
+    """
+    named = {"model": model, "method": method, "facets": facets}
+    given = {name: value for name, value in named.items() if value is not None} | options
+    settings = (settings or FitSettings()).changed(**given)
+    require_matrix(data)
+    if settings.method == "nuts" and settings.chains < 2:
+        raise ValueError(f"{settings.chains} chain cannot be checked for convergence; wanted at least 2")
+    data = _rated(data, settings) if settings.model == RATINGS else _right_or_wrong(data, settings.model)
+    require_estimable(data)
+    facets = settings.facets
+    if settings.method == "mml":
+        data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
+    data, design = design_of(data, facets, settings.interactions, settings.covariates)
+    call = _FitCall(data, design, settings, progress)
+    compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
+    priors = settings.priors or Priors()
+    problems = [build_problem(data, design, name, settings.options, priors) for name in compared]
+    begun(progress)
+    if settings.model == "auto" and settings.method == "mml":
+        return choose_by_bic(call, problems)
+    fits = [call.fit(problem) for problem in problems]
+    chosen = choose(fits) if settings.model == "auto" else fits[0]
+    return widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
+
+
+def _refit(problem: Problem, settings: FitSettings) -> Refit:
+    """Modes of the same model for resampled items."""
+    from irt.fitting._mode import find_mode
+
+    def point(data: ResponseMatrix, drawn: NDArray[np.int64]) -> Mapping[str, Floats]:
+        part = replace(problem, answers=pack(data), chance=problem.chance[drawn], items=data.items)
+        return find_mode(part, settings, None).point
+
+    return point
+
+
+def choose_by_bic(call: _FitCall, problems: Sequence[Problem]) -> Fit:
+    """The model with the smallest BIC of a maximum likelihood fit (Schwarz 1978; the sample is the students).
+
+    Priors that were given take no part in the comparison: they keep estimates from the maxima that BIC compares. The
+    BIC of a fit some of whose items need a prior even so is above its minimum: such a model may win, but may not be
+    ruled out, which the reason says.
+    """
+    plain = replace(call, settings=replace(call.settings, priors=None))
+    fits = [plain.fit(problem) for problem in problems]
+    rows: list[dict[str, float | int | str]] = []
+    for candidate in fits:
+        said = {name: candidate.diagnostics[name] for name in ("parameters", "aic", "bic")}
+        rows.append({"model": candidate.model, "log_likelihood": candidate.log_likelihood, **said})
+    best = int(np.argmin([float(row["bic"]) for row in rows]))
+    given = call.settings.priors is not None
+    pick = call.fit(problems[best]) if given else fits[best]
+    listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in rows)
+    reason = f"Chose {pick.model} by the smallest BIC{' of fits without the priors given' if given else ''} ({listed})."
+    unsure = [each.model for each in fits if each.diagnostics["items_held_by_priors"] and each is not fits[best]]
+    if unsure:
+        reason += (
+            f" {' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not ruled out: items needed a prior"
+            f"{' even so' if given else ''}, and at a maximum BIC would be lower."
+        )
+    return replace(pick, model_choice=tuple(rows), notes=(*pick.notes, reason))
+
+
+def choose(fits: Sequence[Fit]) -> Fit:
+    """The simplest fit whose PSIS-LOO is within two standard errors of the best one, with the comparison recorded."""
+    scored = [loo(fit.data, fit.thinned(1000)) for fit in fits]
+    unreliable = [fit.model for fit, each in zip(fits, scored, strict=True) if np.mean(each.k > 0.7) > UNRELIABLE]
+    if unreliable:
+        raise ValueError(
+            f"model 'auto' cannot compare {', '.join(unreliable)} by PSIS-LOO (Pareto k above 0.7 for more than "
+            f"{UNRELIABLE:.0%} of the answers); name a model, or use method 'nuts'"
+        )
+    pointwise = [each.pointwise for each in scored]
+    totals = [float(values.sum()) for values in pointwise]
+    best = int(np.argmax(totals))
+    rows: list[dict[str, float | int | str]] = []
+    chosen = best
+    for index, (candidate, values) in enumerate(zip(fits, pointwise, strict=True)):
+        difference = pointwise[best] - values
+        error = float(np.sqrt(len(values) * difference.var()))
+        gap = float(difference.sum())
+        rows.append({"model": candidate.model, "elpd_loo": totals[index], "behind": gap, "behind_se": error})
+        if gap <= 2 * error and index < chosen:
+            chosen = index
+    pick = fits[chosen]
+    reason = f"Chose {pick.model} of {', '.join(fit.model for fit in fits)} by PSIS-LOO: "
+    row = rows[chosen]
+    if chosen == best:
+        reason += "it predicts left-out answers best."
+    else:
+        reason += (
+            f"{fits[best].model} predicts left-out answers better by {row['behind']:.1f} (standard error "
+            f"{row['behind_se']:.1f}), which does not pay for its extra parameters."
+        )
+    return replace(pick, model_choice=tuple(rows), notes=(*pick.notes, reason))
+
+
+@dataclass(frozen=True)
+class _FitCall:
+    """One call of `fit`, applied to one problem or to several when models are compared."""
+
+    data: ResponseMatrix
+    design: Design
+    settings: FitSettings
+    progress: Progress | None
+
+    def fit(self, problem: Problem) -> Fit:
+        outcome = _run(problem, self.settings, self.progress)
+        result = Fit(
+            model=problem.model,
+            method=self.settings.method,
+            backend=self.settings.chosen_backend,
+            data=self.data,
+            design=self.design,
+            draws=outcome.draws,
+            point=outcome.point,
+            errors=outcome.errors,
+            chance=problem.chance,
+            chains=outcome.chains,
+            interval=self.settings.interval,
+            seed=self.settings.seed,
+            log_likelihood=outcome.log_likelihood,
+            elpd_loo=None,
+            elpd_loo_se=None,
+            converged=outcome.converged,
+            diagnostics=outcome.diagnostics,
+            warnings=(),
+            notes=(*self.data.notes, *outcome.notes),
+            seconds=outcome.seconds,
+        )
+        advice = _advice(problem, self.data) if problem.ratings is None else _rating_advice(self.data, self.settings)
+        warnings = (*self.design.warnings, *advice, *outcome.warnings, *cautions(result))
+        return with_loo(replace(result, warnings=warnings))
+
+
+def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
+    """The table; ValueError when it holds ratings."""
+    if data.top is not None and data.top.max() > 1:
+        raise ValueError(
+            f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}; "
+            f"wanted model '{RATINGS}'"
+        )
+    return data
+
+
+def _rated(data: ResponseMatrix, settings: FitSettings) -> ResponseMatrix:
+    """The table as one of ratings: right and wrong answers are ratings up to 1, where the model is the 2pl."""
+    if settings.method == "mml" and settings.priors is not None:
+        raise ValueError(f"model '{RATINGS}' by 'mml' is maximum likelihood and takes no priors; wanted 'nuts'")
+    if data.trials is not None:
+        raise ValueError(f"model '{RATINGS}' is for one rating per answer; the table counts right answers of trials")
+    return replace(data, top=np.ones(len(data.items), dtype=np.int64)) if data.top is None else data
+
+
+def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
+    """What a table of ratings says before any fit: scores that nobody got."""
+    unused = unused_scores(data)
+    notes = []
+    if unused[:, 0].all():
+        lowest = int(np.nanmin(data.scores))
+        notes.append(f"No answer scored below {lowest}: if ratings begin there, take {lowest} from every score.")
+    count = int(unused.any(axis=1).sum())
+    if count and settings.method == "nuts":
+        noun = "item has a score" if count == 1 else "items have scores"
+        notes.append(f"{count} {noun} that nobody got (column flags); the prior places the thresholds around it.")
+    return notes
+
+
+def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
+    method = settings.method
+    if method == "nuts":
+        from irt.fitting._sampling import sample_posterior
+
+        return sample_posterior(problem, settings, progress)
+    if method == "laplace":
+        from irt.fitting._nested_laplace import find_nested
+
+        return find_nested(problem, settings, progress)
+    if method == "mml":
+        from irt.fitting._marginal import find_marginal
+
+        return find_marginal(problem, settings, progress)
+    if method == "svi":
+        from irt.fitting._variational import find_variational
+
+        return find_variational(problem, settings, progress)
+    from irt.fitting._mode import find_mode
+
+    return find_mode(problem, settings, progress)
+
+
+def _without_facets(
+    data: ResponseMatrix, facets: Sequence[str] | None, interactions: Sequence[Sequence[str]]
+) -> tuple[ResponseMatrix, tuple[str, ...]]:
+    """The table for `mml`, whose abilities are Normal(0, 1) whatever made the students; named facets are refused."""
+    if facets or interactions:
+        found = f"facet '{facets[0]}'" if facets else f"interaction {tuple(interactions[0])}"
+        raise ValueError(
+            f"method 'mml' takes no facets, found {found}; wanted facets=() (--facets '') or method 'map' or 'nuts'"
+        )
+    present = facet_names(data) if facets is None else ()
+    if not present:
+        return data, ()
+    note = f"Method mml takes abilities as Normal(0, 1): the facets {', '.join(present)} were left out."
+    return replace(data, notes=(*data.notes, note)), ()
+
+
+def _advice(problem: Problem, data: ResponseMatrix) -> list[str]:
+    students = len(data.students)
+    if problem.guessing and not problem.shared_guessing and students < FEW_STUDENTS:
+        return [
+            f"{students} students say little about guessing: {problem.model} rests on its prior "
+            f"(chance level); about {FEW_STUDENTS} students are needed to estimate it."
+        ]
+    return []

@@ -1,0 +1,83 @@
+"""Every option of `irt.fit`, written once: Python calls, the command line and configuration files read this record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from irt._argument_checks import require_names, require_pairs, require_probability, require_whole
+from irt._methods import require_known
+from irt._model import Options, Priors
+
+LEAST_DRAWS = 4
+"""Per chain: convergence compares the spread of two halves, which takes two draws each."""
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What to fit and how; the `help` of a field's metadata says what it does.
+
+    To add an option, add a field here and read it where it acts: `irt.fit` takes every field by name. Raises ValueError
+    (one line) for a value out of range, and for a model, method and backend that do not go together.
+    """
+
+    model: str = field(
+        default="2pl",
+        metadata={
+            "help": "1pl, 2pl, 3pl, 3pl-shared (one guessing parameter for all items), 4pl, auto (the simplest of 1pl "
+            "to 3pl that the data do not reject), or grm for ratings"
+        },
+    )
+    method: str = field(default="nuts", metadata={"help": "estimation method: nuts, map, laplace, mml or svi"})
+    facets: Sequence[str] | None = field(
+        default=None,
+        metadata={"help": "facet columns whose effects make up ability; None: every facet of the table, (): none"},
+    )
+    interactions: Sequence[Sequence[str]] = field(
+        default=(), metadata={"help": "facets whose combinations have effects of their own"}
+    )
+    covariates: Sequence[str] = field(default=(), metadata={"help": "columns of numbers with a smooth effect"})
+    options: Options = field(
+        default=4,
+        metadata={"help": "choices per item (a number, a list or a mapping); guessing is centred on 1/options"},
+    )
+    priors: Priors | None = field(
+        default=None,
+        metadata={"help": "scales of the priors; with mml, items become a population whose spreads are estimated"},
+    )
+    interval: float = field(default=0.9, metadata={"help": "probability of the central intervals"})
+    seed: int = field(default=0, metadata={"help": "random seed"})
+    backend: str | None = field(
+        default=None, metadata={"help": "implementation of the method; None: the method's first"}
+    )
+    warmup: int = field(default=400, metadata={"help": "nuts: warm-up draws per chain"})
+    draws: int = field(default=3000, metadata={"help": "nuts: most draws per chain"})
+    chains: int = field(default=2, metadata={"help": "nuts: number of chains"})
+    target_accept: float = field(default=0.9, metadata={"help": "nuts: acceptance probability that step sizes aim at"})
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__  # the record is frozen; names are kept as tuples
+        set_field(self, "facets", None if self.facets is None else require_names("facets", self.facets))
+        set_field(self, "covariates", require_names("covariates", self.covariates))
+        set_field(self, "interactions", require_pairs(self.interactions))
+        if self.priors is not None and not isinstance(self.priors, Priors):
+            raise ValueError(f"priors is a {type(self.priors).__name__}; wanted irt.Priors() or None")
+        require_known(self.model, self.method, self.backend)
+        require_probability("interval", self.interval)
+        for name, least in (("seed", 0), ("warmup", 0), ("draws", LEAST_DRAWS), ("chains", 1)):
+            require_whole(name, getattr(self, name), least)
+        require_probability("target_accept", self.target_accept)
+
+    @property
+    def chosen_backend(self) -> str:
+        """The backend to fit with."""
+        return require_known(self.model, self.method, self.backend)
+
+    def changed(self, **options: Any) -> FitSettings:
+        """The same settings with other values of some options; TypeError for an option that does not exist."""
+        known = [each.name for each in fields(self)]
+        for name in options:
+            if name not in known:
+                raise TypeError(f"unknown option '{name}' of a fit; wanted one of {', '.join(known)}")
+        return replace(self, **options)

@@ -1,0 +1,113 @@
+"""The arrays of a fit in one file, `posterior.nc`, which other programs open with ArviZ."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from irt._responses import Floats, ResponseMatrix
+
+DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "student"}
+THRESHOLDS = ["item", "threshold"]
+
+
+@dataclass(frozen=True)
+class PosteriorArrays:
+    """A table with draws `[D, ...]`, point estimates and errors by name, chance levels `[I]`, and the number of chains.
+
+    `levels` names the levels of each term whose effects were drawn (a file that is read does not tell them).
+    """
+
+    data: ResponseMatrix
+    draws: Mapping[str, Floats]
+    point: Mapping[str, Floats]
+    errors: Mapping[str, Floats]
+    chance: Floats
+    chains: int
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def write(fit: PosteriorArrays, path: Path) -> None:
+    """Write the arrays as ArviZ InferenceData in netCDF."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import arviz
+
+        coords: dict[str, Any] = {"item": list(fit.data.items), "student": list(fit.data.students)}
+        dims: dict[str, list[str]] = {name: [axis] for name, axis in DIMENSIONS.items()}
+        if "thresholds" in fit.draws:
+            coords["threshold"] = list(range(1, fit.draws["thresholds"].shape[2] + 1))
+            dims |= {"thresholds": THRESHOLDS, "top": ["item"]}
+        for term, levels in fit.levels.items():
+            level = _escaped(f"level.{term}")
+            coords[level] = list(levels)
+            dims[_escaped(f"effect.{term}")] = [level]
+        grid = ["student", "item"]
+        constants: dict[str, Any] = {"chance": fit.chance}
+        if fit.data.top is not None:
+            constants["top"] = fit.data.top
+        facets = {} if fit.data.facets is None else {_escaped(f"facet.{name}"): name for name in fit.data.facets}
+        if fit.data.facets is not None:
+            constants |= {key: fit.data.facets[name].to_numpy(dtype=str) for key, name in facets.items()}
+        constants |= {_escaped(f"point.{name}"): values for name, values in fit.point.items()}
+        constants |= {_escaped(f"error.{name}"): values for name, values in fit.errors.items()}
+        dims |= {f"{kind}.{name}": axes for name, axes in list(dims.items()) for kind in ("point", "error")}
+        dims |= {key: ["student"] for key in facets}
+        posterior = {
+            _escaped(name): values.reshape(fit.chains, len(values) // fit.chains, *values.shape[1:])
+            for name, values in fit.draws.items()
+        }
+        inference = arviz.from_dict(
+            posterior=posterior,
+            observed_data={"scores": fit.data.scores, "trials": fit.data.attempts},
+            constant_data=constants,
+            coords=coords,
+            dims=dims | {"scores": grid, "trials": grid, "chance": ["item"]},
+        )
+        inference.to_netcdf(str(path), engine="h5netcdf")
+
+
+def _escaped(name: str) -> str:
+    """A name without slashes, which separate groups in the file."""
+    return name.replace("%", "%25").replace("/", "%2F")
+
+
+def read(path: Path, facets: Sequence[str], chains: int) -> PosteriorArrays:
+    """The arrays of a file, whose table has these columns of facets; ValueError for a file that cannot be read."""
+    import xarray
+
+    def group(name: str) -> Any:
+        try:
+            with xarray.open_dataset(path, group=name, engine="h5netcdf") as opened:
+                return opened.load()
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: not a readable posterior ({' '.join(str(error).split())[:120]})") from error
+
+    posterior, observed, constant = group("posterior"), group("observed_data"), group("constant_data")
+    draws = {
+        str(name).replace("%2F", "/").replace("%25", "%"): np.asarray(values).reshape(-1, *values.shape[2:])
+        for name, values in posterior.data_vars.items()
+    }
+    students = tuple(str(name) for name in observed["student"].values)
+    items = tuple(str(name) for name in observed["item"].values)
+    columns = {name: constant[_escaped(f"facet.{name}")].values.astype(str) for name in facets}
+    table = pd.DataFrame(columns, index=pd.Index(students, name="student"), dtype=str) if columns else None
+    trials = observed["trials"].values
+    top = constant["top"].values if "top" in constant else None
+    counts = trials if trials.max() > 1 and top is None else None
+    data = ResponseMatrix(observed["scores"].values, students, items, counts, table, top=top)
+    point, errors = (
+        {
+            name: np.asarray(constant[_escaped(prefix + name)]).reshape(values.shape[1:])
+            for name, values in draws.items()
+            if _escaped(prefix + name) in constant
+        }
+        for prefix in ("point.", "error.")
+    )
+    return PosteriorArrays(data, draws, point, errors, constant["chance"].values, chains)

@@ -1,0 +1,410 @@
+"""What a fit knows: draws on the reported scale, and every table that is read from them."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from irt import _graded as graded
+from irt import _posterior_file as posterior_file
+from irt import _tables as tables
+from irt._argument_checks import require_names, require_numbers
+from irt._design import Design
+from irt._files import replacing
+from irt._graded import GradedParameters
+from irt._likelihoods import Items, items_among
+from irt._responses import Floats, ResponseMatrix
+from irt.fitting import _likelihood_passes as fused
+from irt.kernels import ItemParameters
+
+FORMAT = 1
+"""Of `fit.json`."""
+PACKAGES = ("numpy", "scipy", "jax", "numpyro")
+"""Whose versions `fit.json` records."""
+BAND_DRAWS = 400
+CURVE_DRAWS = 6000
+CURVE_CELLS = 300_000
+
+
+def require_fit(*fits: object) -> None:
+    """ValueError for anything but fits."""
+    for fit in fits:
+        if not isinstance(fit, Fit):
+            raise ValueError(f"fit is a {type(fit).__name__}; wanted a Fit (irt.fit makes one, irt.load_fit reads one)")
+
+
+class Estimate(NamedTuple):
+    """A quantity with its posterior standard deviation, interval, and probability of being positive."""
+
+    estimate: float
+    sd: float
+    low: float
+    high: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Information:
+    """Fisher information at `theta` `[T]`: per item `[I, T]` and of all items together `[T]`, mean and band."""
+
+    theta: Floats
+    items: tuple[str, ...]
+    mean: Floats
+    low: Floats
+    high: Floats
+    total: Floats
+    total_low: Floats
+    total_high: Floats
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard error of an ability estimated by all the items, `[T]`."""
+        return np.asarray(1.0 / np.sqrt(np.maximum(self.total, 1e-12)))
+
+
+@dataclass(frozen=True, repr=False)
+class Fit:
+    """A fitted model. `draws` maps a quantity's name to draws `[D, ...]`, chains in order along the first axis.
+
+    Abilities, difficulties and effects are on the reported scale: with facets, abilities have mean 0 and standard
+    deviation 1 over the students of the table; without, ability is Normal(0, 1) in the population. `point` holds the
+    posterior means (`nuts`) or the mode (`map`); `errors` analytic standard errors where a method has them (else the
+    spread of the draws is one). `warnings` are plain sentences on what is not to be relied on, `notes` on
+    how the table was read and the fit was made; `converged` is False when the answer should not be used.
+
+    Graded answers (`grm`) have no `c` and `d` but `thresholds` `[D, I, K]`, whose mean per item is `b`; an item with
+    fewer than K (its `data.top`) repeats its last one.
+    """
+
+    model: str
+    method: str
+    backend: str
+    data: ResponseMatrix
+    design: Design
+    draws: Mapping[str, Floats]
+    point: Mapping[str, Floats]
+    chance: Floats
+    chains: int
+    interval: float
+    seed: int
+    log_likelihood: float
+    elpd_loo: float | None
+    elpd_loo_se: float | None
+    converged: bool
+    diagnostics: Mapping[str, float | int | str]
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float]
+    model_choice: tuple[Mapping[str, float | int | str], ...] = field(default=())
+    errors: Mapping[str, Floats] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        size = f"{len(self.data.students)} students x {len(self.data.items)} items"
+        state = "converged" if self.converged else "NOT CONVERGED"
+        return f"Fit({self.model} by {self.method}, {size}, reliability {self.reliability:.3f}, {state})"
+
+    @cached_property
+    def items(self) -> pd.DataFrame:
+        """One row per item: `item`, `a b c d` each with `_sd _low _high`, infit, outfit, point_biserial, flags.
+
+        Flags, empty where there is nothing to say, are read as `items["flags"]`: pandas has an attribute `.flags`.
+
+        Infit and outfit are mean squares of residuals at the expected abilities a posteriori and the items' point
+        estimates, those of `irt.checks.item_residuals`; empty where fewer than 2 students were asked.
+        Graded items have `a b b1 ... bK` and `top`, the number of thresholds; cells beyond it are empty.
+        """
+        columns: dict[str, object] = {"item": list(self.data.items)}
+        for name in "abcd" if self.graded is None else "ab":
+            columns |= self._columns(name, self.draws[name], self.point[name])
+        if self.graded is not None:
+            columns |= self._threshold_columns(self.graded) | {"top": self.graded.top}
+        table = pd.DataFrame(columns).join(tables.item_fit(self.data, self.estimated_items, self.chance))
+        return self._with_weak_items(table)
+
+    @cached_property
+    def abilities(self) -> pd.DataFrame:
+        """One row per student: `student,theta,theta_sd,theta_low,theta_high`."""
+        return pd.DataFrame(
+            {"student": list(self.data.students)} | self._columns("theta", self.draws["theta"], self.point["theta"])
+        )
+
+    @cached_property
+    def components(self) -> pd.DataFrame:
+        """Zero-sum effects, one row per level (or cell of an interaction): `facet,level,effect,sd,low,high`."""
+        frames = [
+            pd.DataFrame(
+                {"facet": term.name, "level": list(term.levels)}
+                | self._columns("effect", self.draws[f"effect.{term.name}"], self.point[f"effect.{term.name}"])
+            )
+            for term in self.design.terms
+        ]
+        names = {"effect_sd": "sd", "effect_low": "low", "effect_high": "high"}
+        empty = pd.DataFrame(columns=["facet", "level", "effect", "sd", "low", "high"])
+        return pd.concat(frames, ignore_index=True).rename(columns=names) if frames else empty
+
+    @property
+    def parameters(self) -> ItemParameters:
+        """The items' point estimates, on the scale of the abilities; ValueError for graded items (see `graded`)."""
+        if isinstance(self.estimated_items, ItemParameters):
+            return self.estimated_items
+        raise ValueError("graded items have thresholds, not a, b, c, d; wanted Fit.graded")
+
+    @property
+    def graded(self) -> GradedParameters | None:
+        """The point estimates of graded items; None for right and wrong answers."""
+        return self.estimated_items if isinstance(self.estimated_items, GradedParameters) else None
+
+    @property
+    def estimated_items(self) -> Items:
+        """The items' point estimates, whichever kind of answers they are about."""
+        return items_among(self.point, self.data.top)
+
+    @property
+    def positive_by_prior(self) -> bool:
+        """Whether discriminations are a population of positive ones: by every method, but maximum likelihood."""
+        return self.method != "mml" or "spread_b" in self.diagnostics
+
+    def require_right_or_wrong(self, task: str) -> None:
+        """ValueError when the fit is of ratings, which `task` cannot read."""
+        if self.graded is not None:
+            raise ValueError(f"{task} reads right and wrong answers; a fit of ratings (model 'grm') was given")
+
+    @cached_property
+    def residual_scale(self) -> Estimate | None:
+        """Standard deviation of what the facets do not explain, on the ability scale; None without facets."""
+        if not self.design.terms or not self.design.residual:
+            return None
+        return self.summary(self.draws["residual_scale"], float(self.point["residual_scale"]))
+
+    @cached_property
+    def expected(self) -> Floats:
+        """Posterior mean probability of a right answer (share of the highest score) `[S, I]`."""
+        thin = self.thinned(BAND_DRAWS)
+        if self.graded is None:  # a compiled pass: tables of right and wrong answers may be large
+            return fused.mean_probability(*(thin[name] for name in ("theta", "a", "b", "c", "d")))
+        total = np.zeros(self.data.scores.shape)
+        for theta, items in tables.each_draw(self.data, thin):
+            total += items.share(theta[:, None])
+        return total / len(thin["theta"])
+
+    def contrast(self, facet: str, level_a: str, level_b: str) -> Estimate:
+        """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level.
+
+        Of an interaction (`"llm:retriever"`, levels `"a x b"`): of the whole combinations, their facets included.
+        """
+        term = self.design.term(facet)
+        level_a, level_b = str(level_a), str(level_b)
+        for level in (level_a, level_b):
+            if level not in term.levels:
+                raise ValueError(f"unknown level '{level}' of facet '{facet}'; it has {', '.join(term.levels)}")
+        first, second = term.levels.index(level_a), term.levels.index(level_b)
+        draws, point = self.design.worth(facet, self.draws), self.design.worth(facet, self.point)
+        return self.summary(draws[:, first] - draws[:, second], float(point[first] - point[second]))
+
+    def compare_students(self, student_a: str, student_b: str) -> Estimate:
+        """Ability of one student minus that of another, with correlated uncertainty."""
+        for student in (student_a, student_b):
+            if student not in self.data.students:
+                raise ValueError(f"unknown student '{student}'")
+        first, second = self.data.students.index(student_a), self.data.students.index(student_b)
+        theta, point = self.draws["theta"], self.point["theta"]
+        return self.summary(theta[:, first] - theta[:, second], float(point[first] - point[second]))
+
+    def probability_best(self, facet: str) -> pd.DataFrame:
+        """`level,probability` of having the largest effect of the facet, most probable first.
+
+        Of an interaction: of being the best combination, the effects of its facets included.
+        """
+        return tables.best(self.design.term(facet).levels, self.design.worth(facet, self.draws), "level")
+
+    def probability_best_student(self) -> pd.DataFrame:
+        """`student,probability` of having the highest ability, most probable first."""
+        return tables.best(self.data.students, self.draws["theta"], "student")
+
+    def information(self, theta: Sequence[float] | Floats, items: Sequence[str] | None = None) -> Information:
+        """Fisher information of `items` (all by default) at `theta`: posterior mean and `interval` band."""
+        grid = require_numbers("theta", theta)
+        names = self.data.items if items is None else require_names("items", items)
+        where = [self._item(name) for name in names]
+        # Steep items give information long tails: short exams take more draws, so that curves come out smooth.
+        thin = self.thinned(max(BAND_DRAWS, min(CURVE_DRAWS, CURVE_CELLS // max(len(self.data.items), 1))))
+        mean, low, high = (np.empty((len(names), len(grid))) for _ in range(3))
+        total = np.zeros((len(thin["a"]), len(grid)))
+        for row, index in enumerate(where):
+            curves = self._information_curves(thin, index, grid)
+            mean[row], (low[row], high[row]) = curves.mean(axis=0), np.quantile(curves, self._tails, axis=0)
+            total += curves
+        bounds = np.quantile(total, self._tails, axis=0)
+        return Information(grid, names, mean, low, high, total.mean(axis=0), bounds[0], bounds[1])
+
+    def information_by(self, groups: Mapping[str, Sequence[str]], theta: Sequence[float] | Floats) -> pd.DataFrame:
+        """Long table `group,theta,n_items,total,total_low,total_high,mean,mean_low,mean_high` (mean is per item)."""
+        if not groups:
+            raise ValueError("groups are empty; wanted a mapping of at least one label to its items")
+        frames = []
+        for label, ids in groups.items():
+            if not ids:
+                raise ValueError(f"group '{label}' has no items")
+            result = self.information(theta, ids)
+            frame = pd.DataFrame({"group": label, "theta": result.theta, "n_items": len(ids)})
+            for name, values in (("", result.total), ("_low", result.total_low), ("_high", result.total_high)):
+                frame[f"total{name}"] = values
+                frame[f"mean{name}"] = values / len(ids)
+            frames.append(frame)
+        columns = ["group", "theta", "n_items", "total", "total_low", "total_high", "mean", "mean_low", "mean_high"]
+        return pd.concat(frames, ignore_index=True)[columns]
+
+    @property
+    def reliability(self) -> float:
+        """Empirical reliability of the abilities: variance of the estimates over that plus mean squared error."""
+        theta = self.draws["theta"]
+        between = float(np.var(theta.mean(axis=0)))
+        return between / (between + float(np.mean(theta.var(axis=0))))
+
+    @cached_property
+    def accuracy_by_level(self) -> pd.DataFrame:
+        """`facet,level,accuracy,low,high`: expected share right on these items with all else at its average.
+
+        The levels of an interaction are combinations, the effects of their facets included.
+        """
+        thin = self.thinned(BAND_DRAWS)
+        return tables.accuracy_by_level(thin, items_among(thin, self.data.top), self.design, self._tails)
+
+    def q3(self) -> pd.DataFrame:
+        """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend beyond ability."""
+        return tables.q3(self.data, self.expected)
+
+    def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
+        """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
+        drawn = tables.replicas(self.data, self.thinned(BAND_DRAWS), self.seed if seed is None else seed)
+        return tables.predictive_check(self.data, drawn, self._tails)
+
+    def summary(self, draws: Floats, point: float | None = None) -> Estimate:
+        """Estimate, sd, interval and probability of being positive of scalar draws `[D]`."""
+        low, high = np.quantile(draws, self._tails)
+        centre = float(draws.mean()) if point is None or self.method == "nuts" else point
+        return Estimate(centre, float(draws.std(ddof=1)), float(low), float(high), float(np.mean(draws > 0)))
+
+    def spans(self, name: str) -> Floats:
+        """Widths `[N]` of the intervals of a quantity drawn."""
+        low, high = np.quantile(self.draws[name], self._tails, axis=0)
+        return np.asarray(high - low)
+
+    def thinned(self, count: int) -> dict[str, Floats]:
+        """At most `count` draws, evenly spaced."""
+        total = len(self.draws["a"])
+        if count >= total:
+            return dict(self.draws)
+        keep = np.unique(np.linspace(0, total - 1, count).astype(int))
+        return {
+            name: values[: len(keep)] if values.strides[0] == 0 else values[keep] for name, values in self.draws.items()
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write `items.csv abilities.csv components.csv posterior.nc fit.json`; `fit.json` comes last.
+
+        So a folder that has it is complete. All are put in place when all are written: a save that ends before leaves
+        the folder as it was.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:  # puts the files in place last entered first
+            summary = stack.enter_context(replacing(folder / "fit.json"))
+            posterior_file.write(self._arrays, stack.enter_context(replacing(folder / "posterior.nc")))
+            for name, table in (("items", self.items), ("abilities", self.abilities), ("components", self.components)):
+                table.to_csv(stack.enter_context(replacing(folder / f"{name}.csv")), index=False)
+            summary.write_text(json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            (folder / "fit.json").unlink(missing_ok=True)
+
+    def record(self) -> dict[str, Any]:
+        """The content of `fit.json`."""
+        terms = self.design.terms
+        return {
+            "format": FORMAT,
+            "model": self.model,
+            "method": self.method,
+            "backend": self.backend,
+            "n_students": len(self.data.students),
+            "n_items": len(self.data.items),
+            "facets": [term.name for term in terms if len(term.facets) == 1 and not term.smooth],
+            "covariates": [term.name for term in terms if term.smooth],
+            "interactions": [list(term.facets) for term in terms if len(term.facets) > 1],
+            "log_likelihood": self.log_likelihood,
+            "elpd_loo": self.elpd_loo,
+            "elpd_loo_se": self.elpd_loo_se,
+            "reliability": self.reliability,
+            "residual_scale": None if self.residual_scale is None else self.residual_scale._asdict(),
+            "interval": self.interval,
+            "converged": self.converged,
+            "diagnostics": dict(self.diagnostics),
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+            "model_choice": [dict(row) for row in self.model_choice],
+            "seconds": dict(self.seconds),
+            "seed": self.seed,
+            "chains": self.chains,
+            "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
+        }
+
+    @property
+    def _arrays(self) -> posterior_file.PosteriorArrays:
+        levels = {term.name: term.levels for term in self.design.terms}
+        return posterior_file.PosteriorArrays(
+            self.data, self.draws, self.point, self.errors, self.chance, self.chains, levels
+        )
+
+    @property
+    def _tails(self) -> tuple[float, float]:
+        return (1 - self.interval) / 2, (1 + self.interval) / 2
+
+    def _item(self, name: str) -> int:
+        if name not in self._item_index:
+            raise ValueError(f"unknown item '{name}'; the fit does not hold it")
+        return self._item_index[name]
+
+    @cached_property
+    def _item_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.data.items)}
+
+    def _information_curves(self, draws: Mapping[str, Floats], item: int, grid: Floats) -> Floats:
+        """Information of one item at the grid, per draw `[D, T]`."""
+        names = "abcd" if self.graded is None else ("a", "thresholds")
+        top = None if self.graded is None else self.graded.top[item]
+        return items_among({name: draws[name][:, item, None] for name in names}, top).information(grid)
+
+    def _threshold_columns(self, items: GradedParameters) -> dict[str, object]:
+        columns: dict[str, object] = {}
+        real = graded.real_thresholds(items.top)
+        wide = self._columns("thresholds", self.draws["thresholds"], items.thresholds)
+        for k in range(real.shape[1]):
+            named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
+            columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
+        return columns
+
+    def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
+        free, common = not self.positive_by_prior, self.model == "1pl"
+        if not free:
+            flat = np.zeros(len(table), dtype=np.bool_)
+        elif common:  # all items have a hand in it
+            flat = np.abs(table["a"].to_numpy(float)) <= ndtri(self._tails[1]) * table["a_sd"].to_numpy(float)
+        else:
+            flat = tables.unassociated(table, self.data, self._tails)
+        table = tables.flag_weak(table, self.data, flat)
+        if free:
+            table = tables.flag_endless(table, float(np.median(self.abilities["theta_sd"])))
+        return table if common else tables.flag_sign(table, self.data, free)
+
+    def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
+        sd, low, high = tables.spread(draws, self._tails)
+        return {name: point, f"{name}_sd": self.errors.get(name, sd), f"{name}_low": low, f"{name}_high": high}

@@ -1,0 +1,326 @@
+"""Abilities of students on items already calibrated: EAP, MAP, maximum likelihood, Warm's weighted likelihood.
+
+Every method yields a curve over ability that rises from 0 to 1: the posterior distribution (`eap`), or the confidence
+distribution from the signed root of the deviance (`map`, `ml`, `wle`). Intervals are read off that curve, so they are
+not forced to be symmetric, and an estimate at infinity still has a finite bound on its other side. Items that are
+themselves uncertain are carried along by averaging the curves over the draws of the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, ndtri
+
+from irt import _quadrature as quadrature
+from irt import kernels
+from irt._argument_checks import require_probability
+from irt._graded import GradedParameters
+from irt._likelihoods import Counted, Likelihood, Rated, nodes_of
+from irt._printing import first_rows, json_rows, where_whole
+from irt._responses import Floats, ResponseMatrix, require_matrix
+from irt._result import Fit, require_fit
+from irt.kernels import ItemParameters
+
+METHODS = ("eap", "map", "ml", "wle")
+DRAWS = 100
+REACH = 10.0
+"""Maximum likelihood is looked for between -10 and 10; a likelihood that still rises there has no maximum."""
+FINER = 2
+ILLINOIS = 9
+
+
+class AbilityEstimates(NamedTuple):
+    """Ability, standard error and interval, `[S]` each; infinite where the likelihood has no maximum."""
+
+    theta: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Abilities of students on the scale of a fit. `notes` say what is unusual about a student, else are empty."""
+
+    method: str
+    students: tuple[str, ...]
+    answered: tuple[int, ...]
+    theta: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+    notes: tuple[str, ...]
+    interval: float
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per student: `student,answered,theta,theta_sd,theta_low,theta_high,note`."""
+        columns = {"student": list(self.students), "answered": list(self.answered), "theta": self.theta}
+        return pd.DataFrame(
+            columns | {"theta_sd": self.sd, "theta_low": self.low, "theta_high": self.high, "note": list(self.notes)}
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The scores as JSON can hold them."""
+        return {"method": self.method, "interval": self.interval, "students": json_rows(self.table)}
+
+    def lines(self, out: Path | None = None, /) -> list[str]:
+        """The scores for a reader; `out` is the folder that received `abilities.csv`."""
+        return [first_rows(self.table, where_whole(out, "abilities.csv"))]
+
+    @property
+    def reliability(self) -> float:
+        """Empirical reliability of these estimates; ValueError with fewer than 2 students or an infinite one."""
+        return empirical_reliability(self.theta, self.sd)
+
+
+def score(
+    fit: Fit,
+    data: ResponseMatrix,
+    method: str = "eap",
+    *,
+    propagate: bool = True,
+    interval: float | None = None,
+    draws: int = DRAWS,
+) -> Scores:
+    """Abilities of the students of `data`, whose items must all be items of the fit; empty cells were not asked.
+
+    `eap` and `map` take the population Normal(0, 1) of the fit's scale as prior, `ml` and `wle` (Warm 1989) none.
+    `propagate` carries the uncertainty of the items through `draws` draws of the fit. With a fit of ratings (`grm`) the
+    scores are ratings. Raises ValueError for an unknown item or method, a rating above an item's highest score, and
+    with `ml` or `wle` for a student who answered nothing.
+    """
+    require_matrix(data)
+    require_fit(fit)
+    if method not in METHODS:
+        raise ValueError(f"unknown method '{method}'; wanted {', '.join(METHODS)}")
+    places = item_places(fit, data.items)
+    answered = tuple(int(count) for count in data.asked.sum(axis=1))
+    if method in ("ml", "wle") and 0 in answered:
+        raise ValueError(f"student '{data.students[answered.index(0)]}' answered nothing; '{method}' needs an answer")
+    level = fit.interval if interval is None else interval
+    point, varied = _likelihoods(fit, data, places, draws if propagate else 0)
+    found = score_likelihoods(point, method, level, varied)
+    notes = tuple(_note(value, count) for value, count in zip(found.theta, answered, strict=True))
+    return Scores(method, data.students, answered, *found, notes, level)
+
+
+def score_likelihoods(
+    point: Likelihood, method: str = "eap", interval: float = 0.9, draws: Sequence[Likelihood] = ()
+) -> AbilityEstimates:
+    """Abilities from their likelihood at the items' point estimates; `draws` have equally likely items (none: exact).
+
+    With draws, `eap` is the mean of the averaged posterior, its sd that posterior's; the other methods keep the
+    estimate at `items` and add the variance of the estimate over draws to its squared standard error.
+    """
+    require_probability("interval", interval)
+    nodes = _nodes(point, quadrature.BOUND if method in ("eap", "map") else REACH)
+    curves = [
+        _posterior_curve(each, nodes) if method == "eap" else _deviance_curve(method, each, nodes)
+        for each in (draws or (point,))
+    ]
+    spread = np.var([np.clip(curve.theta, -REACH, REACH) for curve in curves], axis=0)
+    if method == "eap":
+        theta = np.mean([curve.theta for curve in curves], axis=0)
+        variance = np.mean([curve.variance for curve in curves], axis=0)
+    else:
+        theta = _refined(method, point, nodes)
+        variance = _error_variance(method, theta, point)
+    rising = np.mean([curve.rising for curve in curves], axis=0)
+    low, high = (crossing(nodes, rising, tail) for tail in ((1 - interval) / 2, (1 + interval) / 2))
+    return AbilityEstimates(theta, np.sqrt(variance + spread), low, high)
+
+
+def empirical_reliability(theta: Floats, sd: Floats) -> float:
+    """Variance of the estimates `[S]` over that plus the mean squared standard error."""
+    if len(theta) < 2 or not (np.isfinite(theta).all() and np.isfinite(sd).all()):
+        raise ValueError("reliability needs at least 2 students with finite estimates; use method 'eap' or 'wle'")
+    between = float(np.var(theta, ddof=1))
+    return between / (between + float(np.mean(sd**2)))
+
+
+def marginal_reliability(items: ItemParameters) -> float:
+    """Expected reliability `I / (I + 1)` over a Normal(0, 1) population (Green, Bock et al. 1984)."""
+    nodes = np.linspace(-8, 8, 801)
+    total = kernels.information(nodes[:, None], *items).sum(axis=1)
+    density = np.exp(-0.5 * nodes**2)
+    return float(np.sum(density * total / (total + 1)) / density.sum())
+
+
+def crossing(nodes: Floats, rising: Floats, tail: float) -> Floats:
+    """Where curves `[S, Q]` that rise over `nodes` reach `tail`; infinite where they never do.
+
+    Interpolated on the normal quantiles of the curve, which are nearly straight in ability.
+    """
+    bent = ndtri(np.clip(rising, 1e-300, 1 - 1e-16))
+    target = float(ndtri(tail))
+    found = np.empty(len(bent))
+    for row, curve in enumerate(bent):
+        above = int(np.searchsorted(np.maximum.accumulate(curve), target))
+        if above == 0:
+            found[row] = -np.inf
+        elif above == len(nodes):
+            found[row] = np.inf
+        else:
+            share = (target - curve[above - 1]) / (curve[above] - curve[above - 1])
+            found[row] = nodes[above - 1] + np.clip(share, 0, 1) * (nodes[above] - nodes[above - 1])
+    return found
+
+
+def item_places(fit: Fit, items: Sequence[str]) -> list[int]:
+    """Positions of items in a fit; ValueError names one the fit does not hold."""
+    where = {name: place for place, name in enumerate(fit.data.items)}
+    for name in items:
+        if name not in where:
+            raise ValueError(f"unknown item '{name}'; the fit does not hold it, so it cannot be scored")
+    return [where[name] for name in items]
+
+
+def chosen_items(fit: Fit, places: Sequence[int]) -> ItemParameters:
+    """Point estimates of the items at these positions."""
+    return ItemParameters(*(values[list(places)] for values in fit.parameters))
+
+
+def item_draws(fit: Fit, places: Sequence[int], count: int) -> tuple[ItemParameters, ...]:
+    """At most `count` draws of the parameters of the items at these positions, evenly spaced over the fit's."""
+    thin = fit.thinned(count)
+    columns = [thin[name][:, list(places)] for name in "abcd"]
+    return tuple(ItemParameters(*rows) for rows in zip(*columns, strict=True))
+
+
+class _Curve(NamedTuple):
+    """Estimate and squared error `[S]`, and the rising curve `[S, Q]`."""
+
+    theta: Floats
+    variance: Floats
+    rising: Floats
+
+
+def _likelihoods(
+    fit: Fit, data: ResponseMatrix, places: Sequence[int], draws: int
+) -> tuple[Likelihood, list[Likelihood]]:
+    """The likelihood at the items' point estimates, and at `draws` draws of them."""
+    if fit.graded is None:
+        counts = data.successes, data.attempts
+        varied = item_draws(fit, places, draws) if draws else ()
+        return Counted(*counts, chosen_items(fit, places)), [Counted(*counts, each) for each in varied]
+    rows = list(places)
+    a, thresholds, top = fit.graded
+    items = GradedParameters(a[rows], thresholds[rows], top[rows])
+    _require_ratings(data, items)
+    thin = fit.thinned(draws) if draws else {"a": (), "thresholds": ()}
+    pairs = zip(thin["a"], thin["thresholds"], strict=True)
+    drawn: list[Likelihood] = [Rated(data.scores, items._replace(a=a[rows], thresholds=b[rows])) for a, b in pairs]
+    return Rated(data.scores, items), drawn
+
+
+def _require_ratings(data: ResponseMatrix, items: GradedParameters) -> None:
+    if data.trials is not None:
+        raise ValueError("the fit is of ratings, one per answer; the table counts right answers of trials")
+    for row, place in np.argwhere(np.nan_to_num(data.scores) > items.top)[:1]:
+        raise ValueError(
+            f"student '{data.students[row]}', item '{data.items[place]}': rating {data.scores[row, place]:g}; "
+            f"wanted at most {items.top[place]}, the highest score in the fit"
+        )
+
+
+def _nodes(likelihood: Likelihood, bound: float) -> Floats:
+    return np.linspace(-bound, bound, FINER * len(nodes_of(likelihood, bound)) + 1)
+
+
+def _posterior_curve(likelihood: Likelihood, nodes: Floats) -> _Curve:
+    found = quadrature.weigh(likelihood.over(nodes), nodes)
+    # A node stands for the step around it: half its weight lies below the node.
+    rising = np.cumsum(found.weights, axis=1) - found.weights / 2
+    return _Curve(found.mean, found.sd**2, rising)
+
+
+def _deviance_curve(method: str, likelihood: Likelihood, nodes: Floats) -> _Curve:
+    objective = _objective(method, likelihood, nodes)
+    theta, top = _peak(nodes, objective)
+    root = np.sqrt(np.maximum(2 * (top[:, None] - objective), 0.0))
+    rising = ndtr(np.where(nodes < theta[:, None], -root, root))
+    return _Curve(theta, np.zeros(len(theta)), rising)
+
+
+def _objective(method: str, likelihood: Likelihood, nodes: Floats) -> Floats:
+    """What the method maximises, `[S, Q]`: log-likelihood, plus log prior (`map`) or Warm's weight (`wle`)."""
+    value = likelihood.over(nodes)
+    if method == "map":
+        value = value - 0.5 * nodes**2
+    if method == "wle":
+        info, tilt = likelihood.moments(nodes)
+        pull = _warm(likelihood.weights @ tilt.T, likelihood.weights @ info.T)
+        step = nodes[1] - nodes[0]
+        areas = np.concatenate([np.zeros((len(pull), 1)), np.cumsum((pull[:, 1:] + pull[:, :-1]) / 2, axis=1)], axis=1)
+        value = value + step * areas
+    return np.asarray(value)
+
+
+def _warm(tilt: Floats, info: Floats) -> Floats:
+    """Warm's (1989) term `J / 2I` added to the score, from sums over the items answered."""
+    return np.asarray(tilt / np.maximum(2 * info, 1e-290))
+
+
+def _peak(nodes: Floats, objective: Floats) -> tuple[Floats, Floats]:
+    """Place and height of each row's maximum by the parabola through its top three nodes; infinite at an edge."""
+    top = np.argmax(objective, axis=1)
+    inner = np.clip(top, 1, len(nodes) - 2)
+    rows = np.arange(len(objective))
+    left, middle, right = (objective[rows, inner + shift] for shift in (-1, 0, 1))
+    bend = left - 2 * middle + right
+    shift = np.divide(left - right, 2 * bend, out=np.zeros(len(rows)), where=bend < 0)
+    shift = np.clip(shift, -1, 1)
+    theta = nodes[inner] + shift * (nodes[1] - nodes[0])
+    height = middle - (left - right) * shift / 4
+    theta = np.where(top == 0, -np.inf, np.where(top == len(nodes) - 1, np.inf, theta))
+    return theta, np.where(top == inner, height, objective[rows, top])
+
+
+def _refined(method: str, likelihood: Likelihood, nodes: Floats) -> Floats:
+    """The root of the slope between the nodes beside the highest one, by Dowell & Jarratt (1971)."""
+    objective = _objective(method, likelihood, nodes)
+    top = np.argmax(objective, axis=1)
+    old, new = nodes[np.maximum(top - 1, 0)], nodes[np.minimum(top + 1, len(nodes) - 1)]
+    ends = old, new
+    f_old, f_new = (_slope(method, each, likelihood) for each in ends)
+    for _ in range(ILLINOIS):
+        drop = f_new - f_old
+        theta = np.clip(new - f_new * np.divide(new - old, drop, out=np.zeros_like(drop), where=drop != 0), *ends)
+        f = _slope(method, theta, likelihood)
+        crossed = f * f_new < 0
+        old, f_old = np.where(crossed, new, old), np.where(crossed, f_new, f_old / 2)
+        new, f_new = theta, f
+    return np.where(top == 0, -np.inf, np.where(top == len(nodes) - 1, np.inf, new))
+
+
+def _slope(method: str, theta: Floats, likelihood: Likelihood) -> Floats:
+    """Derivative `[S]` of the objective at `theta` `[S]`."""
+    slope = likelihood.slope(theta)
+    if method == "map":
+        slope = slope - theta
+    if method == "wle":
+        info, tilt = likelihood.moments(theta)
+        slope = slope + _warm(*(np.sum(likelihood.weights * each, axis=1) for each in (tilt, info)))
+    return np.asarray(slope)
+
+
+def _error_variance(method: str, theta: Floats, likelihood: Likelihood) -> Floats:
+    """One over the information at the estimate `[S]`, with that of the prior for `map`; infinite at infinity."""
+    finite = np.isfinite(theta)
+    info = np.sum(likelihood.weights * likelihood.moments(np.where(finite, theta, 0.0)).information, axis=1)
+    info = info + 1.0 if method == "map" else info
+    return np.where(finite, 1.0 / np.maximum(info, 1e-300), np.inf)
+
+
+def _note(theta: float, answered: int) -> str:
+    if np.isinf(theta):
+        side = "above" if theta > 0 else "below"
+        return f"the likelihood has no maximum: ability is unbounded {side}; the interval gives its finite bound"
+    return "answered nothing: this is the population" if answered == 0 else ""

@@ -1,0 +1,102 @@
+"""What the checks share: complete tables, the population of abilities, and columns that may be empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
+
+from irt._likelihoods import Items
+from irt._quadrature import posterior
+from irt._responses import Floats, ResponseMatrix, require_matrix
+from irt.kernels import ItemParameters, probability
+
+FREE = {"1pl": 1, "2pl": 2, "3pl": 3, "3pl-shared": 2, "4pl": 4}
+"""Parameters that a model estimates per item (what all items share belongs to none)."""
+ALPHA = 0.05
+
+
+class AbilityQuadrature(NamedTuple):
+    """Abilities `[Q]`, their share in a Normal(0, 1) population `[Q]`, and P(correct) `[Q, I]`."""
+
+    nodes: Floats
+    weights: Floats
+    p: Floats
+
+
+def population(items: ItemParameters) -> AbilityQuadrature:
+    """The population on nodes fine enough for these items."""
+    nobody = np.zeros((1, len(items.b)))
+    prior = posterior(nobody, nobody, items)
+    return AbilityQuadrature(prior.nodes, prior.weights[0], np.asarray(probability(prior.nodes[:, None], *items)))
+
+
+def complete_scores(data: ResponseMatrix, check: str, fewest: int) -> tuple[Floats, str]:
+    """Rows `[N, I]` without an empty cell, and a note when rows were left out.
+
+    ValueError for counts of several trials, or when fewer than `fewest` rows are complete.
+    """
+    if np.any(data.attempts > 1):
+        raise ValueError(f"{check} wants one trial per answer; the table has answers of up to {data.attempts.max():g}")
+    whole = np.asarray(data.asked.all(axis=1))
+    if whole.sum() < fewest:
+        raise ValueError(
+            f"{check} wants at least {fewest} students who were asked every item; {whole.sum()} of {len(whole)} were"
+        )
+    left = len(whole) - int(whole.sum())
+    note = f"{whole.sum()} complete rows used; {left} with items not asked left out" if left else ""
+    return data.scores[whole], note
+
+
+def require_known_model(model: str) -> int:
+    """Free parameters per item of a model; ValueError for another name."""
+    if model not in FREE:
+        raise ValueError(f"unknown model '{model}'; {', '.join(FREE)} were wanted")
+    return FREE[model]
+
+
+def require_at_most(check: str, count: int, most: int) -> None:
+    """ValueError when a check that grows with the square of the items is given too many."""
+    if count > most:
+        raise ValueError(f"{check} of {count} items takes too long; at most {most} were wanted: pass a subset of them")
+
+
+def require_matching(data: ResponseMatrix, items: Items) -> None:
+    """ValueError unless there is a table, and one finite set of parameters per item."""
+    require_matrix(data)
+    shape = np.shape(items.a)
+    if shape != (len(data.items),):
+        raise ValueError(f"parameters of {shape} items for {len(data.items)} items of the table")
+    if any(len(values) != len(data.items) for values in items):
+        raise ValueError(f"parameters of {len(items.a)} items for {len(data.items)} items of the table")
+    if not all(np.all(np.isfinite(values)) for values in items):
+        raise ValueError("an item parameter is not finite")
+
+
+def optional(values: ArrayLike, defined: ArrayLike) -> Any:
+    """A column of numbers that is empty (`<NA>`) where `defined` is False."""
+    kept: NDArray[np.bool_] = np.asarray(defined, dtype=bool)
+    return pd.arrays.FloatingArray(np.where(kept, np.asarray(values, dtype=np.float64), 0.0), ~kept)
+
+
+def false_discovery_rates(p: Floats, defined: NDArray[np.bool_]) -> Floats:
+    """The defined p-values adjusted for many tests (Benjamini & Hochberg 1995); 1 elsewhere."""
+    result = np.ones(len(p))
+    if defined.any():
+        result[defined] = false_discovery_control(p[defined])
+    return result
+
+
+def sentences(table: pd.DataFrame) -> list[str]:
+    """What a table of checks says, one plain sentence per flagged row, in its order."""
+    return [str(text) for text in table["sentence"] if text]
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names for a sentence: at most `most`, then how many more."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

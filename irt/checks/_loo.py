@@ -1,0 +1,102 @@
+"""Leave-one-out predictive accuracy by Pareto-smoothed importance sampling (Vehtari, Gelman & Gabry 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt import _graded as graded
+from irt import kernels
+from irt._responses import Floats, ResponseMatrix
+
+Indices = NDArray[np.intp]
+CHUNK = 4_000_000
+
+
+class Loo(NamedTuple):
+    """Expected log predictive density over answered cells, per cell `[N]`, its standard error, and shape k `[N]`."""
+
+    elpd: float
+    se: float
+    pointwise: Floats
+    k: Floats
+
+
+def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
+    """PSIS-LOO over the answered (student, item) cells, row by row of the table."""
+    cells = _rating_cells if "thresholds" in draws else _cells
+    rows, columns = (np.asarray(axis, dtype=np.intp) for axis in np.nonzero(data.asked))
+    many = max(1, CHUNK // draws["thresholds" if "thresholds" in draws else "a"][:, 0].size)
+    parts = [
+        smoothed_loo(cells(data, draws, rows[start : start + many], columns[start : start + many]))
+        for start in range(0, len(rows), many)
+    ]
+    pointwise, k = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Loo(float(pointwise.sum()), float(np.sqrt(len(pointwise) * pointwise.var())), pointwise, k)
+
+
+def _cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Indices, columns: Indices) -> Floats:
+    """Log-likelihood `[D, N]` of the cells."""
+    theta, (a, b, c, d) = draws["theta"][:, rows], (draws[name][:, columns] for name in "abcd")
+    right, wrong = kernels.log_probability(theta, a, b, c, d)
+    k, n = data.successes[rows, columns], data.attempts[rows, columns]
+    return np.where(k > 0, k * right, 0.0) + np.where(n - k > 0, (n - k) * wrong, 0.0)
+
+
+def _rating_cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Indices, columns: Indices) -> Floats:
+    """Log-likelihood `[D, N]` of the cells of a table of ratings."""
+    assert data.top is not None
+    a, thresholds = draws["a"][:, columns], draws["thresholds"][:, columns]
+    logs = graded.log_probability(draws["theta"][:, rows], a, thresholds, data.top[columns])
+    return np.asarray(logs[:, np.arange(len(rows)), data.scores[rows, columns].astype(np.int64)])
+
+
+def smoothed_loo(log_likelihood: Floats) -> tuple[Floats, Floats]:
+    """`(elpd, k)` per column of log-likelihoods `[D, N]`."""
+    weight, k = smoothed(-log_likelihood)
+    return _log_sum(weight + log_likelihood) - _log_sum(weight), k
+
+
+def smoothed(ratios: Floats) -> tuple[Floats, Floats]:
+    """Log importance ratios `[D, N]` with their largest replaced by Pareto quantiles, and its shape k per column."""
+    ratios = ratios - ratios.max(axis=0)
+    draws = len(ratios)
+    tail = int(np.ceil(min(0.2 * draws, 3 * np.sqrt(draws))))
+    order = np.argsort(ratios, axis=0)
+    largest = order[-tail:]
+    cutoff = np.take_along_axis(ratios, order[-tail - 1 : draws - tail], axis=0)
+    above = np.exp(np.take_along_axis(ratios, largest, axis=0)) - np.exp(cutoff)
+    k, sigma = _pareto_fit(np.maximum(above, 1e-30))
+    quantiles = (np.arange(tail) + 0.5)[:, None] / tail
+    small = np.abs(k) < 1e-6
+    shape = np.where(small, 1.0, k)
+    exceed = np.where(small, -sigma * np.log1p(-quantiles), sigma * np.expm1(-shape * np.log1p(-quantiles)) / shape)
+    replaced = np.minimum(np.log(np.exp(cutoff) + exceed), 0.0)
+    flat = np.ptp(above, axis=0) < 1e-12
+    replaced = np.where(flat, np.take_along_axis(ratios, largest, axis=0), replaced)
+    np.put_along_axis(ratios, largest, replaced, axis=0)
+    return ratios, np.where(flat, 0.0, k)
+
+
+def _log_sum(values: Floats) -> Floats:
+    top = values.max(axis=0)
+    return np.asarray(top + np.log(np.exp(values - top).sum(axis=0)))
+
+
+def _pareto_fit(x: Floats) -> tuple[Floats, Floats]:
+    """Generalised Pareto shape and scale per column of sorted exceedances `[T, N]` (Zhang & Stephens 2009)."""
+    count = len(x)
+    grid = 30 + int(np.sqrt(count))
+    quarter = x[int(count / 4 + 0.5) - 1]
+    steps = np.arange(1, grid + 1)[:, None]
+    theta = 1 / x[-1] + (1 - np.sqrt(grid / (steps - 0.5))) / (3 * quarter)
+    shapes = np.stack([np.log1p(-row * x).mean(axis=0) for row in theta])
+    profile = count * (np.log(-theta / shapes) - shapes - 1)
+    weights = np.exp(profile - _log_sum(profile))
+    best = (theta * weights).sum(axis=0)
+    k = np.log1p(-best * x).mean(axis=0)
+    sigma = -k / best
+    return (count * k + 5.0) / (count + 10.0), sigma

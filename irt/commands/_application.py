@@ -1,0 +1,111 @@
+"""The application: every command by its name, with an example."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any, NamedTuple, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from irt.commands import _checking as checking
+from irt.commands import _comparing as comparing
+from irt.commands import _estimation as estimation
+from irt.commands import _students as students
+from irt.commands._output import OpenStep, terminal_step
+from irt.commands._records import with_records
+
+HELP = {"help_option_names": ["-h", "--help"]}
+FIRST_STEPS = """\
+A table of answers is long (columns student,item,score, then facets and trials)
+or wide (first column student, every other an item; where none names students,
+rows are numbered). An empty score means not asked.
+
+First steps:
+  {program} fit responses.csv --out fit   a model, kept in a folder
+  {program} check fit                     can it be believed, what is to be mended
+  {program} score fit new.csv             abilities of other students
+  {program} COMMAND --help                the options of a command, an example
+"""
+
+
+class Command(NamedTuple):
+    """A command and an example of its words."""
+
+    run: Callable[..., None]
+    example: str
+
+
+COMMANDS = {
+    "fit": Command(
+        estimation.fit_table, "responses.csv --facets llm,retriever,icl --model 2pl --method nuts --out fit"
+    ),
+    "prune": Command(
+        estimation.prune_table, "responses.csv --keep 0.7 --criterion information --groups topics.csv --out pruned"
+    ),
+    "information": Command(checking.exam_information, "fit --low -3 --high 3 --points 13"),
+    "check": Command(checking.check_fit, "fit --groups documents.csv --out checks"),
+    "dif": Command(checking.differential_items, "fit --facet llm"),
+    "score": Command(students.score_students, "fit new.csv --method wle"),
+    "adaptive": Command(students.adaptive_exam, "fit --pipeline new --responses new.csv"),
+    "link": Command(comparing.link_fits, "fit fit-next --out linked"),
+    "compare": Command(comparing.compare_abilities, "fit bm25 oracle"),
+    "power": Command(comparing.plan_questions, "fit --gap 0.2"),
+}
+
+
+def application(step: OpenStep = terminal_step, program: str = "irt") -> typer.Typer:
+    """All commands; `step` shows the progress of those that take long, `program` begins the line of an interruption."""
+    app = typer.Typer(
+        cls=_FirstSteps,
+        help="Item response theory for any table of right, wrong or rated answers.",
+        context_settings=HELP,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(lambda: None)
+    for name, (function, example) in COMMANDS.items():
+        bound = {"step": step} if "step" in inspect.signature(function).parameters else {}
+        app.command(name, cls=_WithExample, epilog=example, context_settings=HELP)(
+            _interruptible(with_records(function, **bound), program)
+        )
+    return app
+
+
+class _WithExample(TyperCommand):
+    """A command whose help ends with an example."""
+
+    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        formatter.write(f"\nExample: {ctx.command_path} {self.epilog}\n")
+
+
+class _FirstSteps(TyperGroup):
+    """The group, whose help ends with what to do first."""
+
+    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        formatter.write(f"\n{FIRST_STEPS.format(program=ctx.command_path)}")
+
+
+def _interruptible(command: Callable[..., None], program: str) -> Callable[..., None]:
+    @wraps(command)
+    def run(**values: Any) -> None:
+        try:
+            command(**values)
+        except KeyboardInterrupt:
+            _end_interrupted(program)
+
+    return run
+
+
+def _end_interrupted(program: str) -> NoReturn:
+    """End the process at once, in one line: an orderly end would wait for the threads of a sampler."""
+    print(f"{program}: stopped", file=sys.stderr, flush=True)
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(130)

@@ -1,0 +1,165 @@
+"""Commands from a table of answers to a folder: fit a model, prune an exam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from irt._estimation import fit
+from irt._files import require_folder
+from irt._fit_settings import FitSettings
+from irt._methods import METHODS
+from irt._model import MODELS, RATINGS, Priors
+from irt._reading import read_responses
+from irt._responses import ResponseMatrix, without_constant_facets
+from irt._result import Fit
+from irt.commands._arguments import Choices, Facets, Responses
+from irt.commands._fit_summary import FitSummary
+from irt.commands._label_files import read_labels
+from irt.commands._output import OpenStep, Output
+from irt.selecting._prune_result import Pruned
+from irt.selecting._prune_settings import PruneSettings
+from irt.selecting._selection import prune
+
+RESULTS = "a folder for the results"
+PRIORS = tuple(each.name for each in fields(Priors))
+UNSAVED = "Nothing was written: --out DIR keeps the result."
+
+
+def _option(default: Any, help_text: str, metavar: str | None = None) -> Any:
+    return field(default=default, metadata={"help": help_text, "metavar": metavar})
+
+
+@dataclass(frozen=True)
+class RatingOptions:
+    """Whether scores are ratings."""
+
+    graded: bool = _option(False, "Scores are ratings 0, 1, 2, ... (--model grm says so, too).")
+    top: int | None = _option(None, "Highest rating. Default: column top, else the largest an item got.", "N")
+
+
+@dataclass(frozen=True)
+class PriorOptions:
+    """Priors of the model."""
+
+    priors: bool = _option(False, "Of mml: items with priors whose spread is estimated, for few students.")
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help=f"Change one prior, such as spread_a=0.3; repeatable. Names: {', '.join(PRIORS)}.",
+        ),
+    ] = None
+
+    def chosen(self, method: str) -> Priors | None:
+        """The priors to fit with, None for the method's own."""
+        if self.priors and method in METHODS and method != "mml":
+            raise ValueError(f"--priors: found with --method {method}; wanted --method mml, or no --priors")
+        if self.prior is None and not self.priors:
+            return None
+        return Priors(**dict(_prior(each) for each in self.prior or ()))
+
+
+def fit_table(
+    responses: Responses,
+    settings: FitSettings,
+    ratings: RatingOptions,
+    priors: PriorOptions,
+    output: Output,
+    step: OpenStep,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or grm for ratings. Default 2pl; of ratings grm."
+        ),
+    ] = None,
+    facets: Facets = None,
+    options: Choices = "4",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder for items, abilities, components, draws and fit.json, which other commands read.",
+        ),
+    ] = None,
+) -> None:
+    """Fit a model: items, abilities, components, draws."""
+    graded = ratings.graded or ratings.top is not None or model == RATINGS
+    columns = None if facets is None else [*facets, *settings.covariates]
+    data = _table(responses, columns, graded, ratings.top)
+    if out is not None:
+        require_folder(out, RESULTS)
+    settings = settings.changed(
+        model=model or (RATINGS if graded else settings.model),
+        facets=facets,
+        priors=priors.chosen(settings.method),
+        options=_choices(options, data),
+    )
+    with output.progress(step, "fit") as progress:
+        result = fit(data, settings=settings, progress=progress)
+        notes = _saved(result, out)
+    output.show(FitSummary(result), result.warnings, (*result.notes, *notes), out)
+
+
+def prune_table(
+    responses: Responses,
+    settings: PruneSettings,
+    output: Output,
+    step: OpenStep,
+    facets: Facets = None,
+    options: Choices = "4",
+    groups: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="item,group: each group keeps its part of the exam.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for prune.json.")] = None,
+) -> None:
+    """Drop the items worth least, judged on held-out students."""
+    data = _table(responses, facets)
+    if out is not None:
+        require_folder(out, RESULTS)
+    labels = None if groups is None else read_labels(groups, "group", data.items)
+    choices = _choices(options, data)
+    with output.progress(step, "prune") as progress:
+        result = prune(data, settings=settings, groups=labels, options=choices, progress=progress)
+        notes = _saved(result, out)
+    output.show(result, result.warnings, (*data.notes, *notes), out)
+
+
+def _table(path: Path, facets: Sequence[str] | None, graded: bool = False, top: int | None = None) -> ResponseMatrix:
+    """A table of answers; a facet of one level that nobody named is left out, which its notes say."""
+    data = read_responses(path, facets, graded=graded, top=top)
+    return without_constant_facets(data) if facets is None else data
+
+
+def _choices(words: str, data: ResponseMatrix) -> int | dict[str, int]:
+    """Choices per item: one number, or a file `item,options`."""
+    try:
+        return int(words)
+    except ValueError:
+        labels = read_labels(Path(words), "options", data.items)
+    for item, label in labels.items():
+        if not label.isdecimal():
+            raise ValueError(f"{words}: item '{item}': found '{label}' options; wanted a whole number")
+    return {item: int(labels[item]) for item in data.items}
+
+
+def _prior(words: str) -> tuple[str, float]:
+    name, _, value = words.partition("=")
+    if name not in PRIORS:
+        raise ValueError(f"--prior: found '{words}'; wanted NAME=VALUE with one of {', '.join(PRIORS)}")
+    try:
+        return name, float(value)
+    except ValueError as error:
+        raise ValueError(f"--prior {name}: found '{value}'; wanted a number") from error
+
+
+def _saved(result: Fit | Pruned, out: Path | None) -> tuple[str, ...]:
+    """Save where a folder was given; else the note that nothing was written."""
+    if out is None:
+        return (UNSAVED,)
+    result.save(out)
+    return ()

@@ -1,0 +1,194 @@
+"""Chains of the No-U-Turn sampler (numpyro's) for any log density: compiled once, a thread per chain, ending early.
+
+Threads run truly in parallel, since compiled code holds no lock, and each chain's draws depend on its own seed alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irt._fit_settings import FitSettings
+from irt._responses import Floats
+from irt.fitting._compiled_programs import compiled
+from irt.fitting._estimation_outcome import Progress
+from irt.fitting._sampler_results import Enough, Sampled
+
+MAX_DEPTH = 10
+BLOCK = 50
+CHECK = 250
+"""Draws per chain between two times that `enough` is asked."""
+
+Values = dict[str, Floats]
+
+
+class Density(NamedTuple):
+    """What is sampled: data to minus the log density of a position, the values of a position that are wanted, the
+    quantities whose mass matrix is a full one, and the step size to start with."""
+
+    potential: Callable[[Any], Callable[[Any], Any]]
+    values: Callable[[Any, Any], Any]
+    dense: tuple[str, ...] = ()
+    first_step: float = 0.1
+
+
+class Program(NamedTuple):
+    """Compiled: to start a chain, and to advance it by a block of iterations."""
+
+    start: Callable[..., Any]
+    block: Callable[..., Any]
+
+
+def compile_chains(density: Density, start: Values, data: Any, settings: FitSettings) -> Program:
+    """The programs of a density, for data and positions of these shapes and for this warm-up and acceptance.
+
+    To be called in double precision (`jax.enable_x64`).
+    """
+    import jax
+    from numpyro.infer.hmc import hmc
+
+    initialise, step = hmc(potential_fn_gen=density.potential, algo="NUTS")
+
+    def first(position: Any, given: Any, seed: Any) -> Any:
+        return initialise(
+            position,
+            _blocks(settings.warmup) * BLOCK,
+            step_size=density.first_step,
+            dense_mass=[density.dense] if density.dense else False,
+            target_accept_prob=settings.target_accept,
+            max_tree_depth=MAX_DEPTH,
+            model_args=(given,),
+            rng_key=seed,
+        )
+
+    def block(state: Any, given: Any) -> Any:
+        def advance(state: Any, _: None) -> Any:
+            state = step(state, (given,))
+            return state, (density.values(state.z, given), state.diverging, state.num_steps)
+
+        return jax.lax.scan(advance, state, length=BLOCK)
+
+    begun = compiled(first, start, data, jax.random.PRNGKey(0))
+    state = begun(start, data, jax.random.PRNGKey(0))
+    return Program(begun, compiled(block, state, data))
+
+
+def run_chains(
+    program: Program,
+    starts: Sequence[Values],
+    data: Any,
+    settings: FitSettings,
+    enough: Enough | None = None,
+    progress: Progress | None = None,
+) -> Sampled:
+    """One chain from each start, in double precision, until `enough` (asked every `CHECK` draws) or all are drawn."""
+    begin = time.perf_counter()
+    told = _Told(progress, len(starts) * (_blocks(settings.warmup) + _blocks(settings.draws)))
+    runs = [_Run(program, start, data, settings, chain, told) for chain, start in enumerate(starts)]
+    with _threads(runs) as pool:
+        list(pool.map(_Run.warm_up, runs))
+        done = 0
+        while True:
+            done = min(done + CHECK, settings.draws)
+            parts = list(pool.map(_Run.draw, runs, [done] * len(runs)))
+            sampled = _joined(parts, time.perf_counter() - begin)
+            if done >= settings.draws or (enough is not None and enough(sampled)):
+                return sampled
+
+
+@contextmanager
+def _threads(runs: Sequence[_Run]) -> Iterator[ThreadPoolExecutor]:
+    """A thread per chain. Who leaves by an error, or is interrupted, waits for none: each ends with its block."""
+    pool = ThreadPoolExecutor(len(runs))
+    try:
+        yield pool
+    except BaseException:
+        for run in runs:
+            run.stopped = True
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _Part(NamedTuple):
+    values: Values
+    diverging: Any
+    steps: Any
+
+
+class _Told:
+    """Counts the blocks of all chains for one callback."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done, self.lock = progress, total, 0, Lock()
+
+    def add(self) -> None:
+        """Tell that a chain has gone on by a block."""
+        if self.progress is not None:
+            with self.lock:
+                self.done += 1
+                self.progress(self.done * BLOCK, self.total * BLOCK)
+
+
+class _Run:
+    """One chain: where it is, and what it has drawn."""
+
+    def __init__(
+        self, program: Program, start: Values, data: Any, settings: FitSettings, chain: int, told: _Told
+    ) -> None:
+        self.program, self.start, self.data, self.told = program, start, data, told
+        self.settings, self.chain = settings, chain
+        self.kept: list[Any] = []
+        self.state: Any = None
+        self.stopped = False
+
+    def warm_up(self) -> None:
+        """Adapt step size and mass matrix."""
+        import jax
+
+        with jax.enable_x64(True):
+            seed = jax.random.fold_in(jax.random.PRNGKey(self.settings.seed), self.chain)
+            self.state = self.program.start(self.start, self.data, seed)
+            for _ in range(_blocks(self.settings.warmup)):
+                self._advance()
+
+    def draw(self, count: int) -> _Part:
+        """Go on until `count` draws are kept."""
+        import jax
+
+        with jax.enable_x64(True):
+            while len(self.kept) * BLOCK < count:
+                self.kept.append(jax.tree.map(np.asarray, self._advance()))
+        values = {name: np.concatenate([block[0][name] for block in self.kept])[:count] for name in self.kept[0][0]}
+        diverging, steps = (np.concatenate([block[part] for block in self.kept])[:count] for part in (1, 2))
+        return _Part(values, diverging, steps)
+
+    def _advance(self) -> Any:
+        if self.stopped:
+            raise CancelledError
+        self.state, seen = self.program.block(self.state, self.data)
+        self.state.i.block_until_ready()
+        self.told.add()
+        return seen
+
+
+def _blocks(iterations: int) -> int:
+    return -(-iterations // BLOCK)
+
+
+def _joined(parts: Sequence[_Part], seconds: float) -> Sampled:
+    steps = np.concatenate([part.steps for part in parts])
+    return Sampled(
+        values={name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
+        chains=len(parts),
+        divergences=int(sum(part.diverging.sum() for part in parts)),
+        saturated=int(np.sum(steps >= 2**MAX_DEPTH - 1)),
+        leapfrogs=float(steps.mean()),
+        sample_seconds=seconds,
+    )

@@ -1,0 +1,160 @@
+"""Method `mml` for graded answers: maximum likelihood, with draws and errors of items and abilities around it."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt._fit_settings import FitSettings
+from irt._graded import mean_threshold
+from irt._quadrature import Posterior
+from irt._responses import Floats
+from irt.fitting._coordinates import signed_draws
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress
+from irt.fitting._graded_maximum import RatingMaximum, maximum, own, parameters
+from irt.fitting._stratified_draws import normals, uniforms
+
+DRAWS = 2000
+CELLS = 40_000_000
+"""Most numbers the draws may hold; large tables take fewer draws."""
+
+
+def fit_marginal(
+    scores: Floats, top: NDArray[np.int64], items: tuple[str, ...], settings: FitSettings, progress: Progress | None
+) -> EstimationOutcome:
+    """Estimates, standard errors and draws; `scores` `[S, I]` from 0 to `top` `[I]`, NaN where not asked."""
+    begin = time.perf_counter()
+    best = maximum(scores, top, progress)
+    return EstimationOutcome(
+        draws=_draws(best, settings.seed),
+        point=_point(best),
+        log_likelihood=best.log_likelihood,
+        converged=best.converged,
+        diagnostics=_diagnostics(best),
+        warnings=tuple(_warnings(best, items)),
+        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
+        errors=_errors(best),
+    )
+
+
+def _diagnostics(best: RatingMaximum) -> dict[str, float | int | str]:
+    """How the maximum was reached, and AIC and BIC (the sample is the students)."""
+    parameters = int(own(best.answers.real).sum())
+    return {
+        "cycles": best.cycles,
+        "nodes": len(best.expected.posterior.nodes),
+        "parameters": parameters,
+        "aic": 2 * parameters - 2 * best.log_likelihood,
+        "bic": float(np.log(len(best.answers.scores))) * parameters - 2 * best.log_likelihood,
+        "items_held_by_priors": int(best.answers.helped.sum()),
+    }
+
+
+def _draws(best: RatingMaximum, seed: int) -> dict[str, Floats]:
+    """Items from the asymptotic Normal (in log slope, mean intercept and log gaps), abilities from their posterior.
+
+    Abilities follow each draw of the items to first order.
+    """
+    rng = np.random.default_rng([seed, 5])
+    students, (items, width) = len(best.answers.scores), best.x.shape
+    count = int(np.clip(CELLS // (items * (width + 1) + students), 200, DRAWS))
+    normal = normals(rng, int(own(best.answers.real).sum()), count).T
+    a, thresholds, top = parameters(_item_draws(best, normal), best.answers.top)
+    theta = _ability_draws(best.expected.posterior, count, rng)
+    if best.root is not None:
+        theta = theta + normal @ best.response.T
+    return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds, "theta": theta}
+
+
+def _item_draws(best: RatingMaximum, normal: Floats) -> Floats:
+    """Coordinates `[D, I, 1 + K]` of standard normal moves `[D, P]`.
+
+    Slopes keep their signs; log gaps are moved, so that intercepts stay in order.
+    """
+    real, count = best.answers.real, len(normal)
+    moves = np.zeros((count, *best.x.shape))
+    moves[:, own(real)] = normal if best.root is None else normal @ best.root
+    if best.root is None:
+        ridge = 1e-12 * np.eye(best.x.shape[1])
+        moves = np.einsum("ijk,dik->dij", np.linalg.cholesky(best.blocks + ridge), moves)
+    inner = real[:, 1:]
+    gap = np.where(inner, best.x[:, 1:-1] - best.x[:, 2:], 1.0)
+    stretch = np.where(inner, (moves[:, :, 1:-1] - moves[:, :, 2:]) / gap, 0.0)
+    gaps = np.where(inner, gap * np.exp(np.clip(stretch, -5.0, 5.0)), 0.0)
+    below = np.concatenate([np.zeros((count, len(real), 1)), -np.cumsum(gaps, axis=2)], axis=2)
+    slope, middle = _lines(best, moves)
+    below = below + (middle - mean_threshold(below, best.answers.top))[:, :, None]
+    return np.concatenate([slope[:, :, None], below], axis=2)
+
+
+def _lines(best: RatingMaximum, moves: Floats) -> tuple[Floats, Floats]:
+    """Slopes, which keep their signs, and mean intercepts `[D, I]` of moves `[D, I, 1 + K]`."""
+    parts = np.zeros((len(best.x), 2, best.x.shape[1]))
+    parts[:, 0, 0] = 1.0
+    parts[:, 1, 1:] = best.answers.real / best.answers.top[:, None]
+    covariance = np.einsum("ijk,ikl,iml->ijm", parts, best.blocks, parts)
+    drawn = signed_draws(
+        np.einsum("ijk,ik->ji", parts, best.x), covariance, np.einsum("ijk,dik->dji", parts, moves, optimize=True)
+    )
+    return drawn[:, 0], drawn[:, 1]
+
+
+def _ability_draws(posterior: Posterior, count: int, rng: np.random.Generator) -> Floats:
+    """Draws `[D, S]` from each student's posterior at the estimates.
+
+    A node's draws are spread evenly over its step; the variance this adds is taken out again.
+    """
+    step = float(posterior.nodes[1] - posterior.nodes[0])
+    draws = np.empty((count, len(posterior.weights)))
+    for student, weights in enumerate(posterior.weights):
+        place = np.searchsorted(np.cumsum(weights), uniforms(rng, 1, count)[0])
+        draws[:, student] = posterior.nodes[np.minimum(place, len(weights) - 1)]
+    draws += step * (rng.random(draws.shape) - 0.5)
+    mean, variance = posterior.mean, posterior.sd**2
+    return np.asarray(mean + (draws - mean) * np.sqrt(variance / (variance + step**2 / 12)))
+
+
+def _point(best: RatingMaximum) -> dict[str, Floats]:
+    a, thresholds, top = parameters(best.x, best.answers.top)
+    theta = best.expected.posterior.mean
+    return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds, "theta": theta}
+
+
+def _errors(best: RatingMaximum) -> dict[str, Floats]:
+    """Standard errors by the delta method, `b_k = -d_k / a`; of abilities, including what the items leave open."""
+    a, thresholds, top = parameters(best.x, best.answers.top)
+    width = best.x.shape[1]
+    by_x = np.zeros((len(a), width - 1, width))
+    by_x[:, :, 0] = -thresholds / a[:, None]
+    last = np.minimum(np.arange(width - 1), top[:, None] - 1)
+    np.put_along_axis(by_x[:, :, 1:], last[:, :, None], -1.0 / a[:, None, None], axis=2)
+    mean = (by_x * best.answers.real[:, :, None]).sum(axis=1) / top[:, None]
+    return {
+        "a": np.sqrt(best.blocks[:, 0, 0]),
+        "b": np.sqrt(np.einsum("ij,ijk,ik->i", mean, best.blocks, mean)),
+        "thresholds": np.sqrt(np.einsum("ikj,ijl,ikl->ik", by_x, best.blocks, by_x)),
+        "theta": np.sqrt(best.expected.posterior.sd**2 + (best.response**2).sum(axis=1)),
+    }
+
+
+def _warnings(best: RatingMaximum, items: tuple[str, ...]) -> list[str]:
+    said = []
+    for mask, reason in ((best.answers.unused, "a score nobody got"), (best.answers.runaway, "a runaway estimate")):
+        if mask.any():
+            names = [items[index] for index in np.flatnonzero(mask)]
+            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            said.append(
+                f"{len(names)} item{'s' * (len(names) > 1)} with {reason} ({shown}): the likelihood has no finite "
+                "maximum there, so half an answer more in every category was supposed; method 'nuts' shares strength "
+                "between items instead."
+            )
+    if best.root is None:
+        said.append(
+            "Standard errors take abilities as known and are too small (little so in a long exam): the exact ones are "
+            "not feasible here."
+        )
+    if not best.converged:
+        said.append(f"Not converged: the likelihood still rose after {best.cycles} cycles; use method 'nuts'.")
+    return said

@@ -1,0 +1,268 @@
+"""Maximum of the marginal likelihood of graded items: ability, Normal(0, 1), is integrated out.
+
+EM (Bock & Aitkin 1981) climbs to the neighbourhood of the maximum on nodes shared by all students; Newton steps with
+the exact observed information then end there, and the same information gives the standard errors. A category that
+nobody chose, or an estimate that runs off, has no finite maximum: those items, and no others, are given half an answer
+more in every category, spread over the population.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve
+
+from irt._graded import GradedParameters, information, padded, real_thresholds
+from irt._quadrature import BOUND, FEWEST, STEPS_PER_SD, Posterior
+from irt._responses import Floats
+from irt.fitting._estimation_outcome import Progress
+from irt.fitting._graded_curvature import (
+    ability_response,
+    category_logs,
+    expected_slopes,
+    maximise,
+    room,
+    shared_uncertainty,
+)
+
+CYCLES = 1000
+NEAR = 0.03
+TOLERANCE = 1e-6
+STEPS = 10
+STEEPEST = 10.0
+FARTHEST = 30.0
+PRIOR_ANSWERS = 0.5
+FULL = 2500
+"""Most parameters whose covariances across items are kept."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RatingTable:
+    """Scores `[S, I]` (NaN where not asked), category indicators `[S, I (K + 1)]`, and which items `[I]` have an unused
+    category or an estimate that ran off."""
+
+    scores: Floats
+    indicators: Floats
+    top: NDArray[np.int64]
+    unused: Mask
+    runaway: Mask
+
+    @property
+    def helped(self) -> Mask:
+        """Items that are given prior answers `[I]`."""
+        return self.unused | self.runaway
+
+    @property
+    def real(self) -> Mask:
+        """Which thresholds exist `[I, K]`."""
+        return real_thresholds(self.top)
+
+
+class ExpectedRatings(NamedTuple):
+    """Abilities given items: the posterior, counts of categories at nodes `[I, K + 1, Q]`, and the objective."""
+
+    posterior: Posterior
+    counts: Floats
+    value: float
+
+
+@dataclass(frozen=True)
+class RatingMaximum:
+    """Coordinates `[I, 1 + K]`, what is expected there, errors, and how it was reached.
+
+    `blocks` `[I, 1 + K, 1 + K]` is the covariance within each item; `root` `[P, P]` has `root.T @ root` the covariance
+    of all real coordinates, None where only the blocks are known.
+    """
+
+    x: Floats
+    answers: RatingTable
+    expected: ExpectedRatings
+    blocks: Floats
+    root: Floats | None
+    cycles: int
+    converged: bool
+
+    @cached_property
+    def response(self) -> Floats:
+        """How expected abilities follow the items, times the root: `[S, P]` for standard normal moves of the items."""
+        if self.root is None:
+            return np.zeros((len(self.answers.scores), 1))
+        follows = ability_response(self.x, self.expected.posterior, self.answers.scores, self.answers.real)
+        return np.asarray(follows @ self.root.T)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log-likelihood with ability integrated out, without prior answers."""
+        return float(self.expected.posterior.log_marginal.sum())
+
+
+def maximum(scores: Floats, top: NDArray[np.int64], progress: Progress | None = None) -> RatingMaximum:
+    """The maximum of the marginal likelihood, with prior answers for the items that have none without."""
+    answers = _answers(scores, top)
+    for _ in range(4):
+        best = _climb(answers, progress)
+        runaway = _runaway(best.x, best.answers.real) & ~answers.helped
+        if not runaway.any():
+            break
+        answers = replace(answers, runaway=answers.runaway | runaway)
+    return best
+
+
+def parameters(x: Floats, top: NDArray[np.int64]) -> GradedParameters:
+    """Discrimination and thresholds of coordinates `[..., I, 1 + K]`."""
+    a = x[..., 0]
+    thresholds = -x[..., 1:] / np.where(np.abs(a) < 1e-8, 1e-8, a)[..., None]
+    return GradedParameters(a, padded(thresholds, top), top)
+
+
+def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
+    """Posterior of ability and expected counts at these items."""
+    nodes = _nodes(parameters(x, answers.top))
+    logs = category_logs(x, nodes, answers.real)
+    prior = np.exp(-0.5 * nodes**2)
+    prior /= prior.sum()
+    joint = answers.indicators @ logs.reshape(-1, len(nodes)) + np.log(prior)
+    largest = joint.max(axis=1, keepdims=True)
+    weights = np.exp(joint - largest)
+    total = weights.sum(axis=1, keepdims=True)
+    posterior = Posterior(nodes, weights / total, np.asarray((np.log(total) + largest)[:, 0]))
+    counts = (answers.indicators.T @ posterior.weights).reshape(logs.shape)
+    extra = _prior_counts(answers, prior)
+    return ExpectedRatings(posterior, counts + extra, float(posterior.log_marginal.sum() + (extra * logs).sum()))
+
+
+def observed_information(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
+    """Minus the second derivatives of the log marginal likelihood `[P, P]` over the real coordinates."""
+    mine = own(answers.real)
+    complete = expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real).hessian
+    item = np.nonzero(mine)[0]
+    inside = item[:, None] == item
+    blocks = np.zeros(inside.shape)
+    blocks[inside] = -complete[mine[:, :, None] & mine[:, None, :]]
+    return blocks - shared_uncertainty(x, expected.posterior, answers.scores, answers.real)
+
+
+def gradient(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
+    """Gradient of the log marginal likelihood `[P]` (Fisher's identity: that of the expected complete data)."""
+    slopes = expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real)
+    return np.asarray(slopes.gradient[own(answers.real)])
+
+
+def _answers(scores: Floats, top: NDArray[np.int64]) -> RatingTable:
+    students, items = scores.shape
+    width = int(top.max()) + 1
+    indicators = np.zeros((students, items, width))
+    rows, columns = np.nonzero(~np.isnan(scores))
+    indicators[rows, columns, scores[rows, columns].astype(np.int64)] = 1.0
+    used = indicators.any(axis=0)
+    exists = np.arange(width) <= top[:, None]
+    unused = np.any(exists & ~used, axis=1)
+    return RatingTable(scores, indicators.reshape(students, -1), top, unused, np.zeros_like(unused))
+
+
+def _climb(answers: RatingTable, progress: Progress | None) -> RatingMaximum:
+    """EM until it is near, Newton to the end; back to EM when a Newton step does not improve."""
+    x = _start(answers)
+    expected = expect(answers, x)
+    size = int(own(answers.real).sum())
+    near, converged, cycle = NEAR, False, 0
+    for cycle in range(1, CYCLES + 1):
+        moved = maximise(x, expected.posterior.nodes, expected.counts, answers.real)
+        change = float(np.max(np.abs(moved - x)[own(answers.real)]))
+        x, expected = moved, expect(answers, moved)
+        if progress is not None:
+            progress(cycle, CYCLES)
+        if size > FULL:
+            converged = change < 1e-4
+        elif change < near:
+            x, expected, converged = _newton(answers, x, expected)
+            near /= 4
+        if converged or np.any(_runaway(x, answers.real) & ~answers.helped):
+            break
+    if progress is not None:
+        progress(CYCLES, CYCLES)
+    return RatingMaximum(x, answers, expected, *_covariance(answers, x, expected), cycle, converged)
+
+
+def _newton(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> tuple[Floats, ExpectedRatings, bool]:
+    """Newton steps on the marginal likelihood with the observed information of the first of them.
+
+    That near the maximum it hardly changes, and costs much more than a step. Stops early, not converged, where it is
+    not positive definite or the likelihood falls.
+    """
+    mine = own(answers.real)
+    try:
+        factor = np.linalg.cholesky(observed_information(answers, x, expected))
+    except np.linalg.LinAlgError:
+        return x, expected, False
+    for _ in range(STEPS):
+        move = np.zeros_like(x)
+        move[mine] = cho_solve((factor, True), gradient(answers, x, expected))
+        moved = x + float(room(x, move, answers.real).min()) * move
+        there = expect(answers, moved)
+        if there.value < expected.value - 1e-10 * (1 + abs(expected.value)):
+            return x, expected, False
+        x, expected = moved, there
+        if np.max(np.abs(move)) < TOLERANCE:
+            return x, expected, True
+    return x, expected, False
+
+
+def _start(answers: RatingTable) -> Floats:
+    """Slopes of 1 and intercepts from the smoothed shares of answers that reach each category."""
+    counts = answers.indicators.sum(axis=0).reshape(len(answers.top), -1)
+    counts = np.where(np.arange(counts.shape[1]) <= answers.top[:, None], counts + PRIOR_ANSWERS, 0.0)
+    reached = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    share = np.clip(reached[:, 1:] / reached[:, :1], 1e-6, 1 - 1e-6)
+    # A slope of 1 over a Normal(0, 1) population flattens logits by about 1.2.
+    return np.concatenate([np.ones((len(share), 1)), 1.2 * np.log(share / (1 - share))], axis=1)
+
+
+def _nodes(items: GradedParameters) -> Floats:
+    """Equally spaced abilities, fine enough for the most informed student (see `irt._quadrature`)."""
+    coarse = np.linspace(-BOUND, BOUND, FEWEST)
+    total = information(coarse[:, None], *items).sum(axis=1)
+    narrowest = 1.0 / np.sqrt(1.0 + float(total.max()))
+    count = int(np.ceil(2 * BOUND / narrowest * STEPS_PER_SD)) | 1
+    return np.linspace(-BOUND, BOUND, max(count, FEWEST))
+
+
+def _prior_counts(answers: RatingTable, prior: Floats) -> Floats:
+    exists = np.arange(int(answers.top.max()) + 1) <= answers.top[:, None]
+    return np.asarray(PRIOR_ANSWERS * (exists & answers.helped[:, None])[:, :, None] * prior)
+
+
+def own(real: Mask) -> Mask:
+    """Which coordinates `[I, 1 + K]` are parameters."""
+    return np.concatenate([np.ones((len(real), 1), dtype=bool), real], axis=1)
+
+
+def _runaway(x: Floats, real: Mask) -> Mask:
+    far = np.abs(np.where(real, x[:, 1:], 0.0)).max(axis=1) > FARTHEST
+    return np.asarray((np.abs(x[:, 0]) > STEEPEST) | far)
+
+
+def _covariance(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> tuple[Floats, Floats | None]:
+    """Blocks within items and root of the inverse observed information.
+
+    Where that is not positive definite, or very large, the blocks are those of the complete data, and there is no root.
+    """
+    mine = own(answers.real)
+    pairs = mine[:, :, None] & mine[:, None, :]
+    complete = -expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real).hessian
+    blocks = np.where(pairs, np.linalg.inv(complete), 0.0)
+    if mine.sum() > FULL:
+        return blocks, None
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(observed_information(answers, x, expected)))
+    except np.linalg.LinAlgError:
+        return blocks, None
+    item = np.nonzero(mine)[0]
+    blocks[pairs] = (root.T @ root)[item[:, None] == item]
+    return blocks, root

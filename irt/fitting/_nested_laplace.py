@@ -1,0 +1,132 @@
+"""Method `laplace`: the joint Gaussian approximation with the uncertainty of the scales.
+
+Nested Laplace approximation (Rue, Martino & Chopin 2009): given the scales, items and abilities are Gaussian around
+their mode; the scales' own posterior is the Laplace approximation of the evidence times their prior. It is explored by
+importance sampling from a Normal around its mode, and draws come from the Gaussians at the sampled scales. The search
+starts from scales for which abilities were integrated, where a joint mode would be biased or run away: at given scales
+it does not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from irt._fit_settings import FitSettings
+from irt._model import Problem, RawDraws, report_scale
+from irt._responses import Floats
+from irt.fitting import _laplace as laplace
+from irt.fitting import _scale_estimates as scaling
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress
+from irt.fitting._mode import draws_for, verdict
+from irt.fitting._scale_estimates import Scales
+
+LARGEST = 500_000
+"""Cells of the largest table: every sampled scale costs a fit."""
+SAMPLES, STEP, WIDEN, FEW = 64, 0.2, 1.2, 6.0
+"""Scales sampled, step of the differences along each axis, how much wider the proposal is, fewest effective samples."""
+FLATTEST = 1.0
+"""Least curvature of the proposal."""
+BIASED = (
+    "Abilities rest on few answers, where a joint mode is biased: intervals of discriminations are too short; conclude "
+    "with method 'nuts' or 'mml'."
+)
+
+
+def find_nested(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
+    """Draws over the scales' posterior; ValueError for a table too large or where a joint mode fails."""
+    begin, (students, items) = time.perf_counter(), problem.answers.shape
+    if students * items > LARGEST:
+        raise ValueError(f"method 'laplace' fits up to {LARGEST} cells, found {students} x {items}; use method 'map'")
+    mode = laplace.climb(problem)
+    if laplace.at_bound(problem, mode):
+        raise ValueError(
+            "method 'laplace' found no mode: the discriminations ran away in this table; use method 'nuts'"
+        )
+    vectors, weights = _scale_samples(problem, mode, settings.seed, progress)
+    raw = _draws(problem, mode, vectors, weights, settings.seed)
+    draws = report_scale(raw, problem.design)
+    warnings = (BIASED,) if mode.integrated else verdict(problem, mode).warnings
+    effective = float(1.0 / np.sum(weights**2))
+    if effective < FEW:
+        warnings += (
+            f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'.",
+        )
+    diagnostics = {"rounds": mode.rounds, "log_posterior": mode.log_posterior, "scale_samples": effective}
+    return EstimationOutcome(
+        draws=draws,
+        point={name: values.mean(axis=0) for name, values in draws.items()},
+        log_likelihood=mode.log_likelihood,
+        converged=mode.converged and effective >= FEW,
+        diagnostics=diagnostics,
+        warnings=warnings,
+        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
+    )
+
+
+def _scale_samples(
+    problem: Problem, mode: laplace.LaplaceFit, seed: int, progress: Progress | None
+) -> tuple[Floats, Floats]:
+    """Vectors of scales `[SAMPLES, H]` and their normalised importance weights."""
+    free, start = np.flatnonzero(scaling.estimated(problem)), mode.scales.vector()
+
+    def density(moved: Floats) -> float:
+        vector = start.copy()
+        vector[free] = moved
+        return laplace.log_evidence(laplace.refit(problem, mode, Scales.of(vector))) + scaling.log_prior(
+            problem, vector
+        )
+
+    centre, root = _normal(density, start[free])
+    uniform = qmc.Sobol(len(free), rng=np.random.default_rng([seed, 3])).random(SAMPLES)
+    normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
+    vectors, logs = np.tile(start, (SAMPLES, 1)), np.empty(SAMPLES)
+    vectors[:, free] = centre + WIDEN * normal @ root.T
+    for index, vector in enumerate(vectors):
+        logs[index] = density(vector[free]) + 0.5 * float(np.sum(normal[index] ** 2))
+        if progress is not None:
+            progress(index + 1, SAMPLES)
+    weights = np.exp(logs - logs.max())
+    return vectors, weights / weights.sum()
+
+
+def _normal(density: Callable[[Floats], float], start: Floats) -> tuple[Floats, Floats]:
+    """Centre and root of the covariance of a Normal like the density, by a Newton step along each axis."""
+    middle, steps = density(start), STEP * np.eye(len(start))
+    above, below = (np.array([density(start + side * step) for step in steps]) for side in (1, -1))
+    curvature = np.diag(np.maximum((2 * middle - above - below) / STEP**2, FLATTEST))
+    centre = start + np.clip((above - below) / (2 * STEP) / np.diag(curvature), -0.5, 0.5)
+    for i, j in zip(*np.triu_indices(len(start), 1), strict=True):
+        both = density(start + steps[i] + steps[j])
+        curvature[i, j] = curvature[j, i] = (above[i] + above[j] - middle - both) / STEP**2
+    values, vectors = np.linalg.eigh(curvature)
+    return centre, vectors / np.sqrt(np.maximum(values, FLATTEST))
+
+
+def _draws(problem: Problem, mode: laplace.LaplaceFit, vectors: Floats, weights: Floats, seed: int) -> RawDraws:
+    """Draws shared out over the scales by systematic resampling, in random order."""
+    count, rng = draws_for(problem), np.random.default_rng([seed, 4])
+    places = np.searchsorted(np.cumsum(weights)[:-1], (np.arange(count) + rng.random()) / count)
+    parts = []
+    for index, share in enumerate(np.bincount(places, minlength=len(weights)).tolist()):
+        if share:
+            fit = laplace.refit(problem, mode, Scales.of(vectors[index]))
+            parts.append(laplace.draw(problem, fit, share, seed + 1000 * index))
+    return _joined(parts, rng.permutation(count))
+
+
+def _joined(parts: Sequence[RawDraws], order: NDArray[np.int64]) -> RawDraws:
+    fields: dict[str, Any] = {}
+    for name in RawDraws.__dataclass_fields__:
+        values = [getattr(part, name) for part in parts]
+        if name in ("effects", "scales"):
+            fields[name] = tuple(np.concatenate(each)[order] for each in zip(*values, strict=True))
+        else:
+            fields[name] = np.concatenate(values)[order]
+    return RawDraws(**fields)

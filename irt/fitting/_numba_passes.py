@@ -1,0 +1,353 @@
+"""The passes of `irt.fitting._likelihood_passes` compiled by numba: one exponential and one division a cell.
+
+With `e = exp(-|x|)` and `w = 1/(1 + e)` every probability is a ratio of `1 + e`, so nothing overflows. Logarithms are
+not taken cell by cell: factors are multiplied, split into mantissa and exponent where they can be small, and the
+logarithm of the product is taken once per block of items. Sums may be reassociated (that is what lets the loops use
+vector registers), what belongs to one cell may not. A block's work arrays stay in the first-level cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import numba  # type: ignore[import-untyped]
+import numpy as np
+
+Function = Callable[..., Any]
+BLOCK = 256
+"""Items at a time: products of as many factors in [1, 2] stay below 2^256."""
+FAR = 700.0
+LOG2E = 1.4426950408889634
+LN2 = 0.6931471805599453
+MAGIC = 6755399441055744.0 + 1023.0
+"""1.5 * 2^52 rounds to a whole number, 1023 is the bias of the exponent: the low bits of the sum are those of 2^n."""
+MANTISSA = 0x000FFFFFFFFFFFFF
+ONE = 0x3FF0000000000000
+LARGEST = 1e200
+SMALLEST = 1e-307
+
+
+def _exactly(function: Function) -> Function:
+    return cast(Function, numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})(function))
+
+
+def _summing(function: Function) -> Function:
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+    try:
+        return cast(Function, numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # no folder to cache in can be written
+        return cast(Function, numba.njit(**options)(function))
+
+
+@_exactly
+def _exp(x):  # type: ignore[no-untyped-def]
+    """exp on [-708, 0] to 3e-16: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (Chebyshev fit)."""
+    shifted = x * LOG2E + MAGIC
+    r = x - (shifted - MAGIC) * LN2
+    power = np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
+    r2 = r * r
+    r4 = r2 * r2
+    low = (1.0 + 1.0000000000000067762 * r) + r2 * (0.50000000000000056451 + 0.16666666666553954401 * r)
+    middle = (0.041666666666572767692 + 0.0083333333858250861512 * r) + r2 * (
+        0.0013888888932619635148 + 0.00019841170070971307319 * r
+    )
+    high = (0.000024801504180837138252 + 2.7640263790318920718e-6 * r) + r2 * 2.7626426376580332797e-7
+    return power * (low + r4 * (middle + r4 * high))
+
+
+@_exactly
+def _log(x):  # type: ignore[no-untyped-def]
+    """log of a positive normal number: its exponent, and 2 artanh((m - 1)/(m + 1)) of the mantissa in [.7, 1.4]."""
+    bits = np.float64(x).view(np.int64)
+    shift = (bits - 0x3FE6A09E667F3BCD) >> 52
+    m = np.int64(bits - (shift << 52)).view(np.float64)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    z2 = z * z
+    low = (2.0 + 0.66666666666667652638 * z) + z2 * (0.39999999999298066995 + 0.28571428761609481123 * z)
+    high = (0.22222196953363014792 + 0.18183637299480900587 * z) + z2 * (
+        0.15312377735831459197 + 0.14811282567749027413 * z
+    )
+    return shift * LN2 + s * (low + z2 * z2 * high)
+
+
+@_exactly
+def _plain_cell(y, x):  # type: ignore[no-untyped-def]
+    """For c = 0, d = 1: log P = linear - log(factor), slope in x, and information about x."""
+    z = y * x
+    e = _exp(max(-abs(z), -FAR))
+    w = 1.0 / (1.0 + e)
+    below = z < 0.0
+    return z if below else 0.0, 1.0 + abs(y) * e, y * w * (1.0 if below else e), abs(y) * e * w * w
+
+
+@_exactly
+def _terms(x, c, d):  # type: ignore[no-untyped-def]
+    """P and 1 - P over w, with what their derivatives are made of; `beyond` is how far x exceeds the exponential."""
+    far = abs(x)
+    e = _exp(max(-far, -FAR))
+    above = x >= 0.0
+    uu = 1.0 if above else e
+    vv = e if above else 1.0
+    right = max(d * uu + c * vv, SMALLEST)
+    wrong = max((1.0 - d) * uu + (1.0 - c) * vv, SMALLEST)
+    r = 1.0 / ((1.0 + e) * (right * wrong))
+    w = r * (right * wrong)
+    beyond = max(far - FAR, 0.0)
+    # Where the factor of 1 is 0 the logarithm is linear in x, also beyond the range of the exponential.
+    right_beyond = beyond if (d if above else c) == 0.0 else 0.0
+    wrong_beyond = beyond if (1.0 - d if above else 1.0 - c) == 0.0 else 0.0
+    return e, uu, vv, right, wrong, r, w, right_beyond, wrong_beyond
+
+
+@_exactly
+def _information(known, e, uu, vv, r, w, gain):  # type: ignore[no-untyped-def]
+    """Expected information of a cell about (x, c, d): xx, xc, xd, cc, cd, dd."""
+    er = known * (gain * r)
+    sharp = known * (r * (1.0 + e))
+    cc, cd, dd = min(sharp * vv * vv, LARGEST), min(sharp * e, LARGEST), min(sharp * uu * uu, LARGEST)
+    return er * gain * w, er * vv, er * uu, cc, cd, dd
+
+
+@_exactly
+def _full_cell(y, x, c, d):  # type: ignore[no-untyped-def]
+    """Any asymptotes: linear part, mantissa and exponent of the likelihood, slopes in x, c, d, and the information."""
+    e, uu, vv, right, wrong, r, w, right_beyond, wrong_beyond = _terms(x, c, d)
+    hit = y > 0.0
+    linear = abs(y) * (right_beyond if hit else wrong_beyond)
+    factor = w * (right if hit else wrong) if y != 0.0 else 1.0
+    bits = np.float64(factor).view(np.int64)
+    mantissa = np.int64((bits & MANTISSA) | ONE).view(np.float64)
+    inverse = y * (r * (wrong if hit else right)) * (1.0 + e)
+    gain = (d - c) * e
+    slopes = gain * w * inverse, inverse * vv, inverse * uu
+    return linear, mantissa, bits >> 52, slopes, _information(abs(y), e, uu, vv, r, w, gain)
+
+
+@_exactly
+def _counts_cell(k, f, x, c, d):  # type: ignore[no-untyped-def]
+    """Repeated trials: log-likelihood, slopes in x, c, d, and the information."""
+    e, uu, vv, right, wrong, r, w, right_beyond, wrong_beyond = _terms(x, c, d)
+    value = k * (_log(w * right) - right_beyond) + f * (_log(w * wrong) - wrong_beyond)
+    inverse = (1.0 + e) * (k * (r * wrong) - f * (r * right))
+    gain = (d - c) * e
+    slopes = gain * w * inverse, inverse * vv, inverse * uu
+    return value, slopes, _information(k + f, e, uu, vv, r, w, gain)
+
+
+@_summing
+def plain_gradient(codes, theta, parameters, start, stop, rows, items):  # type: ignore[no-untyped-def]
+    """c = 0, d = 1. Adds to `rows` (log-likelihood, d/dtheta) `[2, S]` and `items` (sums of g u, g) `[2, I]`."""
+    a, b = parameters
+    for first in range(0, a.shape[0], BLOCK):
+        last = min(first + BLOCK, a.shape[0])
+        aa, bb, gu, gs = a[first:last], b[first:last], items[0, first:last], items[1, first:last]
+        for s in range(start, stop):
+            t, row = theta[s], codes[s, first:last]
+            product, total, slope = 1.0, 0.0, 0.0
+            for i in range(aa.shape[0]):
+                u = t - bb[i]
+                linear, factor, g, _ = _plain_cell(np.float64(row[i]), aa[i] * u)
+                total += linear
+                product *= factor
+                slope += aa[i] * g
+                gu[i] += g * u
+                gs[i] += g
+            rows[0, s] += total - math.log(product)
+            rows[1, s] += slope
+
+
+@_summing
+def plain_curvature(codes, theta, parameters, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
+    """As `plain_gradient`, with the information: `rows` `[3, S]`; `items` adds sums of h u^2, h u, h `[5, I]`.
+
+    `weights` `[1, S, I]` receives h = n P (1 - P), in whatever precision it has.
+    """
+    a, b = parameters
+    for first in range(0, a.shape[0], BLOCK):
+        last = min(first + BLOCK, a.shape[0])
+        aa, bb, gu, gs = a[first:last], b[first:last], items[0, first:last], items[1, first:last]
+        huu, hu, hs = items[2, first:last], items[3, first:last], items[4, first:last]
+        for s in range(start, stop):
+            t, row, weight = theta[s], codes[s, first:last], weights[0, s, first:last]
+            product, total, slope, bend = 1.0, 0.0, 0.0, 0.0
+            for i in range(aa.shape[0]):
+                u = t - bb[i]
+                linear, factor, g, h = _plain_cell(np.float64(row[i]), aa[i] * u)
+                total += linear
+                product *= factor
+                slope += aa[i] * g
+                bend += aa[i] * aa[i] * h
+                gu[i] += g * u
+                gs[i] += g
+                huu[i] += h * u * u
+                hu[i] += h * u
+                hs[i] += h
+                weight[i] = h
+            rows[0, s] += total - math.log(product)
+            rows[1, s] += slope
+            rows[2, s] += bend
+
+
+@_summing
+def full_gradient(codes, theta, parameters, start, stop, rows, items):  # type: ignore[no-untyped-def]
+    """Any asymptotes. `rows` as in `plain_gradient`; `items` the sums of g u, g, and slopes in c and d `[4, I]`."""
+    a, b, c, d = parameters
+    for first in range(0, a.shape[0], BLOCK):
+        last = min(first + BLOCK, a.shape[0])
+        aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
+        gu, gs, by_c, by_d = items[0, first:last], items[1, first:last], items[2, first:last], items[3, first:last]
+        for s in range(start, stop):
+            t, row = theta[s], codes[s, first:last]
+            product, total, slope, exponents = 1.0, 0.0, 0.0, np.int64(0)
+            for i in range(aa.shape[0]):
+                u = t - bb[i]
+                linear, mantissa, exponent, slopes, _ = _full_cell(np.float64(row[i]), aa[i] * u, cc[i], dd[i])
+                total -= linear
+                product *= mantissa
+                exponents += exponent
+                slope += aa[i] * slopes[0]
+                gu[i] += slopes[0] * u
+                gs[i] += slopes[0]
+                by_c[i] += slopes[1]
+                by_d[i] += slopes[2]
+            rows[0, s] += total + math.log(product) + (exponents - 1023 * aa.shape[0]) * LN2
+            rows[1, s] += slope
+
+
+@_summing
+def full_curvature(codes, theta, parameters, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
+    """As `full_gradient` with the information, `rows` `[3, S]`; `items` `[14, I]` adds the sums of
+    h u^2, h u, h, hc u, hc, hd u, hd, cc, cd, dd; `weights` `[3, S, I]` receives h, hc, hd.
+    """
+    a, b, c, d = parameters
+    for first in range(0, a.shape[0], BLOCK):
+        last = min(first + BLOCK, a.shape[0])
+        aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
+        sums, kept = np.zeros(14 * BLOCK), np.empty(3 * BLOCK)
+        for s in range(start, stop):
+            t, row = theta[s], codes[s, first:last]
+            product, total, slope, bend, exponents = 1.0, 0.0, 0.0, 0.0, np.int64(0)
+            for i in range(aa.shape[0]):
+                u = t - bb[i]
+                linear, mantissa, exponent, slopes, info = _full_cell(np.float64(row[i]), aa[i] * u, cc[i], dd[i])
+                total -= linear
+                product *= mantissa
+                exponents += exponent
+                slope += aa[i] * slopes[0]
+                bend += aa[i] * aa[i] * info[0]
+                _add(sums, kept, i, u, slopes, info)
+            rows[0, s] += total + math.log(product) + (exponents - 1023 * aa.shape[0]) * LN2
+            rows[1, s] += slope
+            rows[2, s] += bend
+            _copy(kept, weights[:, s, first:last])
+        _accumulate(sums, items[:, first:last])
+
+
+@_summing
+def counts_gradient(  # type: ignore[no-untyped-def]
+    successes, failures, theta, parameters, start, stop, rows, items
+):
+    """As `full_gradient` for `successes` and `failures` `[S, I]` of repeated trials; logarithms cell by cell."""
+    a, b, c, d = parameters
+    for first in range(0, a.shape[0], BLOCK):
+        last = min(first + BLOCK, a.shape[0])
+        aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
+        gu, gs, by_c, by_d = items[0, first:last], items[1, first:last], items[2, first:last], items[3, first:last]
+        for s in range(start, stop):
+            t, right, wrong = theta[s], successes[s, first:last], failures[s, first:last]
+            total, slope = 0.0, 0.0
+            for i in range(aa.shape[0]):
+                u = t - bb[i]
+                k, f = np.float64(right[i]), np.float64(wrong[i])
+                value, slopes, _ = _counts_cell(k, f, aa[i] * u, cc[i], dd[i])
+                total += value
+                slope += aa[i] * slopes[0]
+                gu[i] += slopes[0] * u
+                gs[i] += slopes[0]
+                by_c[i] += slopes[1]
+                by_d[i] += slopes[2]
+            rows[0, s] += total
+            rows[1, s] += slope
+
+
+@_summing
+def counts_curvature(  # type: ignore[no-untyped-def]
+    successes, failures, theta, parameters, start, stop, rows, items, weights
+):
+    """As `full_curvature` for `successes` and `failures` `[S, I]` of repeated trials; logarithms cell by cell."""
+    a, b, c, d = parameters
+    for first in range(0, a.shape[0], BLOCK):
+        last = min(first + BLOCK, a.shape[0])
+        aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
+        sums, kept = np.zeros(14 * BLOCK), np.empty(3 * BLOCK)
+        for s in range(start, stop):
+            t, right, wrong = theta[s], successes[s, first:last], failures[s, first:last]
+            total, slope, bend = 0.0, 0.0, 0.0
+            for i in range(aa.shape[0]):
+                u = t - bb[i]
+                k, f = np.float64(right[i]), np.float64(wrong[i])
+                value, slopes, info = _counts_cell(k, f, aa[i] * u, cc[i], dd[i])
+                total += value
+                slope += aa[i] * slopes[0]
+                bend += aa[i] * aa[i] * info[0]
+                _add(sums, kept, i, u, slopes, info)
+            rows[0, s] += total
+            rows[1, s] += slope
+            rows[2, s] += bend
+            _copy(kept, weights[:, s, first:last])
+        _accumulate(sums, items[:, first:last])
+
+
+@_exactly
+def _add(sums, kept, i, u, slopes, info):  # type: ignore[no-untyped-def]
+    """Adds a cell's slopes and information to its item's sums, and keeps what couples it to its student.
+
+    Sums lie in one array at constant distances: the vectoriser would have to compare the addresses of 14 arrays.
+    """
+    sums[i] += slopes[0] * u
+    sums[BLOCK + i] += slopes[0]
+    sums[2 * BLOCK + i] += slopes[1]
+    sums[3 * BLOCK + i] += slopes[2]
+    sums[4 * BLOCK + i] += info[0] * u * u
+    sums[5 * BLOCK + i] += info[0] * u
+    sums[6 * BLOCK + i] += info[0]
+    sums[7 * BLOCK + i] += info[1] * u
+    sums[8 * BLOCK + i] += info[1]
+    sums[9 * BLOCK + i] += info[2] * u
+    sums[10 * BLOCK + i] += info[2]
+    sums[11 * BLOCK + i] += info[3]
+    sums[12 * BLOCK + i] += info[4]
+    sums[13 * BLOCK + i] += info[5]
+    kept[i] = info[0]
+    kept[BLOCK + i] = info[1]
+    kept[2 * BLOCK + i] = info[2]
+
+
+@_exactly
+def _copy(kept, weights):  # type: ignore[no-untyped-def]
+    for row in range(3):
+        for i in range(weights.shape[1]):
+            weights[row, i] = kept[row * BLOCK + i]
+
+
+@_exactly
+def _accumulate(sums, items):  # type: ignore[no-untyped-def]
+    for row in range(14):
+        for i in range(items.shape[1]):
+            items[row, i] += sums[row * BLOCK + i]
+
+
+@_summing
+def probabilities(theta, a, b, c, d, start, stop, total):  # type: ignore[no-untyped-def]
+    """Adds P of every draw, `theta` `[D, S]` and items `[D, I]`, to `total` `[S, I]`."""
+    for s in range(start, stop):
+        row = total[s]
+        for draw in range(theta.shape[0]):
+            t, aa, bb, cc, dd = theta[draw, s], a[draw], b[draw], c[draw], d[draw]
+            for i in range(aa.shape[0]):
+                x = aa[i] * (t - bb[i])
+                e = _exp(max(-abs(x), -FAR))
+                row[i] += cc[i] + (dd[i] - cc[i]) * (1.0 if x >= 0.0 else e) / (1.0 + e)

@@ -1,0 +1,375 @@
+"""The model (`irt._model`) in numpyro, with its data as arguments, so that one compiled program serves every table of a
+size. It is the model of all samplers and of the variational approximation, for right and wrong answers and for ratings.
+
+Right and wrong answers are sampled in the coordinates of `irt.fitting._whitening`, where the model is written as it
+reads: groups centred, in logits. Ratings (and mean-field approximations) are not whitened: each group is written
+between its unit scale and its own (`Centring`).
+
+An item of ratings is an item of the 2pl with its mean threshold as difficulty; the gaps between neighbouring thresholds
+are lognormal around a mean per step that all items share (so that items borrow from each other what a scale's steps are
+worth). In logits
+
+log gap_ik = step_k + spread_gap gamma_ik,   step_k, gamma_ik ~ Normal(0, 1),   spread_gap ~ HalfNormal(0.5)
+
+The cumulative curves make the likelihood one of right and wrong answers: score k reached threshold k and fell short of
+k + 1, each a 2pl answer to an item (i, k); what remains is a term of the gaps alone, `counts log(1 - exp(-a gap))`.
+Without facets ratings are sampled in units of these students' own spread `r`, and with the common slope
+`r residual_scale` in its place: where answers leave the overall steepness uncertain, only that slope grows, not
+abilities and thresholds too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irt import _graded as graded
+from irt import _prior_densities as prior_densities
+from irt._model import ItemModel, Priors, Problem, Ratings, RawDraws
+from irt._responses import Floats
+from irt._smooth import zero_sum_basis
+from irt.fitting._whitening import Layout, WhitenedPosition, Whitening, place
+
+STEP_SPREAD = 1.0
+SPREAD_GAP = 0.5
+
+
+class Centring(NamedTuple):
+    """From 0 (a group on its unit scale) to 1 (on its own): answers that tell much about a group want 1."""
+
+    terms: tuple[float, ...]
+    residual: float = 1.0
+    a: float = 1.0
+    gap: float = 1.0
+
+
+@dataclass(frozen=True)
+class ModelStructure(ItemModel):
+    """What a compiled program depends on: the model, sizes, priors, how far groups are centred, and, of ratings, the
+    highest score of each item.
+    """
+
+    model: str
+    students: int
+    items: int
+    shapes: tuple[tuple[int, ...], ...]
+    residual: bool
+    priors: Priors
+    centring: Centring
+    top: tuple[int, ...] = ()
+
+    @property
+    def layout(self) -> Layout:
+        """The scales' names and places."""
+        return Layout(self.model, self.shapes, self.residual)
+
+
+class ModelInputs(NamedTuple):
+    """What a compiled program is given: counts `[S, I]` (of ratings: thresholds reached and fallen short of
+    `[S, I K]`), levels `[S]` and root `[L, L]` per term, the centre of guessing `[I]` (`[1]` where it is shared), and
+    what only some have: answers per inner category of ratings `[I, K - 1]`, and the rows `[B]` of the students whose
+    answers stand for all.
+    """
+
+    successes: Any
+    failures: Any
+    level_of: tuple[Any, ...]
+    roots: tuple[Any, ...]
+    guessing_centre: Any
+    inner: Any = None
+    rows: Any = None
+
+
+def structure_of(problem: Problem, centring: Centring | None = None) -> ModelStructure:
+    """The structure of a problem, all groups centred where nothing else is said."""
+    students, items = problem.answers.shape
+    shapes = tuple(term.shape for term in problem.design.terms)
+    centring = Centring((1.0,) * len(shapes)) if centring is None else centring
+    top = () if problem.ratings is None else tuple(int(each) for each in problem.ratings.top)
+    return ModelStructure(
+        problem.model, students, items, shapes, problem.design.residual, problem.priors, centring, top
+    )
+
+
+def inputs_of(problem: Problem) -> ModelInputs:
+    """The inputs of a problem."""
+    terms = problem.design.terms
+    level_of, roots = tuple(term.level_of for term in terms), tuple(term.root for term in terms)
+    if problem.ratings is not None:
+        reached, short, inner = _steps(problem.ratings)
+        return ModelInputs(reached, short, level_of, roots, problem.guessing_centre, inner)
+    failures = problem.attempts - problem.successes
+    return ModelInputs(problem.successes, failures, level_of, roots, problem.guessing_centre)
+
+
+def _steps(ratings: Ratings) -> tuple[Floats, Floats, Floats]:
+    """Thresholds reached and fallen short of `[S, I K]`, and answers per inner category `[I, K - 1]`."""
+    scores, top = ratings
+    k = np.arange(1, int(top.max()) + 1)
+    real = k <= top[:, None]
+    reached, short = (scores[:, :, None] == k) & real, (scores[:, :, None] == k - 1) & real
+    inner = np.stack([(scores == value).sum(axis=0) for value in k[:-1]] or [np.zeros(0)], axis=-1)
+    inner = np.where(real[:, 1:], inner, 0) if len(k) > 1 else np.zeros((len(top), 0))
+    return *(each.reshape(len(scores), -1).astype(np.float64) for each in (reached, short)), inner.astype(np.float64)
+
+
+def numpyro_model(structure: ModelStructure) -> Callable[[ModelInputs], None]:
+    """Every zero-sum group lives in its own subspace, so nothing is held by a soft prior."""
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+
+    priors, items = structure.priors, structure.items
+
+    def model(inputs: ModelInputs) -> None:
+        theta, slope = _ability(structure, inputs)
+        log_a = jnp.zeros(items)
+        if structure.free_a:
+            spread = numpyro.sample("spread_a", prior_densities.spread_a(priors).distribution())
+            log_a = _zero_sum("log_a", spread, (items,), structure.centring.a)
+        centre = numpyro.sample("centre_b", dist.Normal(0, priors.centre_b / slope))
+        spread_b = numpyro.sample("spread_b", dist.HalfNormal(priors.spread_b / slope))
+        b = centre + _zero_sum("b", spread_b, (items,))
+        if structure.top:
+            _rated(structure, inputs, theta, slope, log_a, b)
+        else:
+            _answered(structure, inputs, theta, log_a, b)
+
+    return model
+
+
+def _zero_sum(name: str, scale: Any, shape: tuple[int, ...], centred: float = 1.0) -> Any:
+    """A zero-sum group of this scale, written between its unit scale and its own."""
+    import numpyro
+    import numpyro.distributions as dist
+
+    if centred == 1:
+        return numpyro.sample(name, dist.ZeroSumNormal(scale, shape))
+    return scale ** (1 - centred) * numpyro.sample(name, dist.ZeroSumNormal(scale**centred, shape))
+
+
+def _ability(structure: ModelStructure, inputs: ModelInputs) -> tuple[Any, Any]:
+    """Abilities `[S]`, and the slope that turns them into logits (1 where they are)."""
+    import jax.numpy as jnp
+    import numpyro
+
+    priors, centring = structure.priors, structure.centring
+    if structure.top and not structure.shapes:
+        return _ability_in_own_units(structure)
+    theta = jnp.zeros(structure.students)
+    for index, shape in enumerate(structure.shapes):
+        scale = numpyro.sample(f"scale_{index}", prior_densities.term_scale(priors).distribution())
+        effects = _zero_sum(f"effect_{index}", scale, shape, centring.terms[index])
+        theta = theta + (inputs.roots[index] @ effects.reshape(-1))[inputs.level_of[index]]
+    if structure.residual:
+        prior = prior_densities.residual_scale(priors, bool(structure.shapes))
+        tau = numpyro.sample("residual_scale", prior.distribution())
+        theta = theta + _zero_sum("residual", tau, (structure.students,), centring.residual)
+    return theta, 1.0
+
+
+def _ability_in_own_units(structure: ModelStructure) -> tuple[Any, Any]:
+    """Abilities `[S]` in units of their own spread, and the common slope."""
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+
+    raw = numpyro.sample("residual", dist.ZeroSumNormal(1.0, (structure.students,)))
+    spread = jnp.sqrt(jnp.mean(raw**2))
+    slope = numpyro.sample("slope", dist.LogNormal(jnp.log(spread), structure.priors.common_a))
+    numpyro.deterministic("residual_scale", slope / spread)
+    return raw / spread, slope
+
+
+def _answered(structure: ModelStructure, inputs: ModelInputs, theta: Any, log_a: Any, b: Any) -> None:
+    """Asymptotes, and the likelihood of right and wrong answers; those of some students stand for all."""
+    import jax.numpy as jnp
+    import numpyro
+
+    priors, items = structure.priors, structure.items
+    c, delta = jnp.zeros(items), jnp.ones(items)
+    if structure.guessing:
+        c = c + numpyro.sample("c", prior_densities.guessing(priors, inputs.guessing_centre).distribution())
+    if structure.slipping:
+        delta = numpyro.sample("delta", prior_densities.upper_share(priors, items).distribution())
+    cells = _cell_likelihood(inputs.successes, inputs.failures, not structure.guessing and not structure.slipping)
+    if inputs.rows is None:
+        numpyro.factor("answers", cells(theta, log_a, b, c, delta))
+        return
+    with numpyro.handlers.scale(scale=structure.students / len(inputs.rows)):
+        numpyro.factor("answers", cells(theta[inputs.rows], log_a, b, c, delta))
+
+
+def _rated(structure: ModelStructure, inputs: ModelInputs, theta: Any, slope: Any, log_a: Any, b: Any) -> None:
+    """Thresholds and the likelihood of ratings; results are recorded in logits."""
+    import jax.numpy as jnp
+    import numpyro
+
+    thresholds = _thresholds(structure, b, slope)
+    most = thresholds.shape[1]
+    for name, value in (("a", jnp.exp(log_a)), ("thresholds", slope * thresholds), ("theta", slope * theta)):
+        numpyro.deterministic(name, value)
+    steep, flat = log_a + jnp.log(slope), thresholds.reshape(-1)
+    cells = _cell_likelihood(inputs.successes, inputs.failures, True)
+    none, all_ = jnp.zeros_like(flat), jnp.ones_like(flat)
+    numpyro.factor("answers", cells(theta, jnp.repeat(steep, most), flat, none, all_))
+    if most > 1:
+        real = graded.real_thresholds(np.array(structure.top))
+        gap = jnp.where(real[:, 1:], jnp.exp(steep)[:, None] * (thresholds[:, 1:] - thresholds[:, :-1]), 1.0)
+        numpyro.factor("between", (inputs.inner * jnp.log(jnp.maximum(-jnp.expm1(-gap), graded.TINY))).sum())
+
+
+def _thresholds(structure: ModelStructure, b: Any, slope: Any) -> Any:
+    """Thresholds `[I, K]` around the difficulties `b` `[I]`, all in logits over `slope`."""
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+
+    top = np.array(structure.top)
+    items, most, share = len(top), int(top.max()), structure.centring.gap
+    if most == 1:
+        return b[:, None]
+    real = graded.real_thresholds(top)
+    step = numpyro.sample("step", dist.Normal(-jnp.log(slope), STEP_SPREAD).expand([most - 1]))
+    spread = numpyro.sample("spread_gap", dist.HalfNormal(SPREAD_GAP))
+    gamma = numpyro.sample("gamma", dist.Normal(step * share, spread**share).expand([items, most - 1]))
+    log_gap = step * (1 - share) + spread ** (1 - share) * gamma
+    gaps = jnp.where(real[:, 1:], jnp.exp(log_gap), 0.0)
+    ladder = jnp.concatenate([jnp.zeros((items, 1)), jnp.cumsum(gaps, axis=1)], axis=1)
+    middle = jnp.where(real, ladder, 0.0).sum(axis=1) / top
+    return b[:, None] + ladder - middle[:, None]
+
+
+def energy(structure: ModelStructure) -> Callable[[Any, ModelInputs, Whitening], Any]:
+    """Minus the log posterior of a whitened position, up to a constant.
+
+    The discriminations have one coordinate more than their zero-sum group: the surplus mean is given a standard normal
+    density of its own, which leaves everything else as it is and lets every item keep its own small block.
+    """
+    from numpyro.infer.util import potential_energy
+
+    model, layout = numpyro_model(structure), structure.layout
+
+    def potential(position: Any, inputs: ModelInputs, given: Whitening) -> Any:
+        placed = place(position, given, layout)
+        values = unconstrained(structure, placed)
+        return potential_energy(model, (inputs,), {}, values) + 0.5 * placed.surplus**2 - placed.jacobian
+
+    return potential
+
+
+def unconstrained(structure: ModelStructure, placed: WhitenedPosition) -> dict[str, Any]:
+    """numpyro's unconstrained values by name."""
+    from numpyro.distributions.transforms import ZeroSumTransform
+
+    layout, project, rows = structure.layout, ZeroSumTransform(1).inv, iter(placed.items)
+    values = dict(zip(layout.names, placed.scales, strict=True))
+    for index, shape in enumerate(structure.shapes):
+        block = placed.effects[layout.starts[index] : layout.starts[index + 1]]
+        values[f"effect_{index}"] = block.reshape([levels - 1 for levels in shape])
+    if structure.residual:
+        values["residual"] = project(placed.residuals)
+    if structure.free_a:
+        values["log_a"] = project(next(rows))
+    b = next(rows)
+    values["centre_b"], values["b"] = b.mean(), project(b - b.mean())
+    return values | _asymptotes(structure, placed)
+
+
+def _cell_likelihood(k: Any, failures: Any, plain: bool) -> Callable[..., Any]:
+    """Log-likelihood of all cells with its closed-form gradient: one pass over the table, not autodiff's several."""
+    import jax
+    import jax.numpy as jnp
+
+    def both(theta: Any, log_a: Any, b: Any, c: Any, delta: Any) -> tuple[Any, tuple[Any, ...]]:
+        a = jnp.exp(log_a)
+        distance = theta[:, None] - b
+        x = a * distance
+        small = jnp.exp(-jnp.abs(x))
+        up = jnp.where(x >= 0, 1.0, small) / (1.0 + small)
+        if plain:
+            value = jnp.sum(k * jnp.minimum(x, 0) - failures * jnp.maximum(x, 0) - (k + failures) * jnp.log1p(small))
+            by_x = k - (k + failures) * up
+            by_c = by_delta = jnp.zeros_like(b)
+        else:
+            down = jnp.where(x >= 0, small, 1.0) / (1.0 + small)
+            p = jnp.maximum(c + (1 - c) * delta * up, 1e-300)
+            q = jnp.maximum((1 - c) * ((1 - delta) + delta * down), 1e-300)
+            value = jnp.sum(k * jnp.log(p) + failures * jnp.log(q))
+            by_p = k / p - failures / q
+            by_x = by_p * ((1 - c) * delta) * up * down
+            by_c = jnp.sum(by_p * (1 - delta * up), axis=0)
+            by_delta = jnp.sum(by_p * (1 - c) * up, axis=0)
+        by_items = jnp.sum(by_x, axis=0)
+        return value, (by_x @ a, jnp.sum(by_x * x, axis=0), -by_items * a, by_c, by_delta)
+
+    @jax.custom_vjp
+    def cells(theta: Any, log_a: Any, b: Any, c: Any, delta: Any) -> Any:
+        return both(theta, log_a, b, c, delta)[0]
+
+    def backward(gradients: tuple[Any, ...], outer: Any) -> tuple[Any, ...]:
+        return tuple(outer * gradient for gradient in gradients)
+
+    cells.defvjp(both, backward)
+    return cells
+
+
+def model_values(structure: ModelStructure, position: Any, given: Whitening) -> dict[str, Any]:
+    """The model's own values by name at a whitened position, zero-sum groups in full."""
+    import jax.numpy as jnp
+    from jax.nn import sigmoid
+
+    layout = structure.layout
+    placed = place(position, given, layout)
+    rows = iter(placed.items)
+    values = {name: jnp.exp(value) for name, value in zip(layout.names, placed.scales, strict=True)}
+    for index in range(layout.terms):
+        block = placed.effects[layout.starts[index] : layout.starts[index + 1]]
+        values[f"effect_{index}"] = block @ zero_sum_basis(structure.shapes[index])
+    if structure.residual:
+        values["residual"] = placed.residuals
+    if structure.free_a:
+        values["log_a"] = next(rows)
+    b = next(rows)
+    values["centre_b"], values["b"] = b.mean(), b - b.mean()
+    return values | {name: sigmoid(logit) for name, logit in _asymptotes(structure, placed).items()}
+
+
+def _asymptotes(structure: ModelStructure, placed: WhitenedPosition) -> dict[str, Any]:
+    """Logits of the asymptotes by name; one that items share is placed with the scales."""
+    if structure.shared_guessing:
+        return {"c": placed.scales[-1:]}
+    names = ["c"] * structure.guessing + ["delta"] * structure.slipping
+    return dict(zip(names, placed.items[len(placed.items) - len(names) :], strict=True))
+
+
+def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
+    """Draws in logits from the model's own values by name, zero-sum groups in full."""
+    count, items = values["b"].shape
+    design = problem.design
+    theta = np.zeros((count, design.students))
+    effects, scales = [], []
+    for index, term in enumerate(design.terms):
+        scales.append(values[f"scale_{index}"])
+        effects.append(values[f"effect_{index}"].reshape(count, -1) @ term.root.T)
+        theta += effects[-1][:, term.level_of]
+    if design.residual:
+        theta += values["residual"]
+    c = values.get("c", np.zeros(1)) + np.zeros((count, items))
+    delta = values.get("delta", np.ones((count, items)))
+    return RawDraws(
+        a=np.exp(values["log_a"]) if problem.free_a else np.ones((count, items)),
+        b=values["centre_b"][:, None] + values["b"],
+        c=c,
+        d=c + (1 - c) * delta,
+        theta=theta,
+        effects=tuple(effects),
+        scales=tuple(scales),
+        residual_scale=values.get("residual_scale", np.zeros(count)),
+        spread_a=values.get("spread_a", np.zeros(count)),
+        spread_b=values["spread_b"],
+        centre_b=values["centre_b"],
+    )

@@ -1,0 +1,76 @@
+"""Draws of items and abilities around a maximum of the marginal likelihood.
+
+Item coordinates are drawn from the distribution of the observed information, in which slopes keep the signs of their
+estimates (a normal slope would cross 0, and difficulties with it infinity); abilities are plausible values
+(Mislevy 1991), from each student's posterior given the items, moved with the items to first order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irt._quadrature import posterior
+from irt._responses import Floats
+from irt.fitting._asymptote_paths import Path, followed
+from irt.fitting._asymptote_profiles import FittedMaximum
+from irt.fitting._coordinates import normal_draws, signed_draws, to_items
+from irt.fitting._em import AnswerPatterns, chunks
+from irt.fitting._stratified_draws import uniforms
+
+DRAWS = 2000
+FEWEST_DRAWS = 400
+CELLS = 12_000_000
+"""Most numbers the draws may hold; large tables take fewer draws."""
+
+
+def draw(
+    fitted: FittedMaximum, covariance: Floats, paths: list[Path], seed: int, point: Floats | None = None
+) -> dict[str, Floats]:
+    """Draws by name: `a b c d` `[D, I]` and `theta` `[D, S]`.
+
+    `covariance` `[I, K, K]` is that of each item's coordinates. Those held in `fitted`, asymptotes at or near a bound,
+    are drawn along their `paths`. Items of a population are drawn around `point` `[K, I]`, normal in what has
+    the population's prior.
+    """
+    table, state = fitted.table, fitted.state
+    rng = np.random.default_rng(seed)
+    students, items = len(table.row_of), state.x.shape[1]
+    count = int(np.clip(CELLS // (4 * items + students), FEWEST_DRAWS, DRAWS))
+    shift = fitted.curvature.draw(rng, count)
+    shift[:, fitted.fixed] = 0.0
+    moved = fitted.ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
+    if paths:
+        roots = np.stack([path.drawn_roots(rng, count) for path in paths])
+        moved += np.stack([path.ability for path in paths], axis=1) @ roots
+        drawn = to_items(followed(paths, state.x, covariance, shift, roots))
+    elif point is not None:
+        drawn = normal_draws(point, state.x, shift)
+    else:
+        drawn = to_items(signed_draws(state.x, covariance, shift))
+    theta = np.ascontiguousarray(_plausible(table, state.x, fitted.nodes, moved, rng).T)
+    return {"theta": theta, **dict(zip("abcd", drawn, strict=True))}
+
+
+def _plausible(table: AnswerPatterns, x: Floats, nodes: Floats, moved: Floats, rng: np.random.Generator) -> Floats:
+    """Draws `[S, D]` from the students' posteriors, by inverse distribution functions on the nodes.
+
+    `moved` `[R, D]` is what each draw of the items adds to the expected ability of a row, to first order.
+    """
+    step = float(nodes[1] - nodes[0])
+    edges = np.append(nodes - step / 2, nodes[-1] + step / 2)
+    items = to_items(x)
+    draws = np.empty((len(table.row_of), moved.shape[1]))
+    for part in chunks(len(table.counts), len(nodes)):
+        successes = table.successes[part]
+        attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]
+        at = posterior(successes, attempts, items, nodes)
+        rises = np.zeros((len(successes), len(edges)))
+        np.cumsum(at.weights, axis=1, out=rises[:, 1:])
+        # A step is spread evenly, which adds its variance, step^2/12.
+        mean, sd = at.mean, at.sd
+        shrink = sd / np.sqrt(sd**2 + step**2 / 12)
+        for student in np.flatnonzero((table.row_of >= part.start) & (table.row_of < part.stop)):
+            row = table.row_of[student] - part.start
+            drawn = np.interp(uniforms(rng, 1, moved.shape[1])[0], rises[row], edges)
+            draws[student] = mean[row] + (drawn - mean[row]) * shrink[row] + moved[row + part.start]
+    return draws

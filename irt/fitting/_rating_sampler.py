@@ -1,0 +1,115 @@
+"""The No-U-Turn sampler (numpyro's) for ratings: the same model, in coordinates that need no mode to start from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from irt import _graded as graded
+from irt._fit_settings import FitSettings
+from irt._model import Problem, RawDraws, report_scale
+from irt._responses import Floats
+from irt.fitting._chains import Density, compile_chains, run_chains
+from irt.fitting._estimation_outcome import Progress
+from irt.fitting._numpyro_model import Centring, ModelInputs, inputs_of, numpyro_model, structure_of
+from irt.fitting._sampler_results import Enough, Sampled
+
+ACCEPT = 0.95
+"""Least acceptance aimed at: thresholds around a rare score have a curved posterior, where longer steps diverge."""
+UNREPORTED = {"log_a", "b", "gamma", "step"}
+SCALES = ("slope", "spread_b", "spread_a", "spread_gap", "residual_scale")
+
+
+def sample(
+    problem: Problem, settings: FitSettings, progress: Progress | None = None, enough: Enough | None = None
+) -> Sampled:
+    """Chains from scattered starts; `enough` is asked between blocks of draws."""
+    import jax
+    from numpyro.infer.util import constrain_fn, initialize_model, potential_energy
+
+    settings = replace(settings, target_accept=max(settings.target_accept, ACCEPT))
+    structure, inputs = structure_of(problem, centring_of(problem)), inputs_of(problem)
+    model = numpyro_model(structure)
+    with jax.enable_x64(True):
+        key = jax.random.PRNGKey(settings.seed)
+        found = initialize_model(key, model, model_args=(inputs,), validate_grad=False)
+        shapes = {str(name): np.shape(value) for name, value in found.param_info.z.items()}
+
+    def potential(given: ModelInputs) -> Callable[[Any], Any]:
+        return lambda position: potential_energy(model, (given,), {}, position)
+
+    def values(position: Any, given: ModelInputs) -> Any:
+        everything = constrain_fn(model, (given,), {}, position, return_deterministic=True)
+        return {name: value for name, value in everything.items() if name not in UNREPORTED}
+
+    scales = (*SCALES, *(f"scale_{term}" for term in range(len(structure.shapes))))
+    density = Density(potential, values, tuple(name for name in scales if name in shapes))
+    starts = [_scattered(shapes, np.random.default_rng([settings.seed, chain])) for chain in range(settings.chains)]
+    begin = time.perf_counter()
+    with jax.enable_x64(True):
+        program = compile_chains(density, starts[0], inputs, settings)
+    compile_seconds = time.perf_counter() - begin
+
+    def reported(sampled: Sampled) -> Sampled:
+        return replace(sampled, values=_reported(problem, structure.centring, sampled.values))
+
+    ends = None if enough is None else lambda sampled: enough(reported(sampled))
+    return replace(
+        reported(run_chains(program, starts, inputs, settings, ends, progress)), compile_seconds=compile_seconds
+    )
+
+
+def centring_of(problem: Problem) -> Centring:
+    """Shares from what the numbers of answers alone promise about each group, in logits of a typical item."""
+    assert problem.ratings is not None
+    scores, top = problem.ratings
+    answers = float((~np.isnan(scores)).sum())
+    per_student, per_item = answers / len(scores), answers / len(top)
+
+    def known(information: float) -> float:
+        return float((information / (1 + information)) ** 4)
+
+    terms = tuple(known(len(scores) / len(term.levels) * 2.0) for term in problem.design.terms)
+    gap = known(0.05 * per_item / (1 + float(np.mean(top))))
+    return Centring(terms, known(0.025 * per_student), known(0.01 * per_item), gap)
+
+
+def _reported(problem: Problem, centring: Centring, values: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Draws on the reported scale: those of `irt._model.report_scale`, and `thresholds` `[D, I, K]`."""
+    assert problem.ratings is not None
+    top, terms = problem.ratings.top, problem.design.terms
+    count, items = values["a"].shape
+    slope = values.get("slope", np.ones(count))
+    scales = tuple(values[f"scale_{index}"] for index in range(len(terms)))
+    effects = tuple(
+        scale[:, None] ** (1 - centred) * (values[f"effect_{index}"].reshape(count, -1) @ term.root.T)
+        for index, (term, scale, centred) in enumerate(zip(terms, scales, centring.terms, strict=True))
+    )
+    raw = RawDraws(
+        a=values["a"],
+        b=values["thresholds"].reshape(count, -1),
+        c=np.zeros((count, items)),
+        d=np.ones((count, items)),
+        theta=values["theta"],
+        effects=effects,
+        scales=scales,
+        residual_scale=values.get("residual_scale", np.zeros(count)),
+        spread_a=values["spread_a"],
+        spread_b=slope * values["spread_b"],
+        centre_b=slope * values["centre_b"],
+    )
+    reported = report_scale(raw, problem.design)
+    thresholds = graded.padded(reported["b"].reshape(count, items, -1), top)
+    reported |= {"b": graded.mean_threshold(thresholds, top), "thresholds": thresholds}
+    if "spread_gap" in values:
+        reported["spread_gap"] = values["spread_gap"]
+    return {name: draws for name, draws in reported.items() if name not in ("c", "d")}
+
+
+def _scattered(shapes: Mapping[str, tuple[int, ...]], rng: np.random.Generator) -> dict[str, Floats]:
+    """A start of its own for each chain, in unconstrained coordinates."""
+    return {name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()}

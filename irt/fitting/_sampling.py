@@ -1,0 +1,175 @@
+"""Method `nuts`: the posterior by the No-U-Turn sampler, behind a convergence gate.
+
+A run ends as soon as the gate passes, or when more transitions have diverged than it lets pass. That looks at R-hat,
+effective sample sizes and the sampler's own account, never at an estimate, so it decides how precisely the posterior is
+known, not what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from irt import _graded as graded
+from irt import kernels
+from irt._fit_settings import FitSettings
+from irt._model import Problem
+from irt._responses import Floats
+from irt.checks._convergence import mixing
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress
+from irt.fitting._sampler_results import Enough, Sampled, Sampler
+
+DIVERGENT_SHARE = 0.001
+"""Transitions that may diverge in the repeated run, which is then said; in the first run none may."""
+CAREFUL = 0.99
+"""Acceptance aimed at in the repeated run: abilities between two very steep items stand between cliffs."""
+LIKELIHOOD_DRAWS = 400
+FEW = 50
+"""Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
+
+
+def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
+    """The posterior of a table of answers or ratings."""
+    rated = problem.ratings is not None
+    log_likelihood = _of_ratings(problem) if rated else _of_answers(problem)
+    sampler = _sampler("ratings" if rated else settings.chosen_backend)
+    return behind_gate(partial(sampler, problem), log_likelihood, settings, progress)
+
+
+def _of_answers(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
+    k, n = problem.successes, problem.attempts
+    names = ("theta", "a", "b", "c", "d")
+    return lambda draw: float(kernels.log_likelihood(k, n, *(draw[name] for name in names)).sum())
+
+
+def _of_ratings(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
+    assert problem.ratings is not None
+    scores, top = problem.ratings
+
+    def log_likelihood(draw: Mapping[str, Floats]) -> float:
+        return float(graded.log_likelihood(scores, draw["theta"], draw["a"], draw["thresholds"], top).sum())
+
+    return log_likelihood
+
+
+def behind_gate(
+    sample: Sampler,
+    log_likelihood: Callable[[Mapping[str, Floats]], float],
+    settings: FitSettings,
+    progress: Progress | None,
+) -> EstimationOutcome:
+    """Sample, and once more with more draws and smaller steps when the gate refuses the first run.
+
+    `log_likelihood` is that of all answers given the values of one draw.
+    """
+    warnings, notes = [], []
+    sampled = sample(settings, progress, _enough(settings, 0.0))
+    seconds = {"compile": sampled.compile_seconds, "fit": sampled.sample_seconds}
+    diagnostics, failures = gate(sampled)
+    if failures:
+        again = _careful(settings)
+        # A divergence ends the run, so that the rest of the gate would judge a stump.
+        reason = failures if not sampled.divergences else [f"{sampled.divergences} divergent transitions"]
+        notes.append(
+            f"The first run did not pass the convergence gate ({'; '.join(reason)}); it was repeated with "
+            f"up to {again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
+        )
+        sampled = sample(again, progress, _enough(again, DIVERGENT_SHARE))
+        seconds["compile"] += sampled.compile_seconds
+        seconds["fit"] += sampled.sample_seconds
+        diagnostics, failures = gate(sampled, DIVERGENT_SHARE)
+    if sampled.divergences and not failures:
+        warnings.append(
+            f"{sampled.divergences} of {sampled.draws} transitions diverged in the repeated run, no more than 1 "
+            "in 1000: the tails of the steepest items may be cut a little short."
+        )
+    if failures:
+        warnings.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
+    some = np.unique(np.linspace(0, sampled.draws - 1, min(LIKELIHOOD_DRAWS, sampled.draws)).astype(int))
+    likelihoods = [log_likelihood({name: values[draw] for name, values in sampled.values.items()}) for draw in some]
+    return EstimationOutcome(
+        draws=sampled.values,
+        point={name: values.mean(axis=0) for name, values in sampled.values.items()},
+        log_likelihood=float(np.mean(likelihoods)),
+        converged=not failures,
+        diagnostics=diagnostics,
+        warnings=tuple(warnings),
+        notes=tuple(notes),
+        seconds=seconds,
+        chains=sampled.chains,
+    )
+
+
+def _careful(settings: FitSettings) -> FitSettings:
+    return replace(
+        settings,
+        warmup=2 * settings.warmup,
+        draws=2 * settings.draws,
+        target_accept=max(settings.target_accept, CAREFUL),
+        seed=settings.seed + 1000,
+    )
+
+
+def _enough(settings: FitSettings, divergent_share: float) -> Enough:
+    """Whether a run may end: the gate passes, or more transitions have diverged than it lets pass."""
+
+    def decided(sampled: Sampled) -> bool:
+        if sampled.divergences > divergent_share * settings.draws * settings.chains:
+            return True
+        few = {name: values for name, values in sampled.values.items() if values.ndim == 1 or values.shape[1] < FEW}
+        return not any(gate(each, divergent_share)[1] for each in (replace(sampled, values=few), sampled))
+
+    return decided
+
+
+def gate(sampled: Sampled, divergent_share: float = 0.0) -> tuple[dict[str, float | int | str], list[str]]:
+    """Diagnostics, and what failed of: R-hat <= 1.01, bulk and tail ESS >= 400, depth not saturated, divergences.
+
+    At most `divergent_share` of the transitions may diverge.
+    """
+    r_hat, bulk, tail, worst = 1.0, np.inf, np.inf, ""
+    for name, values in sampled.values.items():
+        if np.ptp(values) == 0:
+            continue
+        result = mixing(values.reshape(sampled.chains, len(values) // sampled.chains, -1))
+        if result.r_hat.max() > r_hat:
+            r_hat, worst = float(result.r_hat.max()), name
+        bulk, tail = min(bulk, float(result.ess_bulk.min())), min(tail, float(result.ess_tail.min()))
+    diagnostics: dict[str, float | int | str] = {
+        "r_hat_max": r_hat,
+        "r_hat_worst": worst,
+        "ess_bulk_min": bulk,
+        "ess_tail_min": tail,
+        "divergences": sampled.divergences,
+        "tree_depth_saturated": sampled.saturated,
+        "leapfrogs": sampled.leapfrogs,
+        "chains": sampled.chains,
+        "draws": sampled.draws,
+    }
+    failures = []
+    if r_hat > 1.01:
+        failures.append(f"R-hat {r_hat:.3f} of {worst} is above 1.01")
+    if min(bulk, tail) < 400:
+        failures.append(f"effective sample size {min(bulk, tail):.0f} is below 400")
+    if sampled.divergences > divergent_share * sampled.draws:
+        failures.append(f"{sampled.divergences} divergent transitions")
+    if sampled.saturated > 0.01 * sampled.draws:
+        failures.append(f"tree depth saturated {sampled.saturated} times")
+    return diagnostics, failures
+
+
+def _sampler(backend: str) -> Callable[..., Sampled]:
+    if backend == "pymc":
+        from irt.fitting import _pymc_model as pymc_model
+
+        return pymc_model.sample
+    if backend == "ratings":
+        from irt.fitting import _rating_sampler as rating_sampler
+
+        return rating_sampler.sample
+    from irt.fitting import _nuts as nuts
+
+    return nuts.sample

@@ -1,0 +1,151 @@
+"""The scales of the priors by EM, and what they do to coordinates.
+
+Each scale maximises the expected log density of the group it governs plus its own prior; a joint mode over scales and
+effects would collapse them to zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt import _prior_densities as prior_densities
+from irt._model import Priors, Problem
+from irt._prior_densities import ScaleDensity
+from irt._responses import Floats
+from irt.fitting._gaussian import Point
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Hyperparameters, in logits: fixed within a climb, updated between climbs.
+
+    `guessing` is the logit of the c that all items share, where they do. It belongs here: a mode over it and the items
+    would be as inconsistent as one over scales and effects (each item gives c a bias, and hardly any information).
+    """
+
+    terms: tuple[float, ...]
+    residual: float
+    spread_a: float
+    centre_b: float
+    spread_b: float
+    guessing: float = 0.0
+
+    def vector(self) -> Floats:
+        """Logarithms of the scales, with `centre_b` and `guessing` as they are: what convergence is judged by."""
+        scales = [*self.terms, self.residual, self.spread_a, self.spread_b]
+        return np.append(np.log(scales), [self.centre_b, self.guessing])
+
+    @staticmethod
+    def of(vector: Floats) -> Scales:
+        """The scales of a `vector`."""
+        *terms, residual, spread_a, spread_b = np.exp(vector[:-2]).tolist()
+        return Scales(tuple(terms), residual, spread_a, float(vector[-2]), spread_b, float(vector[-1]))
+
+
+def log_prior(problem: Problem, vector: Floats) -> float:
+    """Log prior density of the scales' `vector`, up to a constant: half-normal scales and a Beta c, with Jacobians."""
+    priors, terms = problem.priors, len(problem.design.terms)
+    densities = [
+        *[prior_densities.term_scale(priors)] * terms,
+        prior_densities.residual_scale(priors, bool(terms)),
+        prior_densities.spread_a(priors),
+        prior_densities.spread_b(priors),
+    ]
+    logs = np.array([float(density.on_log(v)) for density, v in zip(densities, vector[:-2], strict=True)])
+    total = float(logs[estimated(problem)[:-2]].sum()) + float(prior_densities.centre_b(priors).log(vector[-2]))
+    if problem.shared_guessing:
+        total += prior_densities.guessing(priors, problem.guessing_centre).on_logit(vector[-1:])
+    return total
+
+
+def estimated(problem: Problem) -> NDArray[np.bool_]:
+    """Which entries of the scales' `vector` the model has."""
+    terms = [True] * len(problem.design.terms)
+    return np.array([*terms, problem.design.residual, problem.free_a, True, True, problem.shared_guessing])
+
+
+def starting(problem: Problem) -> Scales:
+    """Where the climb begins."""
+    centre = float(problem.guessing_centre.mean())
+    return Scales(tuple(0.5 for _ in problem.design.terms), 0.7, 0.3, 0.0, 1.0, float(np.log(centre / (1 - centre))))
+
+
+def updated(problem: Problem, scales: Scales, point: Point, variances: Point) -> Scales:
+    """EM step: each scale from the expected sum of squares it governs, with its prior on the log scale."""
+    priors = problem.priors
+    second = point.w**2 + variances.w
+    terms, start = [], 0
+    for scale, term in zip(scales.terms, problem.design.terms, strict=True):
+        size = len(term.levels)
+        squares = scale**2 * second[start : start + size].sum()
+        terms.append(_scale_mode(size, squares, prior_densities.term_scale(priors)))
+        start += size
+    residual = scales.residual
+    if problem.design.residual:
+        spread = scales.residual**2 * second[start:].sum()
+        prior = prior_densities.residual_scale(priors, bool(problem.design.terms))
+        residual = _scale_mode(problem.design.students, spread, prior)
+    variance = variances.x
+    row = int(problem.free_a)
+    items = point.x.shape[1]
+    spread_a = scales.spread_a
+    if problem.free_a:
+        squares = float(np.sum(point.x[0] ** 2 + variance[0]))
+        mode = _scale_mode(items - 1, spread_a**2 * squares, prior_densities.spread_a(priors))
+        spread_a = min(mode, widest_a(priors))
+    b = scales.centre_b + scales.spread_b * point.x[row]
+    centre = float(b.sum() / (items + (scales.spread_b / priors.centre_b) ** 2))
+    squares = float(np.sum((b - centre) ** 2 + scales.spread_b**2 * variance[row]))
+    spread_b = _scale_mode(items, squares, prior_densities.spread_b(priors))
+    return Scales(tuple(terms), residual, spread_a, centre, spread_b, scales.guessing)
+
+
+def leapt(scales: Scales, change: Floats, last: Floats) -> Scales:
+    """Aitken's extrapolation of a slow EM sequence, component by component, never more than twenty steps ahead."""
+    ratio = np.divide(change, last, out=np.zeros_like(change), where=np.abs(last) > 1e-12)
+    ratio = np.where(ratio > 0, np.minimum(ratio, 20 / 21), 0.0)
+    logs = scales.vector() + np.clip(change * ratio / (1 - ratio), -0.25, 0.25)
+    *terms, residual, spread_a, spread_b = np.clip(np.exp(logs[:-2]), 1e-3, 20.0).tolist()
+    return Scales(tuple(terms), residual, spread_a, float(logs[-2]), spread_b, scales.guessing)
+
+
+def recoordinated(problem: Problem, point: Point, old: Scales, new: Scales) -> Point:
+    """The same abilities and item parameters in the coordinates of the new scales."""
+    w, start = point.w.copy(), 0
+    for before, after, term in zip(old.terms, new.terms, problem.design.terms, strict=True):
+        w[start : start + len(term.levels)] *= before / after
+        start += len(term.levels)
+    w[start:] *= old.residual / new.residual
+    x = point.x.copy()
+    if problem.free_a:
+        x[0] *= old.spread_a / new.spread_a
+    row = int(problem.free_a)
+    x[row] = (old.centre_b + old.spread_b * x[row] - new.centre_b) / new.spread_b
+    return Point(w, x)
+
+
+def widest_a(priors: Priors) -> float:
+    """Largest spread of log discrimination a joint mode is allowed.
+
+    With few items and very unequal discriminations the joint likelihood rises without end: abilities line up on either
+    side of one item whose discrimination grows (a Heywood case). The bound stops that; a fit at it is not converged.
+    """
+    return 2.0 * priors.spread_a
+
+
+def _scale_mode(size: int, squares: float, prior: ScaleDensity) -> float:
+    """Mode over v = log scale of `-size v - squares/2 e^(-2v)` plus its log prior.
+
+    The derivative falls monotonically, so bisection finds it.
+    """
+    low, high = np.log(1e-3), np.log(prior.largest)
+    for _ in range(50):
+        v = (low + high) / 2
+        if -size + squares * np.exp(-2 * v) + prior.slope_on_log(v) > 0:
+            low = v
+        else:
+            high = v
+    return float(np.exp((low + high) / 2))

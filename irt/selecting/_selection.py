@@ -1,0 +1,292 @@
+"""Which items to keep: iterative pruning, chosen on some students and judged on others.
+
+The paper's Algorithm 1 fits, drops the least discriminating items, refits, and repeats. The gain seen on the same
+answers flatters it: noise in the estimates is selected too. So items are chosen on calibration students only, and the
+gain is estimated from held-out students' own answers, against random pruning to the same length.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irt import kernels
+from irt._argument_checks import require_probability
+from irt._estimation import fit as fit_model
+from irt._methods import require_known
+from irt._model import RATINGS, Options
+from irt._reading import require_estimable
+from irt._responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
+from irt._result import Fit, require_fit
+from irt.fitting._estimation_outcome import Progress, begun
+from irt.selecting import _item_worth as item_worth
+from irt.selecting._heldout_evaluation import HeldOutEvaluator, InformationGain, population
+from irt.selecting._holdout_split import split_students
+from irt.selecting._item_worth import Balance, balance_of
+from irt.selecting._prune_result import Drop, Pruned, Round
+from irt.selecting._prune_settings import PruneSettings
+from irt.selecting._rank_agreement import agreement, scored
+
+FEWEST_STUDENTS_TO_PRUNE = 6
+MINIMUM_ITEMS = 2
+GRID = tuple(np.linspace(-3, 3, 25).round(2).tolist())
+DEFAULT_INTERVAL = 0.9
+
+
+def prune(
+    data: ResponseMatrix,
+    fit: Fit | None = None,
+    settings: PruneSettings | None = None,
+    *,
+    facets: Sequence[str] | None = None,
+    options: int | Mapping[str, int] = 4,
+    groups: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    **changes: Any,
+) -> Pruned:
+    """Drop the `quantile` of the items worth least, refit, repeat until the share `keep` is left.
+
+    `settings` say how; `changes` replace some of them by name, as in `prune(data, keep=0.5, seed=1)`.
+
+    Worth is the posterior expectation of the discrimination, or with `criterion="information"` of the information over
+    the calibration students' abilities (or at the abilities `information_at`). Items that correlate negatively with the
+    rest of the exam leave in the first round, as probable mis-keys. With `groups` (a label per item: topic, Bloom
+    level, form) every group keeps its part of the exam to within one item, or at least the `shares` named.
+
+    A share `holdout` of the students, spread over the levels of `facets` (all the table's by default), takes no part in
+    choosing. Refits use free abilities, Normal(0, 1), so that they need no estimable design. `fit` supplies model,
+    facets and interval when they are not given. `stop="auto"` ends as soon as a further round shows no credible gain on
+    the held-out students; `targets` are abilities at which the standard error is recorded. Raises ValueError with fewer
+    than 6 students, for settings that `PruneSettings` refuses, or for shares of groups that cannot be met. `progress`
+    is told 0 of 1 once all is accepted.
+    """
+    require_matrix(data)
+    if fit is not None:
+        require_fit(fit)
+    how = replace(settings or PruneSettings(), **changes)
+    require_estimable(data)
+    goal = max(MINIMUM_ITEMS, round(how.keep * len(data.items)))
+    balance = balance_of(data.items, groups, how.shares, goal)
+    if (students := len(data.students)) < FEWEST_STUDENTS_TO_PRUNE:
+        raise ValueError(
+            f"found {students} students, too few to hold any out; wanted at least {FEWEST_STUDENTS_TO_PRUNE} "
+            "to judge pruning"
+        )
+    refit = _Refit(_model(how, fit, data), how.method, options, _interval(how, fit), how.seed)
+    require_known(refit.model, refit.method, None)
+    require_probability("interval", refit.interval)
+    calibration, heldout = split_students(data, how.holdout, how.seed, _stratifiers(data, fit, facets))
+    part = data.select_students(heldout)
+    judge = HeldOutEvaluator(part, refit.model, refit.options_of(part), refit.interval, data)
+    rule = _PruningRule(how.criterion, how.information_at, balance, how.quantile, goal, how.stop)
+    begun(progress)
+    targets = tuple(float(value) for value in how.targets)
+    walk = _PruningWalk(data.select_students(calibration), refit, judge, rule, targets)
+    stopped = walk.run(progress)
+    ranks = agreement(scored(part, walk.first), scored(part, walk.last), refit.interval, how.seed)
+    return Pruned(
+        kept=walk.current,
+        dropped=tuple(walk.dropped),
+        trajectory=tuple(walk.rounds),
+        heldout_gain=walk.rounds[-1].heldout_gain,
+        theta=GRID,
+        targets=walk.targets,
+        calibration=calibration,
+        heldout=heldout,
+        model=refit.model,
+        method=how.method,
+        interval=refit.interval,
+        seed=how.seed,
+        stopped=stopped,
+        criterion=how.criterion,
+        rank_agreement=ranks,
+        groups=_group_sizes(balance, data.items, walk.current) if groups is not None else {},
+        warnings=_warnings(walk, len(calibration), len(heldout)),
+    )
+
+
+def _model(how: PruneSettings, fit: Fit | None, data: ResponseMatrix) -> str:
+    """The model of the refits; ValueError for one without discriminations, and for ratings."""
+    model = how.model or ("2pl" if fit is None or fit.model == "1pl" else fit.model)
+    if model == RATINGS or data.top is not None:
+        raise ValueError("ratings (model 'grm') cannot be pruned yet: the judge reads right and wrong answers")
+    if model == "1pl":
+        raise ValueError("model '1pl' gives every item the same discrimination; wanted '2pl', '3pl' or '4pl'")
+    return model
+
+
+def _interval(how: PruneSettings, fit: Fit | None) -> float:
+    if how.interval is not None:
+        return how.interval
+    return DEFAULT_INTERVAL if fit is None else fit.interval
+
+
+@dataclass(frozen=True)
+class _Refit:
+    """How to fit a part of the table."""
+
+    model: str
+    method: str
+    options: int | Mapping[str, int]
+    interval: float
+    seed: int
+
+    def __call__(self, data: ResponseMatrix) -> Fit:
+        return fit_model(
+            data,
+            self.model,
+            self.method,
+            (),
+            options=self.options_of(data),
+            seed=self.seed,
+            interval=self.interval,
+        )
+
+    def options_of(self, data: ResponseMatrix) -> Options:
+        """Numbers of choices for a part of the items."""
+        if isinstance(self.options, int):
+            return self.options
+        return {item: self.options[item] for item in data.items}
+
+
+class _PruningRule(NamedTuple):
+    """What items are worth, what must stay balanced, how many leave per round, and when to stop."""
+
+    criterion: str
+    at: Sequence[float] | None
+    balance: Balance
+    quantile: float
+    goal: int
+    stop: str | None
+
+
+class _PruningWalk:
+    """The rounds from the full exam to the pruned one."""
+
+    def __init__(
+        self,
+        data: ResponseMatrix,
+        refit: _Refit,
+        judge: HeldOutEvaluator,
+        rule: _PruningRule,
+        targets: tuple[float, ...],
+    ) -> None:
+        self.data, self.refit, self.judge, self.rule, self.targets = data, refit, judge, rule, targets
+        self.current = data.items
+        self.dropped: list[Drop] = []
+        self.rounds: list[Round] = []
+        self.first = self.last = self._fit(data.items)
+        self.full = dict(zip(data.items, _point_information(self.first), strict=True))
+        self._record(data.items, data.items, self.first)
+
+    @property
+    def suspects(self) -> list[str]:
+        """Items kept although they correlate negatively with the rest: their group could not spare them."""
+        rho = item_worth.negative_correlations(self.last.data)
+        return [item for item, value in zip(self.last.data.items, rho, strict=True) if value < 0]
+
+    def run(self, progress: Progress | None) -> str:
+        """Prune; why it ended."""
+        size, goal = len(self.data.items), self.rule.goal
+        while len(self.current) > goal:
+            gone = self._next_to_drop()
+            wrong = [drop for drop in gone if drop.reason.startswith(item_worth.WRONG)]
+            if self.rule.stop == "auto" and wrong:
+                # Wrong keys leave whatever the judge says, but take nothing else with them.
+                gone = wrong
+            kept = tuple(item for item in self.current if item not in {drop.item for drop in gone})
+            if self.rule.stop == "auto" and not wrong and self.judge.gain(kept, self.current).low <= 0:
+                return f"round {len(self.rounds)} would show no credible gain on held-out students"
+            self.last = self._fit(kept)
+            self._record(kept, self.current, self.last)
+            self.dropped += gone
+            self.current = kept
+            if progress is not None:
+                progress(size - len(kept), size - goal)
+        return f"{len(self.current)} of {size} items are left"
+
+    def _next_to_drop(self) -> list[Drop]:
+        rule, present = self.rule, len(self.current)
+        value = item_worth.expected_worth(self.last, rule.criterion, rule.at)
+        suspects = int(np.sum(item_worth.negative_correlations(self.last.data) < 0))
+        count = min(max(1, round(rule.quantile * present), suspects), present - rule.goal)
+        gone = item_worth.items_to_drop(self.last, value, rule.criterion, count, rule.balance, rule.goal)
+        return [Drop(item, reason, len(self.rounds)) for item, reason in gone]
+
+    def _fit(self, items: Sequence[str]) -> Fit:
+        """Refit the remaining items on the calibration students who were asked any of them."""
+        part = self.data.select(items)
+        answered = np.flatnonzero(part.asked.any(axis=1))
+        if len(answered) < len(part.students):
+            part = part.select_students([part.students[index] for index in answered])
+        return self.refit(part)
+
+    def _record(self, kept: Sequence[str], before: Sequence[str], result: Fit) -> None:
+        curves = item_worth.expected_information(result, np.concatenate([GRID, self.targets])).sum(axis=1)
+        total, at_targets = np.split(curves, [len(GRID)])
+        claimed = float(np.mean([self.full[item] for item in kept]) / np.mean(list(self.full.values())) - 1.0)
+        gain = self.judge.gain(kept, self.data.items)
+        share = len(kept) / len(self.data.items)
+        self.rounds.append(
+            Round(
+                round=len(self.rounds),
+                n_items=len(kept),
+                total_information=total,
+                mean_information=total / len(kept),
+                standard_error=1 / np.sqrt(np.maximum(at_targets, 1e-12)),
+                reliability=result.reliability,
+                claimed_gain=claimed,
+                heldout_gain=gain,
+                step_gain=self.judge.gain(kept, before),
+                total_gain=InformationGain(*((1 + value) * share - 1 for value in gain)),
+                random=self.judge.random(kept, self.data.items, self.rule.balance.label, self.refit.seed),
+            )
+        )
+
+
+def _point_information(result: Fit) -> Floats:
+    """Information `[I]` of each item at its estimate, over a Normal(0, 1) population."""
+    nodes, weights = population()
+    curves = kernels.information(nodes, *(result.point[name][:, None] for name in "abcd"))
+    return np.asarray(curves @ weights)
+
+
+def _group_sizes(balance: Balance, whole: Sequence[str], kept: Sequence[str]) -> dict[str, tuple[int, int]]:
+    before, after = (Counter(balance.label[item] for item in items) for items in (whole, kept))
+    return {label: (size, after[label]) for label, size in before.items()}
+
+
+def _stratifiers(data: ResponseMatrix, fit: Fit | None, facets: Sequence[str] | None) -> tuple[str, ...]:
+    if facets is not None:
+        data.with_facets(facets)
+        return tuple(facets)
+    if fit is not None and fit.data.facets is not None:
+        return tuple(name for name in facet_names(fit.data) if name in facet_names(data))
+    return tuple(name for name in facet_names(data) if len(levels(data, name)) < len(data.students))
+
+
+def _warnings(walk: _PruningWalk, calibration: int, heldout: int) -> tuple[str, ...]:
+    notes = []
+    gain = walk.rounds[-1].heldout_gain
+    if walk.suspects:
+        notes.append(
+            f"{len(walk.suspects)} items kept correlate negatively with the rest of the exam, probably wrong keys: "
+            f"{', '.join(walk.suspects[:5])}{', ...' if len(walk.suspects) > 5 else ''}."
+        )
+    if not walk.last.converged:
+        notes.append(
+            f"The last of the fits that chose did not converge ({walk.last.method}); items may be dropped for no "
+            "reason of theirs. Take more students or items, or another method."
+        )
+    if gain.low <= 0 <= gain.high:
+        notes.append("The gain from pruning is not credible: its interval includes 0.")
+    if heldout < 10:
+        notes.append(
+            f"Only {heldout} students judge and {calibration} choose; expect wide intervals and a choice that would "
+            "change with other students."
+        )
+    return tuple(notes)
