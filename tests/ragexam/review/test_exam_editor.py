@@ -165,8 +165,8 @@ def test_an_exam_that_was_written_anew_is_noticed(run: Path) -> None:
 def test_kill_9_loses_no_confirmed_edit(run: Path) -> None:
     code = f"""
 from pathlib import Path
-from ragexam.review._exam_editor import Desk
-desk = Desk(Path({str(run)!r}))
+from ragexam.review._exam_editor import ExamEditor
+desk = ExamEditor(Path({str(run)!r}))
 while True:
     for action in ("retire", "restore"):
         print(desk.act("q1", action, seen=len(desk.review.edits), content={{}}).number, flush=True)

@@ -19,6 +19,12 @@ from ragexam.review import ExamEditor
 from tests.ragexam.review.reviewed_run import plain_run
 
 ROOT = Path(__file__).parents[3]
+INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("ragexam", run_name="__main__", alter_sys=True)
+"""
+"""`python -m ragexam` that heeds Ctrl-C: tests in the background of a shell ignore it, and so would their children."""
 
 
 @pytest.fixture
@@ -51,10 +57,8 @@ def view(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_page_is_served_until_it_is_stopped_and_the_end_says_what_was_done(run: Path) -> None:
-    command = [sys.executable, "-m", "ragexam", "view", str(run), "--json"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, preexec_fn=_interruptible
-    ) as process:
+    command = [sys.executable, "-c", INTERRUPTIBLE, "view", str(run), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
@@ -71,11 +75,6 @@ def test_a_page_is_served_until_it_is_stopped_and_the_end_says_what_was_done(run
         assert process.returncode == 0
     assert said == {"exam": 12, "read": 1, "edited": 0, "retired": 1, "restored": 0, "edits": 1}
     assert len(read_edits(run / "edits.jsonl")) == 1
-
-
-def _interruptible() -> None:
-    """A test run in the background of a shell ignores Ctrl-C, and so would its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_edits_become_an_exam_without_a_page(view: View, run: Path) -> None:
