@@ -1,4 +1,4 @@
-"""The families of retrievers, one module each; `rag.retrieval._kinds` builds them by kind."""
+"""Retrievers: lexical, dense, fused, re-ranked and third-party; built by kind, and measured on their own."""
 
 from rag.retrieval._dense import passage_index
 from rag.retrieval._measures import CUTOFFS, SourceRank, find_sources
