@@ -1,6 +1,5 @@
 """The examinees: language models, retrievers, prompts, and an exam sat by a grid of pipelines."""
 
-from examcore import first_error_line
 from rag.answering._examinees import (
     NO_CHOICE,
     Engine,
@@ -22,7 +21,7 @@ from rag.answering._prompts import (
 from rag.answering._scoring import ChoiceEvidence, choose_answer, normalized_scores
 from rag.answering._tasks import PassageLimits, PassageLookup, Task, tasks_of
 from rag.answering._truncation import fit_passages
-from rag.grid._grid import Grid, grid_of, read_grid
+from rag.grid._grid import Grid, grid_of
 from rag.grid._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
 from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec, short_name
 from rag.models._loading import load_model
@@ -85,7 +84,6 @@ __all__ = [
     "exam_prompt",
     "failed_requests",
     "fast_bfloat16",
-    "first_error_line",
     "fit_passages",
     "grid_of",
     "hub_offline",
@@ -96,7 +94,6 @@ __all__ = [
     "passages_and_stem",
     "prepare_models",
     "quiet_libraries",
-    "read_grid",
     "responses_text",
     "short_name",
     "sit",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BeforeValidator, ValidationError, model_validator
 
 from rag.grid._errors import grid_error
@@ -99,18 +97,6 @@ class Grid(SettingsGroup):
     def measured(self) -> tuple[Pipeline, ...]:
         """The pipelines whose components can be separated; black boxes only if there is nothing else."""
         return tuple(one for one in self.pipelines if one.retriever != OWN_FACETS) or self.pipelines
-
-
-def read_grid(path: Path) -> Grid:
-    """Read a grid from YAML; raises ValueError naming file and key."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file; wanted a grid of pipelines") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        raise ValueError(f"{path}:{mark.line + 1 if mark else 1}: is not YAML; wanted a grid of pipelines") from None
-    return grid_of(data, str(path))
 
 
 def grid_of(data: Any, source: str = "grid") -> Grid:

@@ -1,14 +1,14 @@
-"""One pipeline of a grid: which language model, which retriever, how many examples and passages."""
+"""One pipeline of a grid: a language model, a retriever, and numbers of examples and passages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 FACETS = ("llm", "retriever", "icl")
-"""The facet columns of every table of responses, in order."""
+"""The facet columns of every response table, in order."""
 
 FACTORS = ("passages", "budget")
-"""Further facet columns, of grids that cross the number of passages or their length."""
+"""Further facet columns, for grids that cross the number of passages or their length."""
 
 _MARKS = {"passages": "k", "budget": "b"}
 
@@ -20,8 +20,8 @@ OWN_FACETS = "own"
 class Pipeline:
     """One examinee: a language model, a retriever (both by their names in the grid) and a number of shots.
 
-    `passages` (how many it reads) and `budget` (their characters) are None where the grid does not cross them; then the
-    settings of the sitting say.
+    `passages` (how many it reads) and `budget` (their characters) are None unless the grid crosses them; then the
+    settings of the sitting hold.
     """
 
     llm: str
@@ -37,7 +37,7 @@ class Pipeline:
 
     @property
     def reading(self) -> str:
-        """What decides the passages it reads: `bm25`, or `bm25-k3-b2000`."""
+        """What its passages depend on: `bm25`, or `bm25-k3-b2000`."""
         return "-".join([self.retriever, *self._marks])
 
     @property

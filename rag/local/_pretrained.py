@@ -34,7 +34,7 @@ def load_local_model(
         model, tokenizer = _unpacked(source, placement, chat) if source.gguf else _pretrained(source, placement, chat)
     packed = placement.quantized or quantization_method(model.config)
     settings = {
-        "dtype": str(placement.number).removeprefix("torch."),
+        "dtype": str(placement.dtype).removeprefix("torch."),
         "device": placement.device.type,
         # Stored with answers: keys that a release added later are left out at their defaults.
         **({"quantized": packed} if packed else {}),
@@ -65,8 +65,8 @@ def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple
 
 def _unpacked(source: WeightSource, placement: Placement, chat: bool) -> tuple[Any, Any]:
     """A GGUF file unpacked to numbers; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
-    copy = cache_folder() / "dense" / _dense_key(source, placement.number)
-    if not copy.is_dir() and (unkept := _unpack_into(copy, source, placement.number)) is not None:
+    copy = cache_folder() / "dense" / _dense_key(source, placement.dtype)
+    if not copy.is_dir() and (unkept := _unpack_into(copy, source, placement.dtype)) is not None:
         model, tokenizer = unkept
         if placement.spread or placement.quantized:
             raise OSError(f"model {source}: no room to unpack it in {copy.parent}; wanted twice its size")

@@ -16,7 +16,7 @@ class SettingsGroup(BaseModel):
 
 
 class ModelSettings(SettingsGroup):
-    """A language model, as `load_model` takes it."""
+    """The language model that `load_model` loads."""
 
     model: str
     dtype: str = "auto"
@@ -31,5 +31,5 @@ class ModelSettings(SettingsGroup):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the replies: how a server is asked may change while a run is stopped."""
+        """What the replies depend on. How a server is asked is left out: it may change between runs."""
         return self.model_dump(exclude={"server"})

@@ -1,4 +1,4 @@
-"""What the models that made an exam were asked, what it cost, and what their servers were found to do."""
+"""The usage of the models that made an exam: replies, tokens, cost, and notes about their servers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from rag.servers._server_model import ServerModel
 
 
 def need_likelihoods(model: LanguageModel) -> None:
-    """Raise in one line, before anything is paid for, when a model's server gives no log-probabilities."""
+    """Raise in one line when a model's server gives no log-probabilities, before anything is paid for."""
     if isinstance(model, GivesLikelihoods):
         model.need_likelihoods()
 
 
 def usage_record(works: Sequence[tuple[str, LanguageModel, ModelUsage]]) -> dict[str, Any]:
-    """For each work its model, calls, tokens, seconds and cost; all `cost` together; `notes` to be told.
+    """For each kind of work its model, calls, tokens, seconds and cost; the total `cost`; `notes` for the user.
 
-    Tokens, seconds and cost are those of the whole exam, whichever run paid for them; `server` counts the requests of
-    this one.
+    Tokens, seconds and cost are those of the whole exam over all runs; `server` counts the requests of this run.
     """
     content: dict[str, Any] = {"cost": 0.0, "notes": []}
     for name, model, usage in works:
@@ -35,7 +34,7 @@ def usage_record(works: Sequence[tuple[str, LanguageModel, ModelUsage]]) -> dict
 
 
 def failed_requests(content: Mapping[str, Any]) -> str:
-    """`3 status 500, 1 timeout`: what the servers failed at, empty where none did."""
+    """The servers' failures, such as `3 status 500, 1 timeout`; empty without any."""
     failed: Counter[str] = Counter()
     for name in ("writing", "verifying"):
         failed.update(content.get(name, {}).get("server", {}).get("failed", {}))
@@ -43,7 +42,7 @@ def failed_requests(content: Mapping[str, Any]) -> str:
 
 
 def usage_lines(content: Mapping[str, Any]) -> list[str]:
-    """One line for each work: what went in and out, how long it took, what it cost, which requests failed; notes."""
+    """One line for each kind of work (replies, tokens, seconds, cost, failed requests), then the notes."""
     lines = []
     for name in ("writing", "verifying"):
         if name not in content:

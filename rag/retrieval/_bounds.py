@@ -1,4 +1,4 @@
-"""The floor and the ceiling: no passage, and the passage the question was written from."""
+"""Bounds of retrieval: no passage (floor), and the passage the question was written from (ceiling)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from examcore import Chunk, Question
 
 
 class ClosedBook:
-    """Finds nothing: the model answers from memory."""
+    """Finds no passage: the model answers from memory."""
 
     def __init__(self, name: str = "closed-book") -> None:
         self.name = name
 
-    def retrieve(self, question: Question, k: int) -> list[Chunk]:  # noqa: ARG002 (the seam's signature)
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:  # noqa: ARG002 (the protocol's signature)
         """No passage."""
         return []
 
 
 class Oracle:
-    """Knows the passage the question was written from."""
+    """Finds the passage that the question was written from."""
 
     def __init__(self, chunks: Sequence[Chunk], name: str = "oracle") -> None:
         self.name = name

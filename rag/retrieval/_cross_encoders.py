@@ -15,15 +15,15 @@ from rag.weights._embedded import is_embedded, locate_weights
 from rag.weights._hub import hub_offline, quiet_libraries
 
 MAX_PAIR_TOKENS = 512
-"""Tokens of question and passage together that an ONNX cross-encoder reads."""
+"""An ONNX cross-encoder reads at most this many tokens of question and passage together."""
 
 
 class CrossEncoder:
     """A cross-encoder as a re-ranker, loaded at first use.
 
     `model` is a folder or hub name that sentence-transformers reads, a folder with `model.onnx` and `tokenizer.json`,
-    or `embedded:reranker-tiny`. Of two outputs the second stands for "relevant", and the relevance is its distance
-    from the first.
+    or `embedded:reranker-tiny`. With two outputs the second stands for "relevant", and the relevance is the second
+    minus the first.
     """
 
     def __init__(self, model: str) -> None:
@@ -61,13 +61,13 @@ class OnnxCrossEncoder:
         if not (folder / "tokenizer.json").is_file():
             raise OSError(f"{folder}: has no tokenizer.json")
         options = onnxruntime.SessionOptions()
-        # Threads that wait by spinning slow a machine with other work down.
+        # Threads that spin while waiting slow down other work on the machine.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(
                 folder / "model.onnx", options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # onnxruntime's own errors have no common ancestor below this one
+        except Exception as error:  # onnxruntime's errors have no narrower common class
             raise OSError(first_error_line(error)) from error
         self._inputs = {one.name for one in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -75,7 +75,7 @@ class OnnxCrossEncoder:
         self._tokenizer.no_padding()
 
     def predict(self, pairs: Sequence[tuple[str, str]], **_: Any) -> list[NDArray[np.float32]]:
-        """The outputs for each pair, read one by one: with integer weights a score depends on what shares its batch."""
+        """The outputs for each pair, one by one: with integer weights a score depends on the rest of its batch."""
         return [self._session.run(None, self._fed(*pair))[0][0] for pair in pairs]
 
     def _fed(self, question: str, passage: str) -> dict[str, NDArray[np.int64]]:

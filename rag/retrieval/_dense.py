@@ -18,8 +18,8 @@ from rag.retrieval._vectors import Vectors
 class Dense:
     """Inner product of embeddings (the cosine, where they have unit length), exact search; ties by chunk order.
 
-    `query_encoder` embeds the questions where they have an encoder of their own (DPR); by default it is `encoder`.
-    `index` is the `passage_index` of the chunks where there is one already, else it is made at the first question.
+    `query_encoder` embeds the questions if they need another encoder (DPR); by default it is `encoder`. `index` is the
+    `passage_index` of the chunks if it exists already; else it is built at the first question.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Dense:
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k passages nearest to the stem.
 
-        Raises ValueError when the two encoders do not speak of the same space.
+        Raises ValueError when the two encoders have different dimensions.
         """
         if not self._chunks:
             return []
@@ -52,14 +52,14 @@ class Dense:
                 f"retriever {self.name}: question {question.id!r}: encoder {self._query_encoder} gives "
                 f"{asked.shape[1]} numbers and {self._encoder} {self._index.d}; wanted two encoders of one model"
             )
-        # A few more than asked for, so that equal scores at the edge are ordered by us and not by the index.
+        # Fetch a few more, so that ties at the edge are broken by chunk order and not by the index.
         wide = min(len(self._chunks), k + 16)
         scores, indices = self._index.search(asked, wide)
         order = np.lexsort((indices[0], -scores[0]))[:k]
         return [self._chunks[int(indices[0][one])] for one in order]
 
     def _vector(self, stem: str) -> Vectors:
-        # One question at a time: in a batch its numbers would depend on its neighbours.
+        # One question at a time: in a batch its numbers would depend on the other questions.
         if stem not in self._questions:
             self._questions[stem] = encode([stem], encoder_place(self._query_encoder))
         return self._questions[stem]
@@ -77,7 +77,7 @@ def passage_index(
     cache_dir: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Any:
-    """The embeddings of passages, ready to be searched; `progress` is told of those that are encoded now."""
+    """A search index of the passages' embeddings; `progress` counts those that are encoded now."""
     import faiss
 
     vectors = embed([searched_text(chunk) for chunk in chunks], encoder=encoder, cache_dir=cache_dir, progress=progress)

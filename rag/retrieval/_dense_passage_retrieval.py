@@ -11,26 +11,26 @@ from rag.retrieval._vectors import Vectors
 
 DPR_MODEL_CLASSES = ("DPRQuestionEncoder", "DPRContextEncoder")
 MAX_TOKENS = 512
-"""Tokens; what lies beyond is not read."""
+"""Texts are cut to this many tokens."""
 
 
 def dpr_part(place: str, local: bool) -> str:
-    """Which part of DPR lies at a folder or hub name, by its configuration; empty for any other model.
+    """The DPR class that a folder or hub name holds, by its configuration; empty for any other model.
 
-    `local` forbids to ask the hub.
+    `local`: do not access the hub.
     """
     from transformers import AutoConfig
 
     try:
         config = AutoConfig.from_pretrained(place, local_files_only=local)
-    except (OSError, ValueError):  # an encoder may do without; who loads it says what is wrong
+    except (OSError, ValueError):  # other encoders need no configuration; loading will report a real problem
         return ""
     named = (getattr(config, "architectures", None) or [""])[0]
     return named if config.model_type == "dpr" and named in DPR_MODEL_CLASSES else ""
 
 
 class DprEncoder:
-    """One part of DPR, asked like a sentence-transformers encoder; its vectors are compared by inner product."""
+    """One part of DPR with the interface of a sentence-transformers encoder; compare its vectors by inner product."""
 
     def __init__(self, place: str, part: str, local: bool) -> None:
         import transformers

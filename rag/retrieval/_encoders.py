@@ -1,4 +1,4 @@
-"""Sentence embeddings, kept on disk by the text they were computed from."""
+"""Sentence embeddings, cached on disk by the hash of the text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rag.weights._hub import hub_offline, quiet_libraries
 DEFAULT_ENCODER = "embedded:minilm-l6"
 BATCH = 32
 BLOCK = 512
-"""Texts that are encoded and kept together: what a stopped process loses."""
+"""Texts encoded and stored together: a stopped process loses at most this many."""
 
 
 def embed(
@@ -33,7 +33,7 @@ def embed(
 
     `encoder` is `embedded:minilm-l6`, a folder or a hub name that sentence-transformers reads, or one part of DPR.
     Vectors are kept under `cache_dir` (by default in the cache folder), one file per encoder, by the hash of each text.
-    `progress` is told of the texts that are not there yet, and of nothing where all are.
+    `progress` counts the texts that are not stored yet; it is not called if all are.
     Raises ValueError or OSError with one line when the encoder cannot be loaded.
     """
     place = encoder_place(encoder)
@@ -92,7 +92,7 @@ def _load(place: str) -> Any:
 
 
 def _key(place: str) -> str:
-    """What stands for an encoder; a folder whose weights were replaced must not answer with the old vectors."""
+    """The file name of an encoder's vectors; it changes when the weights in a folder are replaced."""
     parts = hashlib.sha256(place.encode())
     for file in sorted(Path(place).glob("*.safetensors")) if Path(place).is_dir() else ():
         parts.update(f"{file.name}|{file.stat().st_size}|{file.stat().st_mtime_ns}".encode())

@@ -1,4 +1,4 @@
-"""A retriever behind an HTTP address: the question goes out as JSON, passages come back."""
+"""A retriever at an HTTP address: send the question as JSON, receive passages."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class EndpointRetriever:
     """POSTs `{"question": ..., "k": ...}` and reads `{"passages": [...]}`, each a chunk id, a text, or
     `{"id", "text", "title", "score"}`.
 
-    The key is sent only where the options name its variable. What fails is repeated as the options say.
+    A key is sent only if the options name its variable. Failed requests are retried as the options say.
     """
 
     def __init__(self, chunks: Sequence[Chunk], url: str, options: ServerOptions | None = None, name: str = "") -> None:
         self.name, self._url = name or urlsplit(url).netloc, url
         self._transport, self._path = connect(self.name, url, options)
-        self._shelf = ChunkLookup(chunks)
+        self._lookup = ChunkLookup(chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
-        """At most k passages; ValueError for a refusal or a reply without passages, `FailedError` when none comes."""
+        """At most k passages; ValueError for a refusal or a reply without passages, `FailedError` without a reply."""
         service = f"retriever {self.name} ({self._url})"
         where = f"{service}: question {question.id!r}"
         body = {"question": question.stem, "k": k}
@@ -36,7 +36,7 @@ class EndpointRetriever:
             raise refusal_error(service, question.id, error) from None
         if isinstance(found, NoReply):
             raise FailedError(f"{where}: {found.reason}")
-        return self._shelf.chunks(found, k, where)
+        return self._lookup.chunks(found, k, where)
 
 
 def _passages(reply: Mapping[str, Any]) -> list[Any]:

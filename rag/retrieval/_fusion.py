@@ -1,4 +1,4 @@
-"""Retrievers made of others: fused by rank, re-ranked by a cross-encoder."""
+"""Retrievers built from others: fused by rank, or re-ranked by a cross-encoder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEPTH = 50
 """Passages that each part of a hybrid contributes, and that a re-ranker reads."""
 
 Reranker = Callable[[str, Sequence[str]], Sequence[float]]
-"""From a question and passages to one relevance each, larger is better."""
+"""The relevance of each passage to a question; larger is better."""
 
 
 class Hybrid:
@@ -30,7 +30,7 @@ class Hybrid:
         self._depth = depth
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
-        """The k best of the fused list; ties by the first part that found a passage."""
+        """The k best of the fused list; ties by the order in which the parts found them."""
         fused: dict[str, float] = {}
         found: dict[str, Chunk] = {}
         for part in self._parts:
@@ -41,7 +41,7 @@ class Hybrid:
 
 
 class Reranked:
-    """The first `depth` passages of another retriever in a re-ranker's order; what it found below follows as it was."""
+    """Re-orders the first `depth` passages of another retriever; those below keep their order."""
 
     def __init__(self, first: Retriever, rerank: Reranker, *, depth: int = DEPTH, name: str = "") -> None:
         self.name = name or first.name
@@ -49,7 +49,7 @@ class Reranked:
         self._ordered: dict[str, list[Chunk]] = {}
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
-        """The k best; ties in the first stage's order. Raises ValueError when the re-ranker gives no usable numbers."""
+        """The k best; ties in the first stage's order. Raises ValueError when the re-ranker gives unusable numbers."""
         best = self._best(question)
         if k <= len(best):
             return best[:k]
@@ -57,7 +57,7 @@ class Reranked:
         return [*best, *(chunk for chunk in self._first.retrieve(question, k) if chunk.id not in known)][:k]
 
     def _best(self, question: Question) -> list[Chunk]:
-        """What the re-ranker reads, in its order; asked once per question, because it is slow."""
+        """The passages that the re-ranker reads, in its order; computed once per question, because it is slow."""
         if question.stem not in self._ordered:
             read = self._first.retrieve(question, self._depth)
             self._ordered[question.stem] = [

@@ -1,7 +1,7 @@
 """Retrievers by kind: from a question to the passages its pipeline may read.
 
-A retriever sees the question's stem, never its choices: a user asks without knowing the answers, and searching with
-the choices would hand the wrong ones' passages to the pipeline.
+A retriever sees the question's stem, never its choices: users ask without knowing the answers, and a search with the
+choices would also find passages for the wrong ones.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ LFQA_QUESTIONS = "vblagoje/dpr-question_encoder-single-lfqa-base"
 LFQA_PASSAGES = "vblagoje/dpr-ctx_encoder-single-lfqa-base"
 
 EMBEDDED_RERANKER = "embedded:reranker-tiny"
-"""A small BERT cross-encoder that comes in a package; onnxruntime reads it."""
+"""A small BERT cross-encoder from a Python package, run by onnxruntime."""
 
 BOUNDS = ("closed-book", "oracle")
 
 
 @dataclass(frozen=True)
 class RetrieverParts:
-    """What a retriever is made of: the family, its encoders and re-ranker, and the depth of its first stage."""
+    """The parts of a retriever: family, encoders, re-ranker, and the depth of the first stage (0: default)."""
 
     family: str
     encoder: str = ""
@@ -61,10 +61,10 @@ KINDS: Mapping[str, RetrieverParts] = {
     "dpr": RetrieverParts("hybrid", LFQA_PASSAGES, LFQA_QUESTIONS, MS_MARCO),
     "dprv2": RetrieverParts("hybrid", MULTI_QA, "", MS_MARCO),
 }
-"""Kinds by name. Besides these, `python:package.module:name` and `http(s)://...` are kinds."""
+"""Kinds by name; `python:package.module:name` and `http(s)://...` are kinds, too."""
 
 PRESETS = tuple(kind for kind, parts in KINDS.items() if parts.family != kind)
-"""Kinds that stand for others with certain models."""
+"""Kinds that are families with given models."""
 
 
 def build_retriever(
@@ -82,11 +82,11 @@ def build_retriever(
 ) -> Retriever:
     """A retriever over chunks; indexes are built and encoders loaded at the first question.
 
-    `kind` is one of `KINDS`, `python:package.module:name` or the address of an endpoint, asked as `server` says.
+    `kind` is one of `KINDS`, `python:package.module:name` or the address of an endpoint (`server`: its options).
     `encoder` and `query_encoder` (families dense and hybrid) replace those of the kind; `reranker` re-orders the first
     `depth` passages of any kind that searches, and `depth` is also what each part of a hybrid contributes (0: `DEPTH`).
-    `index` is the `passage_index` of the chunks by the kind's encoder, for retrievers to share.
-    Raises ValueError for an unknown kind and for a part the kind has no use for.
+    `index` is the `passage_index` of the chunks by the kind's encoder, which retrievers can share.
+    Raises ValueError for an unknown kind and for a part that the kind does not use.
     """
     parts = parts_of(kind, encoder, query_encoder, reranker, depth)
     check_kind(kind, parts, server)
@@ -100,9 +100,9 @@ def build_retriever(
 def parts_of(
     kind: str, encoder: str = "", query_encoder: str = "", reranker: str = "", depth: int = 0
 ) -> RetrieverParts:
-    """The parts of a kind, those given in place of its own; ValueError for an unknown kind.
+    """The parts of a kind, replaced by those given; ValueError for an unknown kind.
 
-    Another encoder brings its own way with questions: the kind's query encoder goes with the kind's encoder.
+    With another encoder, the kind's query encoder is dropped, as it belongs to the kind's own encoder.
     """
     if is_third_party(kind):
         return RetrieverParts(kind, encoder, query_encoder, reranker, depth)
@@ -122,7 +122,7 @@ def parts_of(
 
 
 def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = None) -> None:
-    """Refuse parts that a kind has no use for; ValueError in one line."""
+    """Raise ValueError in one line for parts that a kind does not use."""
     start = f"retriever {kind!r}"
     if is_embedded(parts.reranker) and parts.reranker != EMBEDDED_RERANKER:
         raise ValueError(
@@ -137,7 +137,7 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
     if server is not None and not kind.startswith(HTTP_PREFIXES):
         raise ValueError(f"{start}: is on no server; wanted an http address for these options")
     if kind.startswith(HTTP_PREFIXES):
-        # The address is not repeated: what should not stand in it may be a password.
+        # The address may hold a password and is not repeated.
         try:
             check_url(kind)
         except ValueError:
@@ -148,12 +148,12 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
 
 
 def is_third_party(kind: str) -> bool:
-    """Whether a kind stands for a retriever of somebody else's: importable, or behind an address."""
+    """Whether a kind names a third-party retriever: importable, or at an address."""
     return kind.startswith((PYTHON_PREFIX, *HTTP_PREFIXES))
 
 
 def encoders_of(parts: RetrieverParts) -> list[str]:
-    """The encoders a retriever of these parts loads."""
+    """The encoders that a retriever of these parts loads."""
     named = [parts.encoder, parts.query_encoder] if parts.family in ("dense", "hybrid") else []
     return [one for one in named if one]
 

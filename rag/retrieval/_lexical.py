@@ -1,4 +1,4 @@
-"""Retrieval by words: BM25, TF-IDF, and latent semantic analysis, over the same stemmed words."""
+"""Lexical retrieval: BM25, TF-IDF and latent semantic analysis over the same stemmed words."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from examcore import Chunk, Question, english_stemmer
 from rag.retrieval._protocol import searched_text, top_indices
 
 LSA_DIMENSIONS = 256
-"""Dimensions of latent semantic analysis, fewer where the corpus has fewer passages or words."""
+"""Dimensions of latent semantic analysis; fewer if the corpus has fewer passages or words."""
 SCORE_DIGITS = 9
-"""Copies of a passage must tie, whatever the last bits of a matrix product say."""
+"""Scores are rounded to this many digits so that copies of a passage tie whatever the last bits."""
 
 Scores = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class Lsa:
         self._table = TfIdfTable(self._chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
-        """The k nearest passages on the stem's side; none for a stem without a known word."""
+        """The k nearest passages with a positive cosine; none for a stem without a known word."""
         asked = self._table.row(question.stem)
         if asked is None:
             return []
@@ -106,7 +106,7 @@ class Lsa:
         table = self._table.passages
         _, strengths, rows = randomized_svd(table, min(self._topics, *table.shape), random_state=0)
         directions = rows[strengths > 1e-6 * strengths[0]].T
-        # Not from the left singular vectors: so passages of equal words get equal coordinates, bit for bit.
+        # Projecting, unlike the left singular vectors, gives passages of equal words equal coordinates to the last bit.
         return _LatentSpace(directions, _unit(table @ directions))
 
 
@@ -124,7 +124,7 @@ class TfIdfTable:
         self._chunks = tuple(chunks)
 
     def row(self, text: str) -> Any | None:
-        """A text as a row `[1, words]`; None when it shares no word with the passages, or there are none."""
+        """A text as a row `[1, words]`; None if it shares no word with the passages."""
         if self._fitted is None:
             return None
         row = self._fitted[0].transform(_STEMS([text]))
@@ -132,7 +132,7 @@ class TfIdfTable:
 
     @property
     def passages(self) -> Any:
-        """The rows of the passages; there are some."""
+        """The rows of the passages, which must not be empty."""
         assert self._fitted is not None
         return self._fitted[1]
 

@@ -1,4 +1,4 @@
-"""Retrieval measured by itself: how surely, and how high, the passage a question was written from is found."""
+"""Measures of retrieval alone: how often, and how high, the passage a question was written from is found."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from examcore import Question
 from rag.retrieval._protocol import Retriever
 
 CUTOFFS = (1, 3, 10)
-"""Ranks down to which lists are judged; the last is the depth of the lists."""
+"""Cutoffs of the measures; the last is the depth of the lists."""
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class SourceRank:
-    """What one retriever found: the rank of each question's source passage, from 1, NaN where it is not in the list."""
+    """One retriever's rank of each question's source passage, from 1; NaN if it is not in the list."""
 
     retriever: str
     questions: tuple[str, ...]
@@ -31,8 +31,8 @@ class SourceRank:
         """By measure, a value in [0, 1] per question, in their order, as `ir_measures` computes them.
 
         `hit@k` is 1 where the source is among the first k; `mrr@k` 1 / rank, 0 below k; `ndcg@k` 1 / log2(1 + rank),
-        0 below k, the source being the one relevant passage. Ranks below `depth` are not known: cutoffs beyond it are
-        left out.
+        0 below k; the source is the one relevant passage. Ranks below `depth` are unknown, so larger cutoffs are left
+        out.
         """
         import ir_measures
 
@@ -52,7 +52,7 @@ class SourceRank:
         return {name: np.array([found.get(one, 0.0) for one in self.questions]) for name, found in values.items()}
 
     def _run(self) -> list[object]:
-        """The lists as trec_eval reads them: the source at its rank, others above it."""
+        """The lists in trec_eval's form: the source at its rank, other documents above it."""
         import ir_measures
 
         documents: list[object] = []
@@ -71,9 +71,9 @@ def find_sources(
     depth: int = CUTOFFS[-1],
     progress: Progress | None = None,
 ) -> list[SourceRank]:
-    """Where in its first `depth` passages each retriever has the chunk that each question was written from.
+    """The rank, among its first `depth` passages, at which each retriever finds each question's source chunk.
 
-    Raises ValueError for a question that names no chunk, and what the retrievers raise.
+    Raises ValueError for a question that names no chunk, and whatever the retrievers raise.
     """
     for question in questions:
         if not question.chunk_id:

@@ -1,4 +1,4 @@
-"""What every retriever is, and what all of them search."""
+"""The protocol of retrievers, and the text of a passage that they search."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Retriever(Protocol):
         ...
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
-        """At most k passages, best first; the same question always gets the same."""
+        """At most k passages, best first; always the same for the same question."""
         ...
 
 
 def searched_text(chunk: Chunk) -> str:
-    """The text of a passage that is searched: its title and its own text."""
+    """The searched text of a passage: its title and text."""
     return f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
 
 
 def top_indices(scores: Any, k: int) -> list[int]:
-    """Indices of the k largest scores, largest first, equal ones by index."""
+    """Indices of the k largest scores, largest first; ties by index."""
     return [int(index) for index in np.argsort(-np.asarray(scores), kind="stable")[:k]]

@@ -1,4 +1,4 @@
-"""Retrievers that others wrote: any callable, LangChain's and LlamaIndex's, told apart by what they can do."""
+"""Third-party retrievers: any callable, and objects of LangChain's and LlamaIndex's kind."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Search = Callable[[str, int], Sequence[Any]]
 
 
 class ThirdPartyRetriever:
-    """Another's search as a retriever; what it returns becomes chunks of the corpus where it can."""
+    """A third-party search as a retriever; its results become chunks of the corpus where they match."""
 
     def __init__(self, chunks: Sequence[Chunk], search: Search, name: str) -> None:
         self.name = name
-        self._shelf, self._search = ChunkLookup(chunks), search
+        self._lookup, self._search = ChunkLookup(chunks), search
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
-        """At most k passages; `FailedError` when the search fails, ValueError for what is no passage, in one line."""
+        """At most k passages; `FailedError` when the search fails, ValueError for an invalid result, in one line."""
         try:
             with stdout_to_stderr():
                 found = self._search(question.stem, k)
-        except Exception as error:  # whatever another's code raises, the user reads one line
+        except Exception as error:  # third-party code raises what it likes; the user reads one line
             reason = f"{type(error).__name__}: {first_error_line(error)}"
             raise FailedError(f"retriever {self.name}: question {question.id!r}: {reason}") from error
-        return self._shelf.chunks(found, k, f"retriever {self.name}: question {question.id!r}")
+        return self._lookup.chunks(found, k, f"retriever {self.name}: question {question.id!r}")
 
 
 class ChunkLookup:
@@ -46,8 +46,8 @@ class ChunkLookup:
 
         `found` is a list of chunk ids, texts, `(id or text, score)` pairs, mappings with `id` or `text` (and `score`,
         `title`), or LangChain's and LlamaIndex's results. With a score on each, the largest come first and equal ones
-        follow the corpus; without, their order is kept. A text that is no chunk's becomes a passage of its own, but for
-        one word by itself, which is an id. Raises ValueError that begins with `where`.
+        follow the corpus; without scores their order is kept. A text of no chunk becomes a passage of its own, except a
+        single word, which is taken for an id. Raises ValueError that begins with `where`.
         """
         if isinstance(found, str | Mapping) or not isinstance(found, Sequence):
             raise ValueError(f"{where}: got {type(found).__name__}; wanted a list of passages")
@@ -68,7 +68,7 @@ class ChunkLookup:
 
 
 class SearchHit(NamedTuple):
-    """One result: names that may be a chunk's id, its text, its title, how good it is."""
+    """One result: names that may be a chunk's id, its text, title and score."""
 
     ids: tuple[str, ...]
     text: str | None = None
@@ -77,10 +77,10 @@ class SearchHit(NamedTuple):
 
 
 def load_search(place: str, chunks: Sequence[Chunk]) -> Search:
-    """The search behind `python:package.module:name`.
+    """The search that `python:package.module:name` names.
 
-    The name stands for a function of question and k; an object of LangChain's (`invoke`) or LlamaIndex's (`retrieve`)
-    kind; or a function of nothing, or of the chunks, that returns either. Raises ValueError in one line.
+    It is a function of question and k, an object of LangChain's (`invoke`) or LlamaIndex's (`retrieve`) kind, or a
+    function of nothing, or of the chunks, that returns either. Raises ValueError in one line.
     """
     if not has_module_and_name(place):
         raise ValueError(f"retriever {place}: wanted python:package.module:name")
@@ -101,7 +101,7 @@ def load_search(place: str, chunks: Sequence[Chunk]) -> Search:
 def as_search(thing: Any, place: str) -> Search:
     """A function, or an object of LangChain's or LlamaIndex's kind, as a search; ValueError for anything else.
 
-    Those objects are not told k: how many they find is a setting of their own, and the first k are taken.
+    Those objects do not take k: how many results they find is their own setting, and the first k are used.
     """
     method = _method(thing)
     if method is not None:
@@ -115,7 +115,7 @@ def as_search(thing: Any, place: str) -> Search:
 
 
 def _method(thing: Any) -> Any:
-    """How LangChain's (`invoke`) and LlamaIndex's (`retrieve`) retrievers are asked; a class is to be made first."""
+    """The method of a LangChain (`invoke`) or LlamaIndex (`retrieve`) object; None for a class."""
     if isinstance(thing, type):
         return None
     found = getattr(thing, "invoke", None) or getattr(thing, "retrieve", None)
@@ -158,7 +158,7 @@ def _of_document(text: str, item: Any, where: str) -> SearchHit:
 
 
 def _is_name(hit: SearchHit) -> bool:
-    """Whether a bare string is an id: one word of plain characters, as no passage is."""
+    """Whether a bare string is an id: a single word of ASCII characters, which no passage is."""
     text = hit.text or ""
     return hit.ids == (text,) and text.isascii() and len(text.split()) == 1
 

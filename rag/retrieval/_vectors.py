@@ -1,4 +1,4 @@
-"""Vectors on disk by the content they were computed from."""
+"""Vectors on disk, by the digest of the text they were computed from."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Vectors = NDArray[np.float32]
 
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
 _AT_ONCE = 500
-"""Keys in one query; SQLite bounds the number of its variables."""
+"""Keys in one query; SQLite limits the number of variables."""
 
 
 def digest(text: str) -> bytes:
-    """Sixteen bytes that stand for a text."""
+    """Sixteen bytes that identify a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 class VectorStore:
     """One encoder's vectors in an SQLite file, by the digest of the text.
 
-    A file that cannot be read or written gives and keeps nothing: the store is a convenience.
+    A file that cannot be read or written is ignored: the store only saves time.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def known(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-        """The vectors `[d]` that are kept, by digest."""
+        """The stored vectors `[d]`, by digest."""
         found: dict[bytes, Vectors] = {}
         try:
             with self._opened() as connection:
@@ -43,12 +43,12 @@ class VectorStore:
                     found |= {name: np.frombuffer(row, np.float32) for name, row in connection.execute(query, asked)}
         except (sqlite3.Error, OSError, ValueError):
             return {}
-        # A file that was damaged and is still readable may hold rows of any length.
+        # A damaged file may still be readable and hold rows of any length.
         lengths = {row.size for row in found.values()}
         return found if len(lengths) <= 1 else {}
 
     def keep(self, digests: Sequence[bytes], vectors: Vectors) -> None:
-        """Keep vectors `[n, d]`, all or none; a damaged file is begun anew."""
+        """Store vectors `[n, d]`, all or none; a damaged file is replaced."""
         rows = [(name, row.astype(np.float32).tobytes()) for name, row in zip(digests, vectors, strict=True)]
         try:
             self._write(rows)

@@ -1,4 +1,4 @@
-"""A service of somebody else's at an address: retrievers and whole systems that are asked with JSON over HTTP."""
+"""Third-party services that answer JSON over HTTP: retrievers and whole systems."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class JsonService(NamedTuple):
 
 
 def connect(name: str, url: str, options: ServerOptions | None = None) -> JsonService:
-    """The service at `url`, called `name` in messages; its key is sent only where the options name the variable."""
+    """The service at `url`, called `name` in messages; a key is sent only if the options name its variable."""
     options = options or ServerOptions()
     parts = urlsplit(url)
     folder, _, path = parts.path.rpartition("/")
     place = ServerAddress(name, f"{parts.scheme}://{parts.netloc}{folder}")
-    # A key that belongs to a language model's server is nobody else's business.
+    # OPENAI_API_KEY belongs to a language model's server and is not sent to other services.
     key = api_key(place, options) if options.api_key_env else None
     return JsonService(Transport(place, key, options, Traffic()), path)
 
 
 def refusal_error(service: str, question: str, error: RefusedError) -> ValueError:
-    """A service's refusal in one line: of the key it was sent or not, which any question meets, or of a question."""
-    why = f"status {error.status}: {error.said or 'no reason given'}"
-    if error.of_the_key:
+    """A service's refusal in one line: of the key, or its absence, which affects all questions; or of one question."""
+    why = f"status {error.status}: {error.detail or 'no reason given'}"
+    if error.concerns_key:
         return ValueError(f"{service}: {why}; wanted a key it accepts (server: {{api_key_env: NAME}})")
     return ValueError(f"{service}: question {question!r}: {why}")

@@ -1,7 +1,7 @@
-"""Log-probabilities of a given text, in the two forms in which servers give them.
+"""Log-probabilities of a given text, in the two formats that servers use.
 
-A prompt alone and the prompt with each continuation are encoded by the server; scoring starts where the first of the
-joint encodings leaves that of the prompt alone, as it does for local models.
+The server encodes the prompt alone and with each continuation. As for local models, scoring starts at the first token
+where one of the joint encodings differs from that of the prompt alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NONE_GIVEN = "no log-probabilities"
 
 
 class ScoredTokens(NamedTuple):
-    """A text's tokens as the server names them, and the log-probability of each (the first has none: 0)."""
+    """A text's tokens as the server names them, and the log-probability of each (0 for the first, which has none)."""
 
     tokens: tuple[str, ...]
     logs: tuple[float, ...]
@@ -28,7 +28,7 @@ class ScoredTokens(NamedTuple):
 
 @dataclass(frozen=True)
 class LogprobsFormat:
-    """A way of asking for the log-probabilities of a text: fields of the request, how a reply about a text is read."""
+    """One way to ask for the log-probabilities of a text: fields of the request, and how to read the reply."""
 
     name: str
     fields: Mapping[str, Any]
@@ -36,9 +36,9 @@ class LogprobsFormat:
 
 
 def continuation_likelihoods(alone: ScoredTokens, together: Sequence[ScoredTokens]) -> Likelihoods:
-    """Likelihoods of continuations from the prompt's encoding and the joint ones.
+    """Likelihoods of continuations, from the encoding of the prompt alone and those with each continuation.
 
-    Raises `UnusableError` when a joint encoding does not go on where the prompt ends.
+    Raises `UnusableError` when a joint encoding does not continue the prompt.
     """
     start = min((_common(alone.tokens, one.tokens) for one in together), default=len(alone.tokens))
     if start == 0 or any(len(one.tokens) <= start for one in together):
@@ -57,7 +57,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def _read_echo(reply: Mapping[str, Any], text: str) -> ScoredTokens:
-    """`choices[0].logprobs` of the echoed prompt and of at most one written token, which is left out."""
+    """Read `choices[0].logprobs` of the echoed prompt; at most one written token follows and is left out."""
     found = _choice(reply).get("logprobs")
     if not isinstance(found, Mapping):
         raise UnusableError(NONE_GIVEN, f"choices[0].logprobs is {excerpt(json.dumps(found))}")
@@ -66,15 +66,15 @@ def _read_echo(reply: Mapping[str, Any], text: str) -> ScoredTokens:
         raise UnusableError(NONE_GIVEN, f"{_sized('tokens', tokens)}, {_sized('token_logprobs', logs)}")
     if len(tokens) != len(logs):
         raise UnusableError(MISMATCHED, f"{_sized('tokens', tokens)}, {_sized('token_logprobs', logs)}")
-    count = _prompts(list(map(str, tokens)), text, found.get("text_offset"), reply.get("usage"))
+    count = _prompt_length(list(map(str, tokens)), text, found.get("text_offset"), reply.get("usage"))
     return _encoded([str(token) for token in tokens[:count]], logs[:count], "token_logprobs")
 
 
-def _prompts(tokens: Sequence[str], text: str, offsets: object, usage: object) -> int:
-    """How many of an echo's tokens are the prompt's: all of them, or all but one that was written.
+def _prompt_length(tokens: Sequence[str], text: str, offsets: object, usage: object) -> int:
+    """How many tokens of an echo belong to the prompt: all, or all but one that was written.
 
-    Where they spell the text, with or without a token that opens it, they say so themselves. Else it is what the server
-    counted; counts that disagree (some count the opening token without naming it) are settled by where tokens begin.
+    If the tokens spell the text, with or without an opening token, that decides. Else the server's counts do; when they
+    disagree (some servers count the opening token without listing it), the offsets of the tokens decide.
     """
     possible = range(max(len(tokens) - 1, 1), len(tokens) + 1)
     spelled = [count for count in possible if "".join(tokens[:count]).endswith(text)]
@@ -93,7 +93,7 @@ def _prompts(tokens: Sequence[str], text: str, offsets: object, usage: object) -
 
 
 def _read_prompt_logprobs(reply: Mapping[str, Any], _: str) -> ScoredTokens:
-    """`choices[0].prompt_logprobs`: for each token but the first a mapping of one id to its log-probability."""
+    """Read `choices[0].prompt_logprobs`: for each token but the first, a mapping of one id to its log-probability."""
     found = _choice(reply).get("prompt_logprobs") or reply.get("prompt_logprobs")
     if not isinstance(found, list) or not found:
         raise UnusableError(NONE_GIVEN, _sized("prompt_logprobs", found))
@@ -114,11 +114,11 @@ LOGPROBS_FORMATS = (
     LogprobsFormat("echo", {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0}, _read_echo),
     LogprobsFormat("prompt_logprobs", {"prompt_logprobs": 0, "max_tokens": 1, "temperature": 0}, _read_prompt_logprobs),
 )
-"""In the order in which they are tried: completions with `echo` (vLLM, llama-cpp-python), `prompt_logprobs` (vLLM)."""
+"""In the order they are tried: completions with `echo` (vLLM, llama-cpp-python), `prompt_logprobs` (vLLM)."""
 
 
 def _encoded(tokens: Sequence[str], logs: Sequence[Any], field: str) -> ScoredTokens:
-    """Raises `UnusableError` for what is no logarithm of a probability: missing, not finite, above 0."""
+    """Raises `UnusableError` for a log-probability that is missing, not finite or above 0."""
     values = [0.0]
     for place, log in enumerate(logs[1:], start=1):
         if isinstance(log, bool) or not isinstance(log, int | float) or not math.isfinite(log) or log > 1e-6:
@@ -135,11 +135,11 @@ def _choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _count(usage: object, name: str) -> int | None:
-    """A count of the server's; None where it gives none."""
+    """A count from the server's `usage`; None if it gives none."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if isinstance(count, int) and not isinstance(count, bool) else None
 
 
 def _sized(name: str, value: object) -> str:
-    """A field and its length, or what it is in place of a list."""
+    """A field and its length, or its value if it is no list."""
     return f"{name} has {len(value)}" if isinstance(value, Sized) else f"{name} is {excerpt(json.dumps(value))}"

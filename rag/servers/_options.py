@@ -1,4 +1,4 @@
-"""How a server is named and asked: address, key, limits, price."""
+"""Options of a server: address, key, limits, price."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Price:
-    """What a million tokens cost, read and written, in whatever currency the bill is in."""
+    """The cost of a million tokens, read and written, in the currency of the bill."""
 
     prompt: float = 0.0
     written: float = 0.0
@@ -26,20 +26,20 @@ class Price:
             raise ValueError(f"price_per_million: {min(self.prompt, self.written)}; wanted at least 0")
 
     def of(self, prompt_tokens: int, written_tokens: int) -> float:
-        """The cost of so many tokens."""
+        """The cost of these numbers of tokens."""
         return (prompt_tokens * self.prompt + written_tokens * self.written) / 1e6
 
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """How a server is asked.
+    """How to send requests to a server.
 
-    `base_url`: its address up to `/v1`, when the model's name does not give it. `api_key_env`: the environment variable
-    that holds the key, never the key itself. `concurrency`: requests under way at once. `requests_per_minute`: the most
-    that are begun. `timeout`: seconds for one request. `retries`: further attempts after a failed one; `backoff`:
-    seconds before the first of them, doubled for each. `context_tokens`: what the model reads, when the server does not
-    tell. `chat`: ask for chat replies; false sends plain text to be continued. `tokenizer`: a folder or hub name whose
-    tokenizer counts tokens and renders the chat template where plain text is sent.
+    `base_url`: its address up to `/v1`, unless the model's name gives it. `api_key_env`: the environment variable that
+    holds the key, never the key itself. `concurrency`: requests in progress at once. `requests_per_minute`: start at
+    most this many. `timeout`: seconds for one request. `retries`: further attempts after a failed one. `backoff`: wait
+    this long (s) before the first of them, and twice as long before each next one. `context_tokens`: the model's
+    context, if the server does not report it. `chat`: ask for chat replies; false sends plain text to continue.
+    `tokenizer`: a folder or hub name whose tokenizer counts tokens and renders the chat template of plain text.
     """
 
     base_url: str | None = None
@@ -63,7 +63,7 @@ class ServerOptions:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"server: {name} is {value}; wanted a number above 0")
-        # What does not look like a variable may be the key itself and is not repeated.
+        # A value that does not look like a variable may be the key itself and is not shown.
         if self.api_key_env is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", self.api_key_env):
             raise ValueError(
                 "server: api_key_env is no name of an environment variable; wanted one such as OPENAI_API_KEY"
@@ -73,14 +73,14 @@ class ServerOptions:
 
 
 class ServerAddress(NamedTuple):
-    """A model and the server that has it."""
+    """A model and the address of its server."""
 
     model: str
     base_url: str
 
     @property
     def host(self) -> str:
-        """The server's name as messages show it."""
+        """The server's name in messages."""
         return urlsplit(self.base_url).netloc
 
     @property
@@ -90,15 +90,15 @@ class ServerAddress(NamedTuple):
 
 
 def is_server(name: str) -> bool:
-    """Whether a model's name asks for a server."""
+    """Whether a model's name stands for a model behind a server."""
     return name.startswith(PREFIX)
 
 
 def parse_address(name: str, options: ServerOptions) -> ServerAddress:
-    """From `openai:MODEL` or `openai:MODEL@http://host:port/v1` to model and address.
+    """Model and address from `openai:MODEL` or `openai:MODEL@http://host:port/v1`.
 
-    Without an address in the name or the options, OPENAI_BASE_URL or else OpenAI's own is meant. Raises ValueError for
-    a name without model and an address that is none or holds a password.
+    Without an address in the name or the options it is OPENAI_BASE_URL, else OpenAI's own. Raises ValueError for a name
+    without a model, and for an address that is invalid or holds a password.
     """
     found = re.fullmatch(r"(?P<model>(?!@http)\S+?)(?:@(?P<url>https?://\S+))?", name.removeprefix(PREFIX))
     if not is_server(name) or found is None:
@@ -111,10 +111,10 @@ def parse_address(name: str, options: ServerOptions) -> ServerAddress:
 
 
 def api_key(place: ServerAddress, options: ServerOptions) -> str | None:
-    """The key for a server, from the environment; None without one.
+    """The key for a server, from the environment; None if there is none.
 
-    OPENAI_API_KEY is not sent unencrypted to another machine unless it is named. Raises ValueError when the named
-    variable is empty.
+    OPENAI_API_KEY is not sent unencrypted to another machine unless `api_key_env` names it. Raises ValueError when the
+    named variable is empty.
     """
     if options.api_key_env is None:
         trusted = place.is_local or urlsplit(place.base_url).scheme == "https"
@@ -128,7 +128,7 @@ def api_key(place: ServerAddress, options: ServerOptions) -> str | None:
 
 
 def check_url(url: str) -> None:
-    """Refuse what is no address, and one that holds a password; ValueError."""
+    """Raise ValueError for an invalid address and for one that holds a password."""
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""A language model behind an OpenAI-compatible server, as a language model that writes and scores."""
+"""A language model behind an OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from rag.servers._transport import RefusedError, ServerRequest, Transport, Unusa
 from rag.weights._tokenizers import load_tokenizer
 
 NO_LIMIT = 1 << 24
-"""The context of a server that names none."""
+"""The context of a server that reports none."""
 CHARACTERS_PER_TOKEN = 4.0
+"""Bytes of a token, to estimate counts without a tokenizer."""
 MAX_TOKEN_CHARACTERS = 64
-"""A server that writes more characters than this for each token it was allowed is not heeding the limit."""
+"""A server that writes more characters than this per allowed token ignores the limit; the rest is cut."""
 _OPTIONAL = ("seed", "temperature", "stop")
-"""Fields some servers refuse; they are left out then, and that is noted."""
+"""Fields that some servers refuse; they are then left out, with a note."""
 _SAME_MODEL = re.compile(r"@\S+|[-:](?:latest|\d[\d-]*)")
 
 
 class ServerReply(NamedTuple):
-    """A reply's text and its billed tokens, read and written."""
+    """A reply's text and the tokens billed for it, read and written."""
 
     text: str
     prompt_tokens: int
@@ -34,7 +35,7 @@ class ServerReply(NamedTuple):
 
 
 class ScoredText(NamedTuple):
-    """An encoded text and its billed tokens."""
+    """A text's log-probabilities and the tokens billed for them."""
 
     encoded: ScoredTokens
     prompt_tokens: int
@@ -42,9 +43,9 @@ class ScoredText(NamedTuple):
 
 
 class ServerModel:
-    """Asks one server for one model; `traffic` counts what was sent, failed and paid for.
+    """One model of one server; `traffic` counts requests, failures and tokens.
 
-    Replies depend on model, prompt and options, not on the address: `settings`, stored with answers, leaves it out.
+    Replies depend on model, prompt and options, not on the address, so `settings`, stored with answers, leaves it out.
     """
 
     def __init__(self, name: str, options: ServerOptions | None = None) -> None:
@@ -73,7 +74,7 @@ class ServerModel:
 
     @cached_property
     def context_tokens(self) -> int:
-        """The longest prompt and reply together: as configured, else as the server tells."""
+        """The longest prompt and reply together, in tokens: as configured, else as the server reports."""
         if self._options.context_tokens:
             return self._options.context_tokens
         listed = self._transport.models()
@@ -83,20 +84,20 @@ class ServerModel:
         return found if isinstance(found, int) and found > 0 else NO_LIMIT
 
     def check(self) -> list[str]:
-        """Remarks on a server that is there; raises in one line when it cannot be reached or refuses the key."""
+        """Warnings about the server; raises in one line when it cannot be reached or refuses the key."""
         listed = [str(one.get("id")) for one in self._transport.models()]
         if not listed or any(_same_model(self._place.model, one) for one in listed):
             return []
         return [f"server {self._place.host} does not list {self._place.model}; it lists {one_line(', '.join(listed))}"]
 
     def count_tokens(self, text: str) -> int:
-        """The tokens of a text by the configured tokenizer, else an estimate of four bytes each."""
+        """The number of tokens of a text by the configured tokenizer, else estimated at four bytes each."""
         if self._tokenizer is not None:
             return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
         return math.ceil(len(text.encode("utf-8", "replace")) / CHARACTERS_PER_TOKEN)
 
     def render(self, prompt: Prompt) -> str:
-        """The text of a prompt that is sent as plain text: through the tokenizer's chat template when there is one."""
+        """The text of a prompt sent as plain text, by the tokenizer's chat template if there is one."""
         above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
         if self._tokenizer is None or not self._tokenizer.chat_template:
             return f"{above}\n{prompt.reply}"
@@ -117,7 +118,7 @@ class ServerModel:
         temperature: float = 0.0,
         seed: int = 0,
     ) -> list[str]:
-        """One reply per prompt; raises `FailedError` when one of them got none."""
+        """One reply per prompt; raises `FailedError` when a prompt gets none."""
         texts = [""] * len(prompts)
         for one in self.replies(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed):
             texts[one.place] = self._given(one.value)
@@ -133,7 +134,7 @@ class ServerModel:
         seed: int = 0,
         schema: Schema | None = None,
     ) -> Iterator[Arrival[str]]:
-        """A reply to each prompt as it comes, `NoReply` where every attempt failed."""
+        """A reply to each prompt as it comes; `NoReply` if every attempt failed."""
         options = {"max_tokens": max_tokens, "stop": list(stop), "temperature": temperature, "seed": seed}
         for place, found in self._transport.stream([self._writing(one, options, schema) for one in prompts]):
             if isinstance(found, NoReply):
@@ -142,15 +143,15 @@ class ServerModel:
                 yield Arrival(place, found.text, found.prompt_tokens, found.written_tokens)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
-        """Log-likelihood of each continuation right after the prompt; raises `FailedError` if the server gave none."""
+        """The log-likelihood of each continuation after the prompt; raises `FailedError` if the server gives none."""
         (arrival,) = self.likelihoods([(prompt, tuple(continuations))])
         value: Likelihoods = self._given(arrival.value)
         return value
 
     def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
-        """The log-likelihoods of each prompt's continuations, as soon as all of a prompt are there.
+        """The log-likelihoods of each prompt's continuations, as soon as all of a prompt have come.
 
-        Raises ValueError when the server gives none of a given text.
+        Raises ValueError when the server gives no log-probabilities of a given text.
         """
         for place, (prompt, continuations) in enumerate(asked):
             if not all(continuations):
@@ -170,12 +171,12 @@ class ServerModel:
                 yield self._compared(place, [parts[place][one] for one in texts_of[place]])
 
     def need_likelihoods(self) -> None:
-        """Find out whether the server gives log-probabilities of a given text; raises `NoLikelihoodsError` if not."""
+        """Raise `NoLikelihoodsError` unless the server gives log-probabilities of a given text."""
         _ = self._form
 
     @cached_property
     def _form(self) -> LogprobsFormat:
-        """The first form the server answers rightly, found out with a prompt of our own."""
+        """The first format that the server answers correctly, tried on a prompt of our own."""
         texts = ("The capital of France is", "The capital of France is Paris")
         reasons = []
         for form in LOGPROBS_FORMATS:
@@ -185,7 +186,7 @@ class ServerModel:
                 replies = [self._given(found[place]) for place in range(2)]
                 continuation_likelihoods(form.read(replies[0], texts[0]), [form.read(replies[1], texts[1])])
             except (RefusedError, UnusableError) as error:
-                if isinstance(error, RefusedError) and error.of_the_key:
+                if isinstance(error, RefusedError) and error.concerns_key:
                     raise
                 reasons.append(f"{form.name}: {error}")
             else:
@@ -235,18 +236,18 @@ class ServerModel:
         return ServerReply(text, read, written)
 
     def _adapt(self, refusal: str, sent: Mapping[str, Any]) -> None:
-        """Leave out what the server says it does not know, so that the next body is another one."""
-        said = refusal.lower()
-        if "response_format" in sent and re.search("response_format|json_schema|json_object", said):
-            # Another request under way may have been refused for the same reason before.
+        """Leave out the field that the server says it does not know, so that the next body differs."""
+        reason = refusal.lower()
+        if "response_format" in sent and re.search("response_format|json_schema|json_object", reason):
+            # Another request in progress may have been refused for the same reason already.
             if self._shape and sent["response_format"]["type"] == self._shape[0]:
-                gone = self._shape.pop(0)
-                self.traffic.note(f"server {self._place.host}: does not take response_format {gone}")
-        elif "max_completion_tokens" in said:
+                refused = self._shape.pop(0)
+                self.traffic.note(f"server {self._place.host}: does not take response_format {refused}")
+        elif "max_completion_tokens" in reason:
             self._limit_name = "max_completion_tokens"
         else:
             for name in _OPTIONAL:
-                if re.search(rf"\b{name}\b", said) and name not in self._left_out:
+                if re.search(rf"\b{name}\b", reason) and name not in self._left_out:
                     self._left_out.add(name)
                     self.traffic.note(f"server {self._place.host}: does not take {name}, which is left out")
 
@@ -266,13 +267,13 @@ class ServerModel:
         )
 
     def _texts(self, asked: tuple[Prompt, tuple[str, ...]]) -> list[str]:
-        """What the server must encode: the prompt alone, then with each continuation."""
+        """The texts that the server must encode: the prompt alone, then with each continuation."""
         prompt, continuations = asked
         rendered = self.render(prompt)
         return [rendered, *(rendered + one for one in continuations)] if continuations else []
 
     def _compared(self, place: int, parts: Sequence[ScoredText | NoReply]) -> Arrival[Likelihoods]:
-        """Likelihoods from the prompt alone (first part) and with each continuation; equal parts are billed once."""
+        """Likelihoods from the scored texts, the prompt alone first; equal texts are billed once."""
         lost = next((one for one in parts if isinstance(one, NoReply)), None)
         scored = [one for one in parts if isinstance(one, ScoredText)]
         billed = {id(one): one for one in scored}.values()
@@ -302,7 +303,7 @@ class ServerModel:
             )
 
     def _billed(self, reply: Mapping[str, Any], prompt: str, text: str) -> tuple[int, int]:
-        """Tokens read and written as the server counts them, else by our count."""
+        """Tokens read and written, as counted by the server or else by us."""
         usage = reply.get("usage")
         told = usage if isinstance(usage, dict) else {}
         read, written = (told.get(name) for name in ("prompt_tokens", "completion_tokens"))
@@ -323,14 +324,14 @@ class NoLikelihoodsError(ValueError):
 
 
 def without_repeated_opening(text: str, opening: str) -> str:
-    """What a chat reply adds to the words it was told to begin with, whether it repeats all, some or none of them."""
+    """A chat reply without the opening words it was asked for, of which it may repeat all, some or none."""
     said, wanted = text.lstrip(), opening.strip()
     starts = [0, *(match.end() for match in re.finditer(r"\s+", wanted))] if wanted else []
     for start in starts:
         repeated = wanted[start:]
         if said.lower().startswith(repeated.lower()) and not said[len(repeated) : len(repeated) + 1].isalnum():
             return said[len(repeated) :]
-    # A label that is repeated although the words after it are not.
+    # The reply may repeat a label without the words after it.
     label = re.match(r"\S+:", wanted)
     if label and said.lower().startswith(label.group().lower()):
         said = said[label.end() :].lstrip()
@@ -338,7 +339,7 @@ def without_repeated_opening(text: str, opening: str) -> str:
 
 
 def _messages(prompt: Prompt) -> list[dict[str, str]]:
-    """Chat servers do not go on with a begun reply in any way they agree on: its beginning is asked for."""
+    """The prompt as chat messages. Servers do not agree on how to continue a begun reply: ask for its opening words."""
     user = f"{prompt.user}\n\nBegin your reply with: {prompt.reply.strip()}" if prompt.reply.strip() else prompt.user
     system = [{"role": "system", "content": prompt.system}] if prompt.system else []
     return [*system, {"role": "user", "content": user}]
@@ -351,7 +352,7 @@ def _response_format(kind: str, schema: Schema) -> dict[str, Any]:
 
 
 def _same_model(asked: str, named: str) -> bool:
-    """Whether a reply's model is the one asked for: the same name, perhaps with a date, a tag or an organisation."""
+    """Whether a reply's model is the requested one: the same name, perhaps with a date, a tag or an organisation."""
     one, other = (name.rpartition("/")[2].lower() for name in (asked, named))
     return one == other or (other.startswith(one) and bool(_SAME_MODEL.fullmatch(other[len(one) :])))
 

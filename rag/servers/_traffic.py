@@ -1,4 +1,4 @@
-"""What went over the wire: requests, failures by kind, tokens, and what is worth telling."""
+"""Counts of requests: sent, failed by kind, tokens; and notes for the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Traffic:
-    """Counts of one model's requests; `lost` prompts got no usable reply, `notes` are told once each."""
+    """Counts of one model's requests; `lost` prompts got no usable reply; each of `notes` is shown once."""
 
     requests: int = 0
     failed: Counter[str] = field(default_factory=Counter)

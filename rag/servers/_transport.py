@@ -1,4 +1,4 @@
-"""Requests over HTTP: many at once, within limits, repeated when they fail, each answer handed over as it comes."""
+"""HTTP requests: many at once, within limits, retried when they fail; each reply is delivered as it comes."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from rag.servers._traffic import Traffic
 Reply = TypeVar("Reply")
 
 MAX_REPLY_BYTES = 10 * 1024 * 1024
-"""A longer reply is cut off and counts as failed."""
+"""A longer reply counts as failed."""
 MAX_WAIT = 120.0
-"""Seconds: no server makes us wait longer before the next attempt."""
+"""Wait at most this long (s) before the next attempt, whatever the server asks for."""
 GRACE_SECONDS = 0.5
-"""Seconds for requests under way to end when given up: one cut off while it connects would leave its socket open."""
+"""Give requests this long (s) to end before they are cancelled: cancelling a connection attempt leaks its socket."""
 CLOSING_SECONDS = 5.0
-"""Seconds for connections to close when what is under way is given up."""
+"""Wait at most this long (s) for connections to close after the stream is abandoned."""
 MAX_FAILURES_IN_A_ROW = 20
-"""So many prompts lost in a row mean that the server is gone, not that the prompts are bad."""
+"""This many lost prompts in a row mean that the server is gone, not that the prompts are bad."""
 _TOO_LONG = re.compile(
     r"context.{0,9}(?:length|window|size)|maximum context|too (?:long|large|many tokens)|content.?(?:filter|management)"
     r"|prompt.{0,20}exceed",
     re.IGNORECASE,
 )
 _JITTER = random.Random()
-"""Of its own, so that waits disturb nobody's seeded draws."""
+"""A generator of its own, so that waits do not affect seeded draws elsewhere."""
 _ABOUT_THE_BODY = frozenset({400, 422})
 _ABOUT_THE_KEY = frozenset({401, 403})
 _REPEATED = frozenset({408, 409, 425, 429})
@@ -48,48 +48,48 @@ _PAYMENT = 402
 
 
 class UnusableError(Exception):
-    """An attempt without a usable reply: it is counted by its `kind` and repeated.
+    """An attempt without a usable reply; it is counted by `kind` and retried.
 
-    `said`: more of it, such as the server's own words; `wait`: seconds the server asked for.
+    `detail`: more about it, such as the server's own words. `wait`: seconds that the server asked for.
     """
 
-    def __init__(self, kind: str, said: str = "", wait: float = 0.0) -> None:
-        super().__init__(f"{kind}: {said}" if said else kind)
-        self.kind, self.said, self.wait = kind, said, wait
+    def __init__(self, kind: str, detail: str = "", wait: float = 0.0) -> None:
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+        self.kind, self.detail, self.wait = kind, detail, wait
 
 
 class RefusedError(ValueError):
-    """A request the server will not answer however often it is sent; `said` are the server's own words.
+    """A request that the server refuses for good; `detail` holds the server's own words.
 
-    `place` is that of its job among those of the stream.
+    `place` is the request's place in the stream.
     """
 
-    def __init__(self, message: str, status: int, said: str) -> None:
+    def __init__(self, message: str, status: int, detail: str) -> None:
         super().__init__(message)
-        self.status, self.said, self.place = status, said, 0
+        self.status, self.detail, self.place = status, detail, 0
 
     @property
-    def of_the_key(self) -> bool:
-        """Whether the key, or the lack of one, is refused, and so whatever is asked."""
+    def concerns_key(self) -> bool:
+        """Whether the key, or its absence, is refused, so that every request would be."""
         return self.status in _ABOUT_THE_KEY
 
 
 @dataclass(frozen=True)
 class ServerRequest(Generic[Reply]):
-    """One request: where it goes, what is sent, and how its JSON is read.
+    """One request: its path, its body, and how to read the JSON of the reply.
 
-    `body` is made anew for each attempt. `read` raises `UnusableError` for a reply it cannot use. `adapt` is told why
-    the server refused which body; when the next one is another, it is sent.
+    `body` is called for each attempt. `read` raises `UnusableError` for a reply it cannot use. `adapt` gets the reason
+    for a refusal and the refused body; if `body` then returns another one, that is sent.
     """
 
     path: str
     body: Callable[[], Mapping[str, Any]]
     read: Callable[[Mapping[str, Any]], Reply]
-    adapt: Callable[[str, Mapping[str, Any]], None] = lambda _said, _sent: None
+    adapt: Callable[[str, Mapping[str, Any]], None] = lambda _refusal, _sent: None
 
 
 class Transport:
-    """A connection to one server, on a thread of its own, so that it works inside a notebook and ends with Ctrl-C."""
+    """A connection to one server on its own thread, so that it works inside a notebook and ends with Ctrl-C."""
 
     def __init__(self, place: ServerAddress, key: str | None, options: ServerOptions, traffic: Traffic) -> None:
         self.place, self._key, self._options, self.traffic = place, key, options, traffic
@@ -98,18 +98,18 @@ class Transport:
         self._lost_in_a_row = 0
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def stream(self, jobs: Sequence[ServerRequest[Reply]]) -> Iterator[tuple[int, Reply | NoReply]]:
-        """Answers with the places of their jobs, as they come; `NoReply` where every attempt failed.
+    def stream(self, requests: Sequence[ServerRequest[Reply]]) -> Iterator[tuple[int, Reply | NoReply]]:
+        """The replies with the places of their requests, as they come; `NoReply` if every attempt failed.
 
-        An answer counts as under way until the next is asked for: whoever stores each as it comes loses, when killed,
-        at most `concurrency` of them.
+        A reply counts as in progress until the next one is wanted: a caller that stores each as it comes and is killed
+        loses at most `concurrency` of them.
 
         Raises `RefusedError` when the server refuses for good, `FailedError` when it is gone or wants to be paid.
-        Whatever is still under way when the iterator is left is given up.
+        Requests still in progress when the iterator is closed are abandoned.
         """
         arrived: queue.SimpleQueue[tuple[int, Reply | NoReply] | None] = queue.SimpleQueue()
         stop, slots = asyncio.Event(), asyncio.Semaphore(self._options.concurrency)
-        work = self._start(self._ask(jobs, arrived, stop, slots))
+        work = self._start(self._ask(requests, arrived, stop, slots))
         work.add_done_callback(lambda _: arrived.put(None))
         try:
             while (item := arrived.get()) is not None:
@@ -123,7 +123,7 @@ class Transport:
             wait([work], CLOSING_SECONDS)
 
     def models(self) -> list[Mapping[str, Any]]:
-        """What the server says of its models, empty when it says nothing of use.
+        """What the server reports about its models; empty if it reports nothing of use.
 
         Raises `RefusedError` when it refuses the key, `FailedError` when it cannot be reached.
         """
@@ -153,29 +153,29 @@ class Transport:
 
     async def _ask(
         self,
-        jobs: Sequence[ServerRequest[Reply]],
+        requests: Sequence[ServerRequest[Reply]],
         arrived: queue.SimpleQueue[Any],
         stop: asyncio.Event,
         slots: asyncio.Semaphore,
     ) -> None:
-        """Put each answer into `arrived`, whose reader releases its slot."""
+        """Put each reply into `arrived`, whose reader releases its slot."""
 
-        async def one(place: int, job: ServerRequest[Reply], client: httpx.AsyncClient) -> None:
+        async def send(place: int, request: ServerRequest[Reply], client: httpx.AsyncClient) -> None:
             await slots.acquire()
             try:
                 if not stop.is_set():
-                    arrived.put((place, await self._answer(job, client)))
+                    arrived.put((place, await self._answer(request, client)))
             except Exception as error:
                 stop.set()
                 if isinstance(error, RefusedError):
                     error.place = place
                 raise
             finally:
-                if stop.is_set():  # nobody reads on: the next in turn sees it, too
+                if stop.is_set():  # the reader is gone: let the next request see that, too
                     slots.release()
 
         async with self._client() as client:
-            tasks = [asyncio.create_task(one(place, job, client)) for place, job in enumerate(jobs)]
+            tasks = [asyncio.create_task(send(place, request, client)) for place, request in enumerate(requests)]
             together = asyncio.gather(*tasks)
             together.add_done_callback(lambda _: stop.set())
             await stop.wait()
@@ -192,14 +192,14 @@ class Transport:
         ) as client:
             yield client
 
-    async def _answer(self, job: ServerRequest[Reply], client: httpx.AsyncClient) -> Reply | NoReply:
+    async def _answer(self, request: ServerRequest[Reply], client: httpx.AsyncClient) -> Reply | NoReply:
         reason, attempt, backoff = "", 0, self._options.backoff
         while attempt <= self._options.retries:
             await self._turn()
-            body = dict(job.body())
+            body = dict(request.body())
             self.traffic.requests += 1
             try:
-                return _read(job, await self._post(client, job.path, body))
+                return _read(request, await self._post(client, request.path, body))
             except UnusableError as error:
                 reason = str(error)
                 self.traffic.failed[error.kind] += 1
@@ -211,20 +211,20 @@ class Transport:
                 backoff *= 2
             except RefusedError as error:
                 if error.status in _ABOUT_THE_BODY:
-                    job.adapt(error.said, body)
-                if dict(job.body()) == body:
+                    request.adapt(error.detail, body)
+                if dict(request.body()) == body:
                     return self._given_up(error)
         return NoReply(f"{reason}, {counted(attempt, 'attempt')}")
 
     @staticmethod
     def _given_up(error: RefusedError) -> NoReply:
-        """A prompt the server cannot take is one lost prompt; any other refusal would meet every prompt."""
-        if error.status == 413 or (error.status in _ABOUT_THE_BODY and _TOO_LONG.search(error.said)):
-            return NoReply(f"status {error.status}: {error.said}")
+        """A prompt that is too long is one lost prompt; any other refusal would affect every prompt."""
+        if error.status == 413 or (error.status in _ABOUT_THE_BODY and _TOO_LONG.search(error.detail)):
+            return NoReply(f"status {error.status}: {error.detail}")
         raise error
 
     async def _turn(self) -> None:
-        """Wait until the rate limit, or a server that asked for patience, allows the next request."""
+        """Wait until the rate limit, or the wait that a server asked for, allows the next request."""
         now = time.monotonic()
         begin = max(now, self._next)
         self._next = begin + self._pace if self._pace else self._next
@@ -262,7 +262,7 @@ class Transport:
         return FailedError(whole) if spent else RefusedError(whole, status, message)
 
     def _masked(self, content: bytes) -> bytes:
-        """What a server says, without the key it may repeat."""
+        """A server's reply without the key, which it may repeat."""
         return content.replace(self._key.encode(), b"***") if self._key else content
 
     async def _models(self) -> list[Mapping[str, Any]]:
@@ -284,7 +284,7 @@ class Transport:
 
 
 async def _give_up(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Return when all have ended: by themselves within `GRACE_SECONDS`, or cancelled."""
+    """Return when all have ended, by themselves within `GRACE_SECONDS` or cancelled."""
     if tasks:
         await asyncio.wait(tasks, timeout=GRACE_SECONDS)
     for task in tasks:
@@ -301,16 +301,16 @@ async def _bounded(response: httpx.Response) -> bytes:
     return bytes(content)
 
 
-def _read(job: ServerRequest[Reply], reply: Mapping[str, Any]) -> Reply:
-    """A reply as its job reads it; one that it cannot use is shown where nothing else is said of it."""
+def _read(request: ServerRequest[Reply], reply: Mapping[str, Any]) -> Reply:
+    """Read a reply; an unusable one is quoted in the error if the error has no detail."""
     try:
-        return job.read(reply)
+        return request.read(reply)
     except UnusableError as error:
-        raise UnusableError(error.kind, error.said or excerpt(json.dumps(reply, ensure_ascii=False))) from None
+        raise UnusableError(error.kind, error.detail or excerpt(json.dumps(reply, ensure_ascii=False))) from None
 
 
 def _object(content: bytes) -> Mapping[str, Any]:
-    """The JSON object of a reply; anything else is a failed request."""
+    """The JSON object of a reply; `UnusableError` for anything else."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -323,7 +323,7 @@ def _object(content: bytes) -> Mapping[str, Any]:
 
 
 def _message(content: bytes) -> tuple[str, str]:
-    """What a server says of an error, on one line, and its code."""
+    """A server's error message, on one line, and its code."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -331,24 +331,24 @@ def _message(content: bytes) -> tuple[str, str]:
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return one_line(str(error)), ""
-    said = error.get("message") or error.get("detail") or error or ""
-    return one_line(str(said)), str(error.get("code") or "")
+    text = error.get("message") or error.get("detail") or error or ""
+    return one_line(str(text)), str(error.get("code") or "")
 
 
 def one_line(text: str, longest: int = 300) -> str:
-    """Text of a server on one line, short and without control characters."""
+    """A server's text on one line, short and without control characters."""
     kept = "".join(mark if mark.isprintable() else " " for mark in text[: 10 * longest])
     return " ".join(kept.split())[:longest]
 
 
 def excerpt(text: str, longest: int = 80) -> str:
-    """The beginning of a text of a server, as `one_line` shows it; its end is marked where it goes on."""
+    """The beginning of a server's text on one line, with `...` if it goes on."""
     shown = one_line(text, longest + 1)
     return shown if len(shown) <= longest else f"{shown[:longest]}..."
 
 
 def _retry_after(value: str | None) -> float:
-    """Seconds of a Retry-After header, given in seconds or as a date; 0 without one."""
+    """The seconds of a Retry-After header, which gives seconds or a date; 0 without one."""
     if not value:
         return 0.0
     try:

@@ -22,6 +22,7 @@ from rag.grid._pipeline import FACETS, FACTORS, Pipeline
 from rag.sitting._settings_differences import differences
 
 VERSION = 3
+"""Of the schema; kept as SQLite's `user_version`."""
 
 SCHEMA = """
 CREATE TABLE exams (exam TEXT PRIMARY KEY, questions INTEGER NOT NULL) WITHOUT ROWID;
@@ -42,7 +43,7 @@ UPGRADES = (
     "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE answers ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
 )
-"""What makes a store of version 1 one of version 2, of version 2 one of version 3."""
+"""The step from version 1 to 2, and from 2 to 3."""
 
 COLUMNS = (
     *("exam", "pipeline", "question", "chosen", "correct", "normalization", "log_likelihoods", "choice_tokens"),
@@ -52,13 +53,13 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What one pipeline answered to one question.
+    """One pipeline's answer to one question.
 
-    `log_likelihoods` are sums over each choice's tokens, `unconditional` the sums after a prompt that asks nothing;
-    both are empty for one who gives none, and so is `normalization`. `chosen` is -1 where no choice was chosen.
-    `passages` are the ids of the chunks that were read, best first; `cut` counts the characters of passages that were
-    left out because the prompt would have been too long. `seconds` is this answer's share of the time its prompt took;
-    `reply` is what was written, if anything was.
+    `log_likelihoods` are sums over each choice's tokens, `unconditional` the sums after a prompt without a question;
+    both, and `normalization`, are empty if the examinee gives none. `chosen` is -1 if no choice was chosen. `passages`
+    are the ids of the chunks in the prompt, best first; `cut` counts the characters of passages that were left out of a
+    prompt that was too long. `seconds` is this answer's share of its prompt's time; `reply` is the text written, if
+    any.
     """
 
     pipeline: str
@@ -77,7 +78,7 @@ class Answer:
 
 
 class PipelineOutcome(NamedTuple):
-    """Of one pipeline's answers: how many, how many right, chose no choice, were given to a shortened prompt."""
+    """Counts of one pipeline's answers: all, right, without a choice, and to a shortened prompt."""
 
     answered: int
     right: int
@@ -86,9 +87,9 @@ class PipelineOutcome(NamedTuple):
 
 
 class AnswerStore:
-    """Answers in one SQLite file. Reading is always possible; writing lies between `begin` and `close`.
+    """Answers in one SQLite file. Reading is always possible; writing only between `begin` and `close`.
 
-    Raises ValueError for a file that is no store or of a newer version, OSError when the disk refuses.
+    Raises ValueError for a file that is no store or has a newer version, OSError when the disk fails.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -98,7 +99,7 @@ class AnswerStore:
         with self._explained():
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
             self._prepare()
-            # With a write-ahead log, what a killed process committed stays; only a power cut may cost the last answers.
+            # With a write-ahead log, the commits of a killed process stay; only a power cut may lose the last answers.
             self._db.execute("PRAGMA synchronous = NORMAL")
 
     def __enter__(self) -> Self:
@@ -110,10 +111,10 @@ class AnswerStore:
         self.close()
 
     def begin(self, exam: Exam, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
-        """Become the one writer of this exam's answers by these pipelines, each sat under these settings.
+        """Become the only writer of answers to this exam by these pipelines, each under its settings.
 
-        Raises `FailedError` when another process writes, ValueError when the store holds another exam's answers or
-        when a pipeline has answered under settings that differ.
+        Raises `FailedError` when another process writes, ValueError when the store holds answers to another exam or
+        when a pipeline has answered under different settings.
         """
         self._acquire()
         try:
@@ -127,7 +128,7 @@ class AnswerStore:
         self._exam = exam.hash
 
     def settle(self, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
-        """Add settings known only later, such as the loaded model's, under the same rule as `begin`."""
+        """Add settings that are known only later, such as those of the loaded model; raises as `begin` does."""
         self._writing()
         with self._explained(), self._transaction():
             for pipeline, chosen in settings.items():
@@ -141,7 +142,7 @@ class AnswerStore:
         return [(one, question) for one in pipelines for question in exam.ids if (one.id, question) not in done]
 
     def add(self, *answers: Answer) -> None:
-        """Write answers, all or none. Raises ValueError when one is already there or no `begin` came before."""
+        """Write answers, all or none. Raises ValueError when one is already there or before `begin`."""
         self._writing()
         marks = ", ".join("?" * len(COLUMNS))
         rows = [(self._exam, *_row(answer)) for answer in answers]
@@ -160,7 +161,7 @@ class AnswerStore:
         return [_answer(row) for row in rows]
 
     def outcomes(self) -> dict[str, PipelineOutcome]:
-        """What became of the questions of each pipeline that has answered any, by its id."""
+        """The counts of each pipeline that has answered any question, by its id."""
         with self._explained():
             rows = self._db.execute(
                 "SELECT pipeline, count(*), sum(correct), sum(chosen < 0), sum(cut > 0) FROM answers GROUP BY pipeline"
@@ -175,13 +176,13 @@ class AnswerStore:
         return str(row[0]) if row else ""
 
     def pipelines(self) -> list[Pipeline]:
-        """The pipelines that have begun to answer, by id."""
+        """The pipelines that have started to answer, by id."""
         with self._explained():
             rows = self._db.execute("SELECT llm, retriever, icl, settings FROM pipelines ORDER BY pipeline").fetchall()
         return [Pipeline(*names, **json.loads(settings).get("factors", {})) for *names, settings in rows]
 
     def settings(self, pipeline: str) -> dict[str, object]:
-        """The settings a pipeline has answered under; empty for one that has not."""
+        """The settings under which a pipeline has answered; empty if it has not."""
         with self._explained():
             row = self._db.execute("SELECT settings FROM pipelines WHERE pipeline = ?", (pipeline,)).fetchone()
         return dict(json.loads(row[0])) if row else {}
@@ -194,7 +195,7 @@ class AnswerStore:
         write_responses(path, exam.ids, pipelines, self.scores(exam))
 
     def scores(self, exam: Exam) -> dict[tuple[str, str], int]:
-        """1 for right and 0 for wrong, by pipeline id and question id, of what was answered."""
+        """1 for right and 0 for wrong, by pipeline id and question id, for all answered questions."""
         with self._explained():
             rows = self._db.execute("SELECT pipeline, question, correct FROM answers WHERE exam = ?", (exam.hash,))
             return {(pipeline, question): correct for pipeline, question, correct in rows}
@@ -222,8 +223,8 @@ class AnswerStore:
         self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
 
     def _acquire(self) -> None:
-        # The lock is another SQLite file held exclusively: the system drops it with the process that held it, so that
-        # a killed run never blocks the next, and readers of the answers are not disturbed.
+        # The lock is another SQLite file, held exclusively. The system releases it when its process ends, so that a
+        # killed run never blocks the next one, and readers of the answers are not affected.
         if self._lock is not None:
             return
         with self._explained():
@@ -258,7 +259,7 @@ class AnswerStore:
         before = self.settings(pipeline.id)
         factors = {"factors": pipeline.factors} if pipeline.factors else {}
         now: dict[str, object] = json.loads(json.dumps({**settings, **factors}))
-        # What is stored later, such as the loaded model's, is no difference as long as only one of the two has it.
+        # Settings that only one side has are no difference: some are stored later, such as those of the loaded model.
         common = before.keys() & now.keys()
         stored, wanted = ({key: side[key] for key in side if key in common} for side in (before, now))
         found = differences(stored, wanted)
@@ -284,7 +285,7 @@ class AnswerStore:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """SQLite's errors as one line about this file."""
+        """Turn SQLite's errors into one line about this file."""
         try:
             yield
         except sqlite3.IntegrityError:
@@ -319,8 +320,8 @@ def responses_text(
 ) -> str:
     """Long responses `student,item,score,llm,retriever,icl[,trials]`; no score: not asked.
 
-    Factors that the pipelines have besides are columns after `icl`. `scores` and `trials` go by pipeline id and item;
-    with `trials` a score counts the right answers among so many.
+    Further factors of the pipelines are columns after `icl`. `scores` and `trials` go by pipeline id and item; with
+    `trials`, a score is the number of right answers among that many.
     """
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")

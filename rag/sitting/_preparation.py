@@ -1,4 +1,4 @@
-"""Getting models ready before work begins: weights are downloaded, who cannot be asked is refused."""
+"""Preparing models before work begins: download weights, and refuse models that cannot be used."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from rag.weights._embedded import download_bytes, find_weights, is_embedded, loc
 
 
 def load_language_model(one: ModelSettings | LlmSpec) -> LanguageModel:
-    """The language model of a setting."""
+    """The language model that settings or a grid entry name."""
     if isinstance(one, LlmSpec):
         return one.load()
     return load_model(one.model, one.dtype, one.device, server=one.server)
 
 
 def prepare_models(
-    names: Iterable[str], asked: Iterable[ModelSettings | LlmSpec | BlackBoxSpec], progress: Progress
+    names: Iterable[str], examinees: Iterable[ModelSettings | LlmSpec | BlackBoxSpec], progress: Progress
 ) -> None:
-    """Download the embedded weights that are not here, and refuse who cannot be asked, before work begins."""
+    """Download missing embedded weights among `names`, then raise in one line for an examinee that cannot be used."""
     for name in dict.fromkeys(names):
         if is_embedded(name) and find_weights(name) is None:
             with progress.step(f"download of {name} ({download_bytes(name) / 1e6:.0f} MB)") as report:
                 locate_weights(name, in_megabytes(report))
-    for one in asked:
+    for one in examinees:
         if isinstance(one, BlackBoxSpec):
             check_black_box(one)
             continue
@@ -40,5 +40,5 @@ def prepare_models(
 
 
 def in_megabytes(report: ReportProgress) -> ReportProgress:
-    """Tell megabytes where bytes are counted."""
+    """Report megabytes instead of bytes."""
     return lambda done, total: report(done // 10**6, total // 10**6)

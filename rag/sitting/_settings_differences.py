@@ -1,4 +1,4 @@
-"""What differs between settings that are stored and those of now."""
+"""The differences between stored settings and present ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 def differences(stored: Mapping[str, object], now: Mapping[str, object], path: str = "") -> list[str]:
     """`exam.questions: stored 60, now 80` for each setting that differs, at any depth; empty when none does.
 
-    In the order of `now`; what only `stored` has comes last. None says as little as a setting that is not there.
+    In the order of `now`; settings that only `stored` has come last. None counts as a missing setting.
     """
     found: list[str] = []
     for key in [*now, *(key for key in stored if key not in now)]:

@@ -1,4 +1,4 @@
-"""What was asked: an exam as one retriever and one number of shots put it, for use outside a sitting."""
+"""The prompts of an exam under each retriever and number of shots, for use outside a sitting."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from rag.sitting._sitting import chunks_digest, shots_digest
 
 @dataclass(frozen=True)
 class ExamPrompts:
-    """The passages of every question, by question id and best first, and the shots above them.
+    """An exam's prompts: the passages of every question, by question id and best first, and the shots before them.
 
-    `factors` are the levels of number and length of passages where the grid crosses them. `reading` is what tells the
-    passages from others: the retriever's name, with those levels where it reads at several. `kind` is the retriever's,
-    whatever it is called.
+    `factors` are the levels of the number and length of passages, if the grid crosses them. `reading` identifies the
+    passages: the retriever's name, with those levels if it has several. `kind` is the retriever's kind, whatever its
+    name.
     """
 
     retriever: str
@@ -34,17 +34,17 @@ class ExamPrompts:
 
     @property
     def name(self) -> str:
-        """What was read, with the number of shots where there are any: `bm25`, `bm25-icl2`, `bm25-k3-icl2`."""
+        """The passages read and the number of shots, if any: `bm25`, `bm25-icl2`, `bm25-k3-icl2`."""
         reading = self.reading or self.retriever
         return f"{reading}-icl{len(self.shots)}" if self.shots else reading
 
     def prompt(self, question: Question) -> Prompt:
-        """The prompt a pipeline of a sitting reads."""
+        """The prompt of a question, as in a sitting."""
         return exam_prompt(question, self.passages[question.id], self.shots)
 
 
 def bound_prompts(exam: Exam, chunks: Sequence[Chunk]) -> list[ExamPrompts]:
-    """The exam without passages, and with the passage each question was written from where `chunks` holds them all."""
+    """The prompts without passages, and those with each question's own passage if `chunks` holds all of these."""
     known = {chunk.id for chunk in chunks}
     sourced = all(question.chunk_id in known for question in exam.questions)
     ends: list[Retriever] = [ClosedBook(), *([Oracle(chunks)] if sourced else [])]
@@ -57,10 +57,10 @@ def bound_prompts(exam: Exam, chunks: Sequence[Chunk]) -> list[ExamPrompts]:
 def stored_prompts(
     store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pool: Sequence[Question]
 ) -> list[ExamPrompts]:
-    """What the pipelines of a store read, to the character: one entry per retriever, further factors and shots.
+    """The prompts of a store's pipelines, exact to the character: one entry per retriever, factors and shots.
 
     `chunks` and `pool` are those of the sitting. Raises ValueError for answers to another exam, another version of the
-    prompts, other chunks or another pool, and for a retriever that has not been asked every question.
+    prompts, other chunks or another pool, and for a retriever that has not answered every question.
     """
     if store.exam != exam.hash:
         raise ValueError(f"{store.path}: holds answers to exam {store.exam or '(none)'}; wanted exam {exam.hash}")
@@ -85,7 +85,7 @@ def stored_prompts(
 
 
 def _kind(pipeline: Pipeline, settings: Mapping[str, object]) -> str:
-    """The kind of a pipeline's retriever; its name, where nothing more was stored of it."""
+    """The kind of a pipeline's retriever; its name if no kind was stored."""
     behind = settings.get("behind")
     found = behind.get(pipeline.retriever) if isinstance(behind, Mapping) else None
     return str(found["kind"]) if isinstance(found, Mapping) and "kind" in found else pipeline.retriever
@@ -104,7 +104,7 @@ def _check(store: AnswerStore, settings: Mapping[Pipeline, Mapping[str, object]]
 def _passages(
     store: AnswerStore, exam: Exam, chunks: Sequence[Chunk], pipelines: Sequence[Pipeline]
 ) -> dict[str, dict[str, tuple[Chunk, ...]]]:
-    """By retriever and question; which model asked makes no difference to what was found, unless it had to be cut."""
+    """The passages by reading and question; they do not depend on the model, unless the prompt was shortened."""
     known = {chunk.id: chunk for chunk in chunks}
     reading_of = {one.id: one.reading for one in pipelines}
     found: dict[str, dict[str, tuple[Chunk, ...]]] = {one: {} for one in reading_of.values()}
@@ -130,7 +130,7 @@ def _passages(
 def _shots(
     store: AnswerStore, exam: Exam, pool: Sequence[Question], settings: Mapping[Pipeline, Mapping[str, object]]
 ) -> tuple[Shot, ...]:
-    """The shots of the sitting, drawn again and compared with what was stored of them."""
+    """The shots of the sitting, drawn again and compared with the stored digest."""
     most = max(settings, key=lambda one: one.shots, default=None)
     if most is None or not most.shots:
         return ()

@@ -1,4 +1,4 @@
-"""Another's code on a thread of its own, so that whoever waits for it can stop waiting."""
+"""Third-party code on a thread of its own, so that the caller can stop waiting for it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class _PendingCall(NamedTuple):
 
 
 class CallTimeoutError(Exception):
-    """A call that has not ended in time; it may go on for ever, and nothing after it is called."""
+    """A call did not end in time. It may run for ever; later calls on its thread wait behind it."""
 
 
 class ThirdPartyThread:
-    """One thread that calls what it is given, one after the other: what lives on one thread stays there.
+    """One thread for all calls, one after the other, because some objects may only be used on one thread.
 
-    It hinders nobody from ending: not Ctrl-C while something hangs, and not the process.
+    A hanging call blocks neither Ctrl-C nor the end of the process.
     """
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[_PendingCall | None] = SimpleQueue()
-        threading.Thread(target=_serve, args=(self._calls,), name="aside", daemon=True).start()
+        threading.Thread(target=_serve, args=(self._calls,), name="third-party calls", daemon=True).start()
         weakref.finalize(self, self._calls.put, None)
 
     def call(self, work: Callable[[], Result], seconds: float | None = None) -> Result:
-        """What the work returns or raises; `CallTimeoutError` when that takes longer than so many seconds."""
+        """What the work returns or raises; `CallTimeoutError` after `seconds` (None: wait for ever)."""
         made: Future[Result] = Future()
         self._calls.put(_PendingCall(work, made))
         wait([made], seconds)
@@ -46,6 +46,6 @@ def _serve(calls: SimpleQueue[_PendingCall | None]) -> None:
     while (call := calls.get()) is not None:
         try:
             call.made.set_result(call.work())
-        except BaseException as error:  # whatever it is, it belongs to whoever waits
+        except BaseException as error:  # the caller gets it, whatever it is
             call.made.set_exception(error)
-        del call  # what it holds is not held until the next
+        del call  # else its objects would stay alive until the next call

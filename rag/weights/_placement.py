@@ -1,4 +1,4 @@
-"""Where a model's weights lie, and as which numbers they are held."""
+"""Where a model's weights are placed, and in which number format."""
 
 from __future__ import annotations
 
@@ -12,65 +12,64 @@ QUANTIZED: Mapping[str, Mapping[str, Any]] = {
     "int8": {"load_in_8bit": True},
     "nf4": {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"},
 }
-"""What bitsandbytes is told for each: LLM.int8() (Dettmers et al. 2022), 4-bit NormalFloat (Dettmers et al. 2023)."""
+"""Options of bitsandbytes for LLM.int8() (Dettmers et al. 2022) and 4-bit NormalFloat (Dettmers et al. 2023)."""
 SPREAD = "spread"
 """The device of a model too large for one GPU: layers on all GPUs of this process, then in main memory."""
 
 
 class Placement(NamedTuple):
-    """A device (of the inputs, where layers are `spread`), the numbers that are computed with, and how weights are
-    held in fewer bits: one of `QUANTIZED`, or empty."""
+    """The device (of the inputs, if `spread`), dtype and quantisation (one of `QUANTIZED` or empty)."""
 
     device: Any
-    number: Any
+    dtype: Any
     quantized: str = ""
     spread: bool = False
 
     def options(self, packed: bool) -> dict[str, Any]:
-        """What transformers is told to load weights straight to their place; nothing for those that are moved later.
+        """The options of transformers that load weights straight to their place; none if they are moved later.
 
-        `packed`: whether they are quantised already where they come from.
+        `packed`: whether the weights are already quantised at their source.
         """
-        options: dict[str, Any] = {"dtype": self.number}
+        options: dict[str, Any] = {"dtype": self.dtype}
         if self.spread or self.quantized or packed:
             options["device_map"] = "auto" if self.spread else {"": self.device}
         if self.quantized or packed:
-            # It tells of every conversion between numbers, with every layer.
+            # It logs every conversion of dtypes in every layer.
             logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         if self.quantized:
             from transformers import BitsAndBytesConfig
 
-            told = QUANTIZED[self.quantized]
-            options["quantization_config"] = BitsAndBytesConfig(**told, bnb_4bit_compute_dtype=self.number)
+            method = QUANTIZED[self.quantized]
+            options["quantization_config"] = BitsAndBytesConfig(**method, bnb_4bit_compute_dtype=self.dtype)
         return options
 
 
 def resolve_placement(dtype: str, device: str) -> Placement:
-    """What `dtype` and `device` of `rag.load_model` mean on this machine; ValueError for unknown names."""
+    """The placement that `dtype` and `device` of `rag.load_model` mean here; ValueError for unknown names."""
     place = _device(device)
     if dtype not in QUANTIZED:
-        return Placement(place, _number(dtype, place), spread=device == SPREAD)
+        return Placement(place, _dtype(dtype, place), spread=device == SPREAD)
     if find_spec("bitsandbytes") is None:
         raise ValueError(f"dtype {dtype!r}: needs bitsandbytes; wanted pip install 'ragexam[quantized]'")
-    return Placement(place, _number("auto", place), dtype, device == SPREAD)
+    return Placement(place, _dtype("auto", place), dtype, device == SPREAD)
 
 
 def quantization_method(config: Any) -> str:
-    """The method by which a model's weights are quantised, as its configuration says; empty for one that is not."""
-    told = getattr(config, "quantization_config", None)
-    if told is None:
+    """The quantisation method of a model's weights, by its configuration; empty if they are not quantised."""
+    found = getattr(config, "quantization_config", None)
+    if found is None:
         return ""
-    method = told.get("quant_method", "") if isinstance(told, Mapping) else told.quant_method
+    method = found.get("quant_method", "") if isinstance(found, Mapping) else found.quant_method
     return str(getattr(method, "value", method))
 
 
 def rows_are_independent(model: Any) -> bool:
-    """Whether layers give a token the same numbers whatever is read beside it.
+    """Whether layers give a token the same numbers whatever other tokens are in the pass.
 
-    Not so LLM.int8(), which looks for outliers among all, and who knows of other methods.
+    LLM.int8() does not, because it looks for outliers among all tokens; other methods of quantisation are unknown.
     """
-    told = getattr(model.config, "quantization_config", None)
-    return told is None or bool(getattr(told, "load_in_4bit", False))
+    found = getattr(model.config, "quantization_config", None)
+    return found is None or bool(getattr(found, "load_in_4bit", False))
 
 
 def fast_bfloat16() -> bool:
@@ -97,7 +96,7 @@ def _device(device: str) -> Any:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def _number(dtype: str, device: Any) -> Any:
+def _dtype(dtype: str, device: Any) -> Any:
     import torch
 
     named = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}

@@ -1,4 +1,4 @@
-"""Scratch folders beside the place where their content will end up, so that it can be moved there in one step."""
+"""Scratch folders beside the final place of their content, so that it can be moved there in one step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFIX = ".partial-"
 
 @contextlib.contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
-    """A new folder inside `folder`, removed afterwards; what killed processes left there is removed first."""
+    """A new folder inside `folder`, removed afterwards; leftovers of killed processes are removed first."""
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{PREFIX}*"):
         owner = left.name.removeprefix(PREFIX).partition("-")[0]

@@ -435,9 +435,16 @@ def ran(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("engine", "drivers", "workers"), [("local", 6, 10), ("ray", 2, 5)])
+@pytest.mark.parametrize(
+    ("engine", "drivers", "workers"),
+    [
+        pytest.param("local", 2, 3, marks=pytest.mark.slow),
+        pytest.param("ray", 1, 2, marks=pytest.mark.slow),
+        pytest.param("local", 6, 10, marks=pytest.mark.validate),
+        pytest.param("ray", 2, 5, marks=pytest.mark.validate),
+    ],
+)
 def test_killed_at_random_moments_nothing_is_lost_or_twice(engine: str, drivers: int, workers: int) -> None:
     words = ["benchmarks/kill_trials.py", "--engine", engine, "--drivers", str(drivers), "--workers", str(workers)]
     last = ran(words, ROOT).stdout.splitlines()[-1]

@@ -9,7 +9,7 @@ from exam_gen.corpora._corpus import read_corpus
 from examcore import Progress
 from rag import LlmSpec
 from ragexam import _estimate as estimate
-from ragexam._config import Config
+from ragexam._config import Config, GridSettings
 from ragexam._contents import cut_corpus
 from ragexam._estimate import Machine, foresee, in_words, material, measure, parameters, sit_work, write_work
 from ragexam._settings import read
@@ -58,7 +58,8 @@ def test_prompts_that_several_retrievers_ask_alike_are_counted_once() -> None:
 
     def asked(*retrievers: str) -> int:
         settings = config(questions=100)
-        settings.grid.retrievers[:] = retrievers
+        grid = GridSettings.model_validate({**settings.grid.model_dump(), "retrievers": list(retrievers)})
+        settings = settings.model_copy(update={"grid": grid})
         return sit_work(spec, settings, chunks, Machine(1e12, 1e10)).prompts
 
     assert asked("closed-book", "oracle") == 400
