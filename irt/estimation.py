@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,11 @@ from irt.checks.loo import loo
 from irt.design import Design, design_of
 from irt.fit_settings import FitSettings
 from irt.fitting.estimation_outcome import EstimationOutcome, Progress, begun
+from irt.fitting.marginal import find_marginal
+from irt.fitting.mode import find_mode
+from irt.fitting.nested_laplace import find_nested
+from irt.fitting.sampling import sample_posterior
+from irt.fitting.variational import find_variational
 from irt.item_clusters import Refit, widened
 from irt.leave_one_out import with_loo
 from irt.model import RATINGS, Priors, Problem, build_problem
@@ -25,6 +30,14 @@ from irt.tables import unused_scores
 
 FEW_STUDENTS = 200
 UNRELIABLE = 0.1
+ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], EstimationOutcome]] = {
+    "nuts": sample_posterior,
+    "map": find_mode,
+    "laplace": find_nested,
+    "mml": find_marginal,
+    "svi": find_variational,
+}
+"""What fits a problem, by method."""
 
 
 def fit(
@@ -82,7 +95,6 @@ def fit(
 
 def _refit(problem: Problem, settings: FitSettings) -> Refit:
     """Modes of the same model for resampled items."""
-    from irt.fitting.mode import find_mode
 
     def point(data: ResponseMatrix, drawn: NDArray[np.int64]) -> Mapping[str, Floats]:
         part = replace(problem, answers=pack(data), chance=problem.chance[drawn], items=data.items)
@@ -162,7 +174,7 @@ class _FitCall:
     progress: Progress | None
 
     def fit(self, problem: Problem) -> Fit:
-        outcome = _run(problem, self.settings, self.progress)
+        outcome = ESTIMATORS[self.settings.method](problem, self.settings, self.progress)
         result = Fit(
             model=problem.model,
             method=self.settings.method,
@@ -221,29 +233,6 @@ def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
         noun = "item has a score" if count == 1 else "items have scores"
         notes.append(f"{count} {noun} that nobody got (column flags); the prior places the thresholds around it.")
     return notes
-
-
-def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
-    method = settings.method
-    if method == "nuts":
-        from irt.fitting.sampling import sample_posterior
-
-        return sample_posterior(problem, settings, progress)
-    if method == "laplace":
-        from irt.fitting.nested_laplace import find_nested
-
-        return find_nested(problem, settings, progress)
-    if method == "mml":
-        from irt.fitting.marginal import find_marginal
-
-        return find_marginal(problem, settings, progress)
-    if method == "svi":
-        from irt.fitting.variational import find_variational
-
-        return find_variational(problem, settings, progress)
-    from irt.fitting.mode import find_mode
-
-    return find_mode(problem, settings, progress)
 
 
 def _without_facets(

@@ -136,7 +136,10 @@ def test_ratings_that_begin_at_one_are_told() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "2pl"}, "model '2pl' is for right and wrong answers; the table has scores up to 3; wanted model 'grm'"),
+        (
+            {"model": "2pl"},
+            "model '2pl' is for right and wrong answers; the table has scores up to 3; wanted model 'grm'",
+        ),
         ({"model": "auto"}, "model 'auto' is for right and wrong answers"),
         ({"method": "map"}, "model 'grm' has no method 'map'; wanted nuts or mml"),
         ({"backend": "pymc"}, "model 'grm' by 'nuts' has no backend 'pymc'"),

@@ -46,7 +46,6 @@ def test_expected_score_and_variance_are_those_of_the_distribution() -> None:
     score = np.arange(5)
     mean = p @ score
     np.testing.assert_allclose(graded.expected_score(THETA[:, None], A, THRESHOLDS, TOP), mean)
-    np.testing.assert_allclose(graded.score_variance(THETA[:, None], A, THRESHOLDS, TOP), p @ score**2 - mean**2)
 
 
 def test_information_is_the_expected_negative_second_derivative_by_automatic_differentiation() -> None:
