@@ -41,7 +41,7 @@ def test_two_categories_are_the_two_parameter_model() -> None:
     )
 
 
-def test_expected_score_and_variance_are_those_of_the_distribution() -> None:
+def test_expected_score_is_that_of_the_distribution() -> None:
     p = graded.probability(THETA[:, None], A, THRESHOLDS, TOP)
     score = np.arange(5)
     mean = p @ score
