@@ -50,24 +50,28 @@ def fit(
     progress: Progress | None = None,
     **options: Any,
 ) -> Fit:
-    """Fit `1pl`, `2pl`, `3pl`, `4pl`, `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject), or `grm`.
+    """Fit an item response model to a table of answers and check the result.
 
-    Every option is a field of `irt.FitSettings`, given by name (`irt.fit(data, method="map", seed=1)`) or together as
-    `settings`; what is given by name goes first.
+    Every option is a field of `irt.FitSettings`: give it by name (`irt.fit(data, method="map", seed=1)`), or give
+    several together as `settings`; an option given by name takes precedence.
 
-    `3pl-shared` has one guessing parameter for all items (`auto` does not try it); `grm` (by `nuts` or `mml`) is the
-    graded response model of ratings (`read_responses(..., graded=True)`).
+    Models: `1pl`, `2pl`, `3pl`, `3pl-shared` (one guessing parameter for all items), `4pl`; `auto` chooses the simplest
+    of 1pl to 3pl that PSIS-LOO does not reject (with `mml`: the one with the smallest BIC of maximum likelihood fits);
+    `grm` is the graded response model for ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`.
 
-    `method="nuts"` samples the posterior (`backend` numpyro, or pymc as a second implementation) until its convergence
-    gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
-    joint mode with Laplace standard errors in a fraction of a second, for tables of any size; `method="laplace"` adds
-    the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is marginal maximum likelihood over a
-    Normal(0, 1) population without facets, where `auto` goes by BIC of maximum likelihood fits (when `priors` are given
-    the result is a posteriori, the items a population whose spreads are estimated, as better suits few students);
-    `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
-    `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
-    with a smooth effect (`irt.smooth`). `progress` is told 0 of 1 once all is accepted. Raises ValueError (one line)
-    for a table or design that cannot be estimated, TypeError for an unknown option.
+    Methods:
+
+    - `nuts` samples the posterior until it passes a convergence check, with at most `draws` per chain, and once more
+      with smaller steps if it does not. `backend="pymc"` runs a second, independent implementation.
+    - `map` finds the joint mode with Laplace standard errors, in a fraction of a second, for tables of any size.
+    - `laplace` adds the uncertainty of the scales (nested Laplace; about a second).
+    - `mml` is marginal maximum likelihood over a Normal(0, 1) population, without facets. With `priors` the items are
+      a population whose spreads are estimated, which suits few students better.
+    - `svi` is a mean-field approximation from mini-batches. Its intervals are too narrow.
+
+    `facets=None` uses every facet of the table that is not a covariate, `()` none; `covariates` are columns of numbers
+    with a smooth effect (`irt.smooth`). `progress` is called with 0 of 1 as soon as the input is accepted. Raises
+    ValueError (one line) for a table or design that cannot be estimated, TypeError for an unknown option.
     """
     named = {"model": model, "method": method, "facets": facets}
     given = {name: value for name, value in named.items() if value is not None} | options
