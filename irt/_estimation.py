@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,9 +22,22 @@ from irt._result import Fit
 from irt._tables import unused_scores
 from irt.checks._loo import loo
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress, begun
+from irt.fitting._marginal import find_marginal
+from irt.fitting._mode import find_mode
+from irt.fitting._nested_laplace import find_nested
+from irt.fitting._sampling import sample_posterior
+from irt.fitting._variational import find_variational
 
 FEW_STUDENTS = 200
 UNRELIABLE = 0.1
+ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], EstimationOutcome]] = {
+    "nuts": sample_posterior,
+    "map": find_mode,
+    "laplace": find_nested,
+    "mml": find_marginal,
+    "svi": find_variational,
+}
+"""What fits a problem, by method."""
 
 
 def fit(
@@ -37,24 +50,28 @@ def fit(
     progress: Progress | None = None,
     **options: Any,
 ) -> Fit:
-    """Fit `1pl`, `2pl`, `3pl`, `4pl`, `auto` (the simplest of 1pl to 3pl that PSIS-LOO does not reject), or `grm`.
+    """Fit an item response model to a table of answers and check the result.
 
-    Every option is a field of `irt.FitSettings`, given by name (`irt.fit(data, method="map", seed=1)`) or together as
-    `settings`; what is given by name goes first.
+    Every option is a field of `irt.FitSettings`: give it by name (`irt.fit(data, method="map", seed=1)`), or give
+    several together as `settings`; an option given by name takes precedence.
 
-    `3pl-shared` has one guessing parameter for all items (`auto` does not try it); `grm` (by `nuts` or `mml`) is the
-    graded response model of ratings (`read_responses(..., graded=True)`).
+    Models: `1pl`, `2pl`, `3pl`, `3pl-shared` (one guessing parameter for all items), `4pl`; `auto` chooses the simplest
+    of 1pl to 3pl that PSIS-LOO does not reject (with `mml`: the one with the smallest BIC of maximum likelihood fits);
+    `grm` is the graded response model for ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`.
 
-    `method="nuts"` samples the posterior (`backend` numpyro, or pymc as a second implementation) until its convergence
-    gate passes, at most `draws` per chain, and once more with smaller steps when it fails; `method="map"` gives the
-    joint mode with Laplace standard errors in a fraction of a second, for tables of any size; `method="laplace"` adds
-    the uncertainty of the scales (nested Laplace, a second or so); `method="mml"` is marginal maximum likelihood over a
-    Normal(0, 1) population without facets, where `auto` goes by BIC of maximum likelihood fits (when `priors` are given
-    the result is a posteriori, the items a population whose spreads are estimated, as better suits few students);
-    `method="svi"` is a mean-field approximation from mini-batches, whose intervals are too narrow.
-    `facets=None` uses every facet of the table that is no covariate, `()` none; `covariates` are columns of numbers
-    with a smooth effect (`irt._smooth`). `progress` is told 0 of 1 once all is accepted. Raises ValueError (one line)
-    for a table or design that cannot be estimated, TypeError for an unknown option.
+    Methods:
+
+    - `nuts` samples the posterior until it passes a convergence check, with at most `draws` per chain, and once more
+      with smaller steps if it does not. `backend="pymc"` runs a second, independent implementation.
+    - `map` finds the joint mode with Laplace standard errors, in a fraction of a second, for tables of any size.
+    - `laplace` adds the uncertainty of the scales (nested Laplace; about a second).
+    - `mml` is marginal maximum likelihood over a Normal(0, 1) population, without facets. With `priors` the items are
+      a population whose spreads are estimated, which suits few students better.
+    - `svi` is a mean-field approximation from mini-batches. Its intervals are too narrow.
+
+    `facets=None` uses every facet of the table that is not a covariate, `()` none; `covariates` are columns of numbers
+    with a smooth effect (`irt._smooth`). `progress` is called with 0 of 1 as soon as the input is accepted. Raises
+    ValueError (one line) for a table or design that cannot be estimated, TypeError for an unknown option.
     """
     named = {"model": model, "method": method, "facets": facets}
     given = {name: value for name, value in named.items() if value is not None} | options
@@ -82,7 +99,6 @@ def fit(
 
 def _refit(problem: Problem, settings: FitSettings) -> Refit:
     """Modes of the same model for resampled items."""
-    from irt.fitting._mode import find_mode
 
     def point(data: ResponseMatrix, drawn: NDArray[np.int64]) -> Mapping[str, Floats]:
         part = replace(problem, answers=pack(data), chance=problem.chance[drawn], items=data.items)
@@ -162,7 +178,7 @@ class _FitCall:
     progress: Progress | None
 
     def fit(self, problem: Problem) -> Fit:
-        outcome = _run(problem, self.settings, self.progress)
+        outcome = ESTIMATORS[self.settings.method](problem, self.settings, self.progress)
         result = Fit(
             model=problem.model,
             method=self.settings.method,
@@ -221,29 +237,6 @@ def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
         noun = "item has a score" if count == 1 else "items have scores"
         notes.append(f"{count} {noun} that nobody got (column flags); the prior places the thresholds around it.")
     return notes
-
-
-def _run(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
-    method = settings.method
-    if method == "nuts":
-        from irt.fitting._sampling import sample_posterior
-
-        return sample_posterior(problem, settings, progress)
-    if method == "laplace":
-        from irt.fitting._nested_laplace import find_nested
-
-        return find_nested(problem, settings, progress)
-    if method == "mml":
-        from irt.fitting._marginal import find_marginal
-
-        return find_marginal(problem, settings, progress)
-    if method == "svi":
-        from irt.fitting._variational import find_variational
-
-        return find_variational(problem, settings, progress)
-    from irt.fitting._mode import find_mode
-
-    return find_mode(problem, settings, progress)
 
 
 def _without_facets(

@@ -82,13 +82,6 @@ def expected_score(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     return cumulative(theta, a, thresholds, top).sum(axis=-1)
 
 
-def score_variance(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
-    """Variance of the score at an ability."""
-    reached = cumulative(theta, a, thresholds, top)
-    odd = 2 * np.arange(1, reached.shape[-1] + 1) - 1
-    return (odd * reached).sum(axis=-1) - reached.sum(axis=-1) ** 2
-
-
 def information(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     """Fisher information about ability: the sum over categories of `P_k'^2 / P_k` (Samejima 1969).
 

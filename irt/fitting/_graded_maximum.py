@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
 from irt._graded import GradedParameters, information, padded, real_thresholds
-from irt._quadrature import BOUND, FEWEST, STEPS_PER_SD, Posterior
+from irt._quadrature import BOUND, FEWEST, Posterior, spaced
 from irt._responses import Floats
 from irt.fitting._estimation_outcome import Progress
 from irt.fitting._graded_curvature import (
@@ -225,12 +225,9 @@ def _start(answers: RatingTable) -> Floats:
 
 
 def _nodes(items: GradedParameters) -> Floats:
-    """Equally spaced abilities, fine enough for the most informed student (see `irt._quadrature`)."""
+    """Equally spaced abilities, fine enough for the most informed student."""
     coarse = np.linspace(-BOUND, BOUND, FEWEST)
-    total = information(coarse[:, None], *items).sum(axis=1)
-    narrowest = 1.0 / np.sqrt(1.0 + float(total.max()))
-    count = int(np.ceil(2 * BOUND / narrowest * STEPS_PER_SD)) | 1
-    return np.linspace(-BOUND, BOUND, max(count, FEWEST))
+    return spaced(float(information(coarse[:, None], *items).sum(axis=1).max()))
 
 
 def _prior_counts(answers: RatingTable, prior: Floats) -> Floats:

@@ -19,6 +19,9 @@ from irt._fit_settings import FitSettings
 from irt._model import Problem
 from irt._responses import Floats
 from irt.checks._convergence import mixing
+from irt.fitting import _nuts as nuts
+from irt.fitting import _pymc_model as pymc_model
+from irt.fitting import _rating_sampler as rating_sampler
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
 from irt.fitting._sampler_results import Enough, Sampled, Sampler
 
@@ -30,12 +33,15 @@ LIKELIHOOD_DRAWS = 400
 FEW = 50
 """Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
 
+SAMPLERS: Mapping[str, Callable[..., Sampled]] = {"numpyro": nuts.sample, "pymc": pymc_model.sample}
+"""Of right and wrong answers, by backend."""
+
 
 def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """The posterior of a table of answers or ratings."""
     rated = problem.ratings is not None
     log_likelihood = _of_ratings(problem) if rated else _of_answers(problem)
-    sampler = _sampler("ratings" if rated else settings.chosen_backend)
+    sampler = rating_sampler.sample if rated else SAMPLERS[settings.chosen_backend]
     return behind_gate(partial(sampler, problem), log_likelihood, settings, progress)
 
 
@@ -159,17 +165,3 @@ def gate(sampled: Sampled, divergent_share: float = 0.0) -> tuple[dict[str, floa
     if sampled.saturated > 0.01 * sampled.draws:
         failures.append(f"tree depth saturated {sampled.saturated} times")
     return diagnostics, failures
-
-
-def _sampler(backend: str) -> Callable[..., Sampled]:
-    if backend == "pymc":
-        from irt.fitting import _pymc_model as pymc_model
-
-        return pymc_model.sample
-    if backend == "ratings":
-        from irt.fitting import _rating_sampler as rating_sampler
-
-        return rating_sampler.sample
-    from irt.fitting import _nuts as nuts
-
-    return nuts.sample

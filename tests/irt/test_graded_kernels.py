@@ -42,12 +42,11 @@ def test_two_categories_are_the_two_parameter_model() -> None:
     )
 
 
-def test_expected_score_and_variance_are_those_of_the_distribution() -> None:
+def test_expected_score_is_that_of_the_distribution() -> None:
     p = graded.probability(THETA[:, None], A, THRESHOLDS, TOP)
     score = np.arange(5)
     mean = p @ score
     np.testing.assert_allclose(graded.expected_score(THETA[:, None], A, THRESHOLDS, TOP), mean)
-    np.testing.assert_allclose(graded.score_variance(THETA[:, None], A, THRESHOLDS, TOP), p @ score**2 - mean**2)
 
 
 def test_information_is_the_expected_negative_second_derivative_by_automatic_differentiation() -> None:

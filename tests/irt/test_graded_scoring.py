@@ -97,9 +97,8 @@ def test_ratings_beyond_the_scale_of_the_fit_are_refused_in_one_line(
 ) -> None:
     fit = irt.fit(irt.simulate_graded(60, 6, top=3, seed=1).data, "grm", "mml")
     high = irt.ResponseMatrix(np.array([[4.0, 1.0]]), ("new",), ("q0", "q1"), top=np.array([4, 4]))
-    with pytest.raises(
-        ValueError, match="student 'new', item 'q0': rating 4; wanted at most 3, the highest score in the fit"
-    ):
+    message = "student 'new', item 'q0': rating 4; wanted at most 3, the highest score in the fit"
+    with pytest.raises(ValueError, match=message):
         score(fit, high)
     fit.save(tmp_path / "fit")
     (tmp_path / "new.csv").write_text("student,q0,q1\nx,3,0\ny,1,\n", encoding="utf-8")
