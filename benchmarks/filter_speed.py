@@ -23,9 +23,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from exam_gen import Question, read_corpus
+from exam_gen import read_corpus
 from exam_gen.language import ChoiceSimilarities, distractors, embedding_similarities, word_similarities
 from exam_gen.rules import RULE_KINDS, apply_rules, rules_of, stem_words
+from examcore import Question
 
 SAMPLE = 150
 """Questions on which the definition is run."""

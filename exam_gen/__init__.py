@@ -14,36 +14,14 @@ from exam_gen.corpora._inventory import take_inventory
 from exam_gen.corpora._selection import Selection
 from exam_gen.rules._catalogue import rules_of
 from exam_gen.rules._rule import Rule, RuleTools
-from examcore import (
-    Chunk,
-    Document,
-    Dropped,
-    Exam,
-    LanguageModel,
-    Likelihoods,
-    Prompt,
-    Question,
-    ReplyStore,
-    read_exam,
-    write_exam,
-)
 
 __all__ = [
     "MAX_TOKENS",
     "QUESTION_FORMATS",
     "Baseline",
-    "Chunk",
     "ChunkBounds",
     "Corpus",
-    "Document",
-    "Dropped",
-    "Exam",
     "ExamStatistics",
-    "LanguageModel",
-    "Likelihoods",
-    "Prompt",
-    "Question",
-    "ReplyStore",
     "Rule",
     "RuleTools",
     "Selection",
@@ -60,11 +38,9 @@ __all__ = [
     "open_prompt",
     "question_prompt",
     "read_corpus",
-    "read_exam",
     "rules_of",
     "split_pool",
     "take_inventory",
-    "write_exam",
     "write_questions",
     "write_screened",
     "wrong_answers_prompt",

@@ -1,8 +1,23 @@
 """Free-text systems on the same footing as the exam: EXAM, EXAM++, ARGUE."""
 
+from grading._records import BankQuestion, Grade, KeyAnswer
 from grading._table_rows import FileRow, read_rows
+from grading.formats._grades import ReadGrades
+from grading.formats._trec import TrecRun
+from grading.leaderboards._separated_groups import differences
+from grading.scores._cover import cover
+from grading.scores._labels import exam_labels, exam_qrels
 
 __all__ = [
+    "BankQuestion",
     "FileRow",
+    "Grade",
+    "KeyAnswer",
+    "ReadGrades",
+    "TrecRun",
+    "cover",
+    "differences",
+    "exam_labels",
+    "exam_qrels",
     "read_rows",
 ]

@@ -1,8 +1,13 @@
 """The steps from a fact to a verified question, and reading what a model replied."""
 
 from exam_gen.drafting._facts import Fact, facts
+from exam_gen.drafting._reformulation import GUIDELINES, Leaning, objection, reformulation_prompt
 
 __all__ = [
+    "GUIDELINES",
     "Fact",
+    "Leaning",
     "facts",
+    "objection",
+    "reformulation_prompt",
 ]

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen import Question, assemble, attribute, split_pool
+from exam_gen import assemble, attribute, split_pool
 from exam_gen._assembly import shuffle_choices, shuffle_exam
+from examcore import Question
 
 
 def question(number: int, *, choices: int = 4, topic: str = "t", document: str = "d", chunk: str = "") -> Question:

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exam_gen import Dropped, Exam, Question
 from exam_gen.review import (
     FAULTS,
     Judgment,
@@ -19,7 +18,7 @@ from exam_gen.review import (
     read_judgments,
 )
 from exam_gen.review._audit import Share, combined
-from examcore import wilson
+from examcore import Dropped, Exam, Question, wilson
 
 EXAM = Exam(tuple(Question(f"q{n}", f"Stem {n}?", ("a", "b", "c", "d"), n % 4, context="text") for n in range(50)))
 DROPPED = [

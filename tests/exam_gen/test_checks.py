@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from exam_gen import Question
 from exam_gen.rules import RuleTools, apply_rules, rules_of
 from exam_gen.rules._checks import without_catch_all
 from exam_gen.rules._privacy import luhn
+from examcore import Question
 
 GOOD = Question(
     "q1",

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen import Chunk, Document
 from exam_gen.corpora import ChunkBounds, chunk
 from exam_gen.corpora._corpus import read_corpus
-from examcore import sentence_starts, text_units
+from examcore import Chunk, Document, sentence_starts, text_units
 
 CORPORA = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora"
 

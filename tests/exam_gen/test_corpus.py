@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen import Document
 from exam_gen.corpora import gather, need_source
 from exam_gen.corpora._corpus import read_corpus
+from examcore import Document
 
 ROWS = [
     {"id": "a", "title": "Alpha", "text": "First text.", "source": "s", "topic": "t"},

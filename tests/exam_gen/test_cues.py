@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exam_gen import Question
 from exam_gen._baselines import fixed_answer_baseline
 from exam_gen.rules import apply_rules, rules_of
 from exam_gen.rules._answer_cues import length_cue, neutral_article, odd_forms
+from examcore import Question
 
 
 def question(*choices: str, stem: str = "Which one is it of all that are there?", name: str = "q") -> Question:

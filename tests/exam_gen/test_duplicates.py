@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen import Question
 from exam_gen.rules import RuleTools, apply_rules, rules_of, stem_words
 from exam_gen.rules._duplicates import NewStems, WordSets, earlier_stems, same_key
+from examcore import Question
 
 GOOD = Question("q", "Which zone holds it?", ("a", "b"), 0)
 

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen import Chunk, Document, Dropped, Exam, Question
-from examcore import _exam_files as exam_files
 from examcore import (
+    Chunk,
+    Document,
+    Dropped,
+    Exam,
+    Question,
     read_chunks,
     read_documents,
     read_dropped,
@@ -19,6 +22,7 @@ from examcore import (
     write_dropped,
     write_exam,
 )
+from examcore import _exam_files as exam_files
 
 LINE = {"id": "q1", "question": "Which?", "choices": ["a", "b"], "answer": 1}
 

@@ -1,6 +1,6 @@
-from exam_gen import Chunk, Document
 from exam_gen.corpora import take_inventory
 from exam_gen.corpora._inventory import words
+from examcore import Chunk, Document
 
 
 def test_words_are_counted_by_hand() -> None:

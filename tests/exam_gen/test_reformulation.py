@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exam_gen import Question
 from exam_gen.drafting._reformulation import (
     GUIDELINES,
     Earlier,
@@ -21,7 +20,7 @@ from exam_gen.drafting._reformulation import (
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.rules import RuleTools, apply_rules, rules_of
 from exam_gen.rules._standalone import standing_alone
-from examcore import CachedLanguageModel, ReplyStore
+from examcore import CachedLanguageModel, Question, ReplyStore
 from grading._similarity import similarity
 from tests.scripted_model import ScriptedModel
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen import Dropped, Exam, Question
 from exam_gen.review import Edit, Review, apply_edits
 from exam_gen.review._edits import read_edits
 from exam_gen.review._review_state import entries
-from examcore import locked_log
+from examcore import Dropped, Exam, Question, locked_log
 
 TIME = "2026-01-02T03:04:05+00:00"
 EXAM = Exam(tuple(Question(f"q{n}", f"Stem {n}?", ("a", "b", "c"), n % 3, chunk_id=f"c{n}") for n in range(4)))

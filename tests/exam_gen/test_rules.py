@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen import Likelihoods, Prompt, Question, ReplyStore
 from exam_gen.rules import RULE_KINDS, Rule, RuleTools, apply_rules, each, needs_of, objections, rule_of, rules_of
 from exam_gen.rules._catalogue import NAMES, arriving
 from exam_gen.rules._passage_evidence import EvidenceLikelihoods, blind_lead, lift, margin, support
 from exam_gen.rules._rule import Limit, RuleMeasure, measured, value_of
-from examcore import CachedLanguageModel
+from examcore import CachedLanguageModel, Likelihoods, Prompt, Question, ReplyStore
 from tests.scripted_model import ScriptedModel
 
 GOOD = Question("q", "Which zone of the store holds a copy of it?", ("North", "South", "East", "West"), 0, context="x")

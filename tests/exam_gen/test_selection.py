@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen import Document
 from exam_gen.corpora import Selection
 from exam_gen.corpora._record_layouts import ARCHIVES, archive, arxiv_year, best_answer, site, threads
 from exam_gen.corpora._selection import select
 from exam_gen.corpora._tables import LocatedDocument
-from examcore import JsonRecord
+from examcore import Document, JsonRecord
 
 KINDS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 40), st.integers(1990, 2030)), max_size=60)
 

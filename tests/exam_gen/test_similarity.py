@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen import Question
 from exam_gen.language import distractors, embedding_similarities, word_similarities
 from exam_gen.language._similarity import best_windows, mean_words, threshold_for
-from examcore import jaccard
+from examcore import Question, jaccard
 
 
 def reference_window(choice: str, document: str, n: int) -> float:

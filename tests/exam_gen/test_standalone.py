@@ -2,10 +2,10 @@
 
 import pytest
 
-from exam_gen import Question
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.rules import apply_rules, rules_of
 from exam_gen.rules._standalone import standing_alone
+from examcore import Question
 
 
 def question(stem: str, title: str) -> Question:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen import Dropped, Question, exam_statistics
+from exam_gen import exam_statistics
 from exam_gen._assembly import shuffle_exam
 from exam_gen._baselines import fixed_answer_baseline, length_baseline
 from exam_gen.rules._filters import BEYOND
-from examcore import wilson
+from examcore import Dropped, Question, wilson
 
 
 def question(number: int, key: int, *choices: str, stem: str = "Which is it?") -> Question:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 # The only names taken from the program: the records that a language model is asked with and answers with.
-from exam_gen.model import Likelihoods, Prompt
+from examcore import Likelihoods, Prompt
 
 GAP = "which of them"
 KEYS = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]+(?: [A-Z][a-z]+)*|\d+ [a-z]+|\d+)")

@@ -9,7 +9,6 @@ import irt
 from irt._design import build_design
 from irt._model import Priors, Problem, build_problem
 from irt.fitting import _laplace as laplace
-from irt.fitting import _likelihood_passes as fused
 from irt.fitting import _linearised as linearised
 from tests.irt.lsat import lsat6, lsat7
 
@@ -36,15 +35,6 @@ def test_conjugate_gradients_reach_the_mode_of_the_exact_solver(
         # Scales differ a little, since their updates use the variances of blocks.
         assert np.max(np.abs(large.point[name] - exact.point[name]) / sd) < 0.1, name
         assert np.median(large.draws[name].std(axis=0) / sd) == pytest.approx(1.0, abs=0.1), name
-
-
-def test_without_numba_the_fit_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = irt.simulate(None, 12, facets={"llm": 4, "retriever": 3}, seed=4, trials=2, missing=0.1).data
-    compiled = irt.fit(data, "3pl", method="map")
-    monkeypatch.setattr(fused, "compiled", None)
-    plain = irt.fit(data, "3pl", method="map")
-    for name in ("a", "b", "c", "theta"):
-        np.testing.assert_allclose(plain.point[name], compiled.point[name], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(("section", "model"), [(lsat6, "2pl"), (lsat7, "2pl"), (lsat7, "3pl")])

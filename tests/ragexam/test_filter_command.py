@@ -13,8 +13,20 @@ from typing import NamedTuple, TypeAlias
 
 import pytest
 
-from exam_gen import Chunk, Dropped, Question, read_exam, write_exam
-from examcore import Progress, RunFolder, question_fields, read_dropped, write_chunks, write_dropped, write_lines
+from examcore import (
+    Chunk,
+    Dropped,
+    Progress,
+    Question,
+    RunFolder,
+    question_fields,
+    read_dropped,
+    read_exam,
+    write_chunks,
+    write_dropped,
+    write_exam,
+    write_lines,
+)
 from ragexam._config import Config, ExamConfig
 from ragexam._settings import check
 from ragexam._steps import Steps

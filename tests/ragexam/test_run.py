@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen import read_exam
+from examcore import read_exam
 from ragexam.review import ExamEditor
 
 HERE = Path(__file__).parent

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from exam_gen import Chunk, Dropped, Exam, Question, write_exam
-from examcore import write_chunks, write_dropped
+from examcore import Chunk, Dropped, Exam, Question, write_chunks, write_dropped, write_exam
 from ragexam.review import ReviewServer
 from ragexam.review._application import Application
 

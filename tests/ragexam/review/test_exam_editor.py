@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from exam_gen import read_exam
 from exam_gen.review._edits import read_edits
-from examcore import read_dropped
+from examcore import read_dropped, read_exam
 from ragexam.review._application import ConflictError
 from ragexam.review._exam_editor import ExamEditor
 from tests.ragexam.review.reviewed_run import plain_run

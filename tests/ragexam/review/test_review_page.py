@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from exam_gen import read_exam
 from exam_gen.review._edits import read_edits
+from examcore import read_exam
 from ragexam.review import BlindAudit, ExamEditor
 from tests.chromium import PROGRAM, Chromium
 from tests.ragexam.review.reviewed_run import HOSTILE, hostile_run, plain_run, served

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from exam_gen import read_exam
 from exam_gen.review import FAULTS
 from exam_gen.review._edits import read_edits
+from examcore import read_exam
 from ragexam.cli import main
 from ragexam.review import ExamEditor
 from tests.ragexam.review.reviewed_run import plain_run
