@@ -20,14 +20,21 @@ from typer.testing import CliRunner
 from ragexam.cli import app
 
 MODULES = {
-    "irt": ("irt", "irt.checks", "irt.curves", "irt.plots"),
-    "exam_gen": ("exam_gen",),
-    "rag": ("rag",),
+    "irt": ("irt", "irt.checks", "irt.curves", "irt.kernels", "irt.plots"),
+    "examcore": ("examcore",),
+    "exam_gen": ("exam_gen", "exam_gen.rules", "exam_gen.review", "exam_gen.drafting"),
+    "rag": ("rag", "rag.retrieval", "rag.servers", "rag.engines"),
     "taxonomy": ("taxonomy",),
-    "grading": ("grading._records", "grading.banks", "grading.graders", "grading.scores", "grading.reports",
-                "grading.leaderboards", "grading._similarity"),
-}  # fmt: skip
-"""What each page of the Python reference shows; of a folder that re-exports nothing, its modules."""
+    "grading": (
+        "grading",
+        "grading.banks",
+        "grading.graders",
+        "grading.scores",
+        "grading.reports",
+        "grading.leaderboards",
+    ),
+}
+"""The doors that each page of the Python reference shows; of a folder that lists no names, its modules."""
 STATUS = "Exit status: 0 done, 1 failed, 2 bad input (one line with file, line, found and wanted), 130 stopped."
 COLUMNS = "80"
 
@@ -87,8 +94,8 @@ def _docstring(root: Path, room: str) -> str:
 
 
 def _modules(root: Path, module: str) -> list[str]:
-    """The module itself when it is a file or re-exports names, else the modules of its folder."""
+    """The module itself when it lists its names, else the modules of its folder."""
     folder = root / Path(*module.split("."))
     if not folder.is_dir() or "__all__" in (folder / "__init__.py").read_text(encoding="utf-8"):
         return [module]
-    return [f"{module}.{path.stem}" for path in sorted(folder.glob("[!_]*.py"))]
+    return [f"{module}.{path.stem}" for path in sorted(folder.glob("_[a-z]*.py"))]
