@@ -60,21 +60,21 @@ def _by_letter(text: str, choices: Sequence[str]) -> int | None:
 
 def _is_label(letter: str, rest: str, choice: str) -> bool:
     """Whether a letter that opens a text is a label; "A bucket" and "I think" may only look like one."""
-    if re.match(_BEHIND, rest) or ((said := normalized(rest)) and said.startswith(normalized(choice))):
+    if re.match(_BEHIND, rest) or ((words := normalized(rest)) and words.startswith(normalized(choice))):
         return True
     return letter.isupper() and (letter not in "AI" or bool(re.match(r"\s*(?:and|or|because|since|is|[-–—&/,])", rest)))
 
 
 def _checked(place: int, rest: str, choices: Sequence[str]) -> int:
     """The place of a label, unless another one or another choice's text follows it."""
-    said = normalized(unwrapped(rest.split("\n")[0].lstrip(" )].:,-–—")))
-    if said == normalized(choices[place]):
+    words = normalized(unwrapped(rest.split("\n")[0].lstrip(" )].:,-–—")))
+    if words == normalized(choices[place]):
         return place
     last = _last(choices)
     also = re.match(rf"[\s)\].,*]*(?:and|or|,|;|/|&|\+)\s*{_WRAP}([A-{last}])(?![\w'’])", rest)
     also = also or re.match(rf"[)\].,\s]+([A-{last}]){_BEHIND}", rest)
     named = {_place(letter) for letter in [*([also.group(1)] if also else []), *_called(rest, choices)]}
-    return NO_CHOICE if named - {place} or said in map(normalized, choices) else place
+    return NO_CHOICE if named - {place} or words in map(normalized, choices) else place
 
 
 def _called(text: str, choices: Sequence[str]) -> list[str]:
@@ -91,18 +91,20 @@ def _place(letter: str) -> int:
 
 
 def _by_text(text: str, choices: Sequence[str]) -> int | None:
-    said = normalized(unwrapped(re.sub(rf"\A{_WRAP}{_CALLED}", "", text, flags=re.IGNORECASE)))
+    words = normalized(unwrapped(re.sub(rf"\A{_WRAP}{_CALLED}", "", text, flags=re.IGNORECASE)))
     wanted = [normalized(one) for one in choices]
-    if said in wanted:
-        return wanted.index(said)
-    spans = [(place, match.span()) for place, one in enumerate(wanted) for match in _standing(one, said)]
+    if words in wanted:
+        return wanted.index(words)
+    spans = [(place, match.span()) for place, one in enumerate(wanted) for match in _standing(one, words)]
     named = {place for place, span in spans if not any(_inside(span, other) for _, other in spans)}
     if len(named) > 1:
         return NO_CHOICE
     if named:
         return named.pop()
-    begun = [place for place, one in enumerate(wanted) if len(said) >= MIN_PREFIX_CHARACTERS and one.startswith(said)]
-    return begun[0] if len(begun) == 1 else None
+    prefixed = [
+        place for place, one in enumerate(wanted) if len(words) >= MIN_PREFIX_CHARACTERS and one.startswith(words)
+    ]
+    return prefixed[0] if len(prefixed) == 1 else None
 
 
 def _standing(words: str, text: str) -> list[re.Match[str]]:

@@ -92,6 +92,6 @@ def tasks_of(
         chunks.setdefault(key, found)
         asked.setdefault(key, []).append(pipeline)
     return [
-        Task(questions[key[0]], key[1], key[2], tuple(who), chunks[key], tuple(shots[: who[0].shots]))
-        for key, who in asked.items()
+        Task(questions[key[0]], key[1], key[2], tuple(pipelines), chunks[key], tuple(shots[: pipelines[0].shots]))
+        for key, pipelines in asked.items()
     ]

@@ -43,7 +43,7 @@ class WorkerExited(NamedTuple):
 
 
 class WorkerFailed(NamedTuple):
-    """An examinee raised: `kind` is `ValueError`, `OSError` or `FailedError` (told in one line), or `fault` (a bug)."""
+    """An examinee raised: `kind` is `ValueError`, `OSError` or `FailedError` (one line), or `fault` (a bug)."""
 
     worker: int
     kind: str

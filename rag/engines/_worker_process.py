@@ -24,7 +24,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(pipe, jobs), daemon=True).start()
     try:
         serve(pipe, jobs)
-    except OSError:  # nobody reads the pipe any more
+    except OSError:  # the pipe has no reader any more
         os._exit(1)
 
 

@@ -161,16 +161,16 @@ class BatchWriter:
 
     def _finish(self, rows: Sequence[PromptTokens]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
         """Read some prompts to their end; returns the cache, the mask of real tokens in it, and the next logits."""
-        begun = [self._prefixes.begin(*row) for row in rows]
-        behind = [len(one.left) for one in begun]
-        before = [len(row.ids) - left for row, left in zip(rows, behind, strict=True)]
+        partial = [self._prefixes.begin(*row) for row in rows]
+        ends = [len(one.left) for one in partial]
+        starts = [len(row.ids) - left for row, left in zip(rows, ends, strict=True)]
         device = self._model.device
-        real = torch.cat([_right_aligned(before, device), _right_aligned(behind, device)], dim=1)
+        real = torch.cat([_right_aligned(starts, device), _right_aligned(ends, device)], dim=1)
         output = self._model(
-            input_ids=torch.tensor([[*[0] * (max(behind) - len(one.left)), *one.left] for one in begun], device=device),
+            input_ids=torch.tensor([[*[0] * (max(ends) - len(one.left)), *one.left] for one in partial], device=device),
             attention_mask=real.long(),
-            position_ids=(real.cumsum(-1) - 1).clamp(min=0)[:, max(before) :],
-            past_key_values=_stacked([one.cache for one in begun], max(before)),
+            position_ids=(real.cumsum(-1) - 1).clamp(min=0)[:, max(starts) :],
+            past_key_values=_stacked([one.cache for one in partial], max(starts)),
             use_cache=True,
             **self._prefixes.last_only,
         )

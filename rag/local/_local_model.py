@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import torch
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+from transformers import GenerationConfig
 
 from examcore import Arrival, Likelihoods, Prompt, Schema
 from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
@@ -17,6 +17,7 @@ from rag.local._decoding import AllowedTokens, BatchWriter, PromptTokens, TokenF
 from rag.local._json_shape import Vocabulary
 from rag.local._prefix_cache import PrefixCache, common_prefix, expand_cache, has_full_attention, shareable
 from rag.local._token_blocks import BLOCK, BlockStore
+from rag.local._transformers_writing import StopTexts, write_by_transformers
 from rag.weights._placement import rows_are_independent
 
 MAX_LOGITS = 1 << 26
@@ -118,7 +119,16 @@ class LocalModel:
         only = TokenFilter(allowed) if allowed else None
         with torch.inference_mode():
             if not self._joinable:
-                written = self._write_plainly(rows, max_tokens, stop, temperature, seed, only)
+                written = write_by_transformers(
+                    self._model,
+                    [row.ids for row in rows],
+                    self._eos,
+                    max_tokens=max_tokens,
+                    stop=StopTexts(self._text, tuple(stop)),
+                    temperature=temperature,
+                    seed=seed,
+                    only=only,
+                )
             else:
                 writer = BatchWriter(self._model, self._prefixes, self._eos)
                 written = writer.write(
@@ -216,41 +226,6 @@ class LocalModel:
     def _joinable(self) -> bool:
         """Whether prompts that were read one by one can go on as one batch: full attention and explicit positions."""
         return self._takes_positions and has_full_attention(self._prefixes.encode(self._eos[:1] or (0,)).cache)
-
-    def _write_plainly(
-        self,
-        rows: Sequence[PromptTokens],
-        max_tokens: int,
-        stop: Sequence[str],
-        temperature: float,
-        seed: int,
-        only: TokenFilter | None,
-    ) -> list[list[int]]:
-        """Write with transformers' own loop, for models whose state is more than keys and values of all positions."""
-        width = max(len(row.ids) for row in rows)
-        pad = self._eos[0] if self._eos else 0
-        device = self._model.device
-        gaps = [width - len(row.ids) for row in rows]
-        padded = [[*[pad] * gap, *row.ids] for row, gap in zip(rows, gaps, strict=True)]
-        masked = [[*[0] * gap, *[1] * (width - gap)] for gap in gaps]
-        config = GenerationConfig(
-            max_new_tokens=max_tokens,
-            do_sample=temperature > 0,
-            temperature=temperature if temperature > 0 else None,
-            top_k=0 if temperature > 0 else None,
-            eos_token_id=list(self._eos) or None,
-            pad_token_id=pad,
-        )
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(seed)
-            written = self._model.generate(
-                input_ids=torch.tensor(padded, device=device),
-                attention_mask=torch.tensor(masked, device=device),
-                generation_config=config,
-                stopping_criteria=StoppingCriteriaList([_StopStrings(self._text, width, stop)] if stop else []),
-                logits_processor=LogitsProcessorList([_AllowedTokensOnly(only, width)] if only else []),
-            )
-        return [list(row) for row in written[:, width:].tolist()]
 
     def _chat(self, prompt: Prompt) -> str:
         user = {"role": "user", "content": prompt.user}
@@ -350,29 +325,6 @@ class LocalModel:
 
 def _measured(joint: EncodedContinuations, sums: Sequence[float]) -> Likelihoods:
     return Likelihoods(tuple(sums), tuple(map(len, joint.own)), len(joint.prompt))
-
-
-class _StopStrings(StoppingCriteria):  # type: ignore[misc]
-    """Ends a row once its new text holds a stop string."""
-
-    def __init__(self, text: Callable[[Sequence[int]], str], start: int, stop: Sequence[str]) -> None:
-        self._text, self._start, self._stop = text, start, tuple(stop)
-
-    def __call__(self, input_ids: Any, *_: Any, **__: Any) -> Any:
-        rows = input_ids[:, self._start :].tolist()
-        done = [any(stop in text for stop in self._stop) for text in map(self._text, rows)]
-        return torch.tensor(done, dtype=torch.bool, device=input_ids.device)
-
-
-class _AllowedTokensOnly(LogitsProcessor):  # type: ignore[misc]
-    """Forbids every token but the allowed ones."""
-
-    def __init__(self, only: TokenFilter, start: int) -> None:
-        self._only, self._start = only, start
-
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        self._only.restrict(scores, range(len(scores)), input_ids[:, self._start :].tolist())
-        return scores
 
 
 def _sum_targets(logits: torch.Tensor, targets: Sequence[int]) -> float:

@@ -78,16 +78,17 @@ def _prompt_length(tokens: Sequence[str], text: str, offsets: object, usage: obj
     """
     possible = range(max(len(tokens) - 1, 1), len(tokens) + 1)
     spelled = [count for count in possible if "".join(tokens[:count]).endswith(text)]
-    told = _count(usage, "prompt_tokens")
+    reported = _count(usage, "prompt_tokens")
     if spelled:
-        return told if told in spelled else spelled[0]
+        return reported if reported in spelled else spelled[0]
     written = _count(usage, "completion_tokens")
-    counted = {told} if written is None else {len(tokens) - written} if told is None else {told, len(tokens) - written}
+    unwritten = None if written is None else len(tokens) - written
+    counted = {one for one in (reported, unwritten) if one is not None}
     if isinstance(offsets, list) and len(offsets) == len(tokens) and len(counted) > 1:
         counted &= {sum(isinstance(one, int) and one < len(text) for one in offsets)}
     count = counted.pop() if len(counted) == 1 else None
     if count is None or count not in possible:
-        sizes = [_sized("tokens", tokens), f"usage.prompt_tokens {told}", f"usage.completion_tokens {written}"]
+        sizes = [_sized("tokens", tokens), f"usage.prompt_tokens {reported}", f"usage.completion_tokens {written}"]
         raise UnusableError(MISMATCHED, f"{', '.join(sizes)}, and the tokens do not spell the prompt")
     return count
 
@@ -97,9 +98,9 @@ def _read_prompt_logprobs(reply: Mapping[str, Any], _: str) -> ScoredTokens:
     found = _choice(reply).get("prompt_logprobs") or reply.get("prompt_logprobs")
     if not isinstance(found, list) or not found:
         raise UnusableError(NONE_GIVEN, _sized("prompt_logprobs", found))
-    told = _count(reply.get("usage"), "prompt_tokens")
-    if told not in (None, len(found)):
-        raise UnusableError(MISMATCHED, f"{_sized('prompt_logprobs', found)}, usage.prompt_tokens {told}")
+    reported = _count(reply.get("usage"), "prompt_tokens")
+    if reported not in (None, len(found)):
+        raise UnusableError(MISMATCHED, f"{_sized('prompt_logprobs', found)}, usage.prompt_tokens {reported}")
     tokens, logs = ["(first)"], [None]
     for place, entry in enumerate(found[1:], start=1):
         if not isinstance(entry, Mapping) or len(entry) != 1:

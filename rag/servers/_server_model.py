@@ -305,8 +305,8 @@ class ServerModel:
     def _billed(self, reply: Mapping[str, Any], prompt: str, text: str) -> tuple[int, int]:
         """Tokens read and written, as counted by the server or else by us."""
         usage = reply.get("usage")
-        told = usage if isinstance(usage, dict) else {}
-        read, written = (told.get(name) for name in ("prompt_tokens", "completion_tokens"))
+        counts = usage if isinstance(usage, dict) else {}
+        read, written = (counts.get(name) for name in ("prompt_tokens", "completion_tokens"))
         read = read if isinstance(read, int) else self.count_tokens(prompt)
         written = written if isinstance(written, int) else self.count_tokens(text)
         self.traffic.prompt_tokens += read
@@ -325,17 +325,17 @@ class NoLikelihoodsError(ValueError):
 
 def without_repeated_opening(text: str, opening: str) -> str:
     """A chat reply without the opening words it was asked for, of which it may repeat all, some or none."""
-    said, wanted = text.lstrip(), opening.strip()
+    reply, wanted = text.lstrip(), opening.strip()
     starts = [0, *(match.end() for match in re.finditer(r"\s+", wanted))] if wanted else []
     for start in starts:
         repeated = wanted[start:]
-        if said.lower().startswith(repeated.lower()) and not said[len(repeated) : len(repeated) + 1].isalnum():
-            return said[len(repeated) :]
+        if reply.lower().startswith(repeated.lower()) and not reply[len(repeated) : len(repeated) + 1].isalnum():
+            return reply[len(repeated) :]
     # The reply may repeat a label without the words after it.
     label = re.match(r"\S+:", wanted)
-    if label and said.lower().startswith(label.group().lower()):
-        said = said[label.end() :].lstrip()
-    return f" {said}" if wanted and said else said
+    if label and reply.lower().startswith(label.group().lower()):
+        reply = reply[label.end() :].lstrip()
+    return f" {reply}" if wanted and reply else reply
 
 
 def _messages(prompt: Prompt) -> list[dict[str, str]]:
