@@ -19,6 +19,9 @@ CONFIDENT = 0.8
 """The probability of being best below which no level is recommended."""
 _ORDER = {"retriever": 0, "prompting mode": 1, "language model": 2}
 
+TIE_DIGITS = 9
+"""Estimates that differ by less are equal."""
+
 
 @dataclass(frozen=True)
 class FacetVerdict:
@@ -69,8 +72,9 @@ def _judge(scores: pd.DataFrame, facet: str, found: LevelDraws | None) -> FacetV
         only = levels[0] if len(levels) == 1 else ""
         unit = "ability" if found is None else found.unit
         return FacetVerdict(facet, only, None, math.nan, NOTHING, NOTHING, (), tuple(levels), unit)
-    estimates = [found.estimates[found.levels.index(level)] for level in levels]
-    ranked = [levels[place] for place in np.argsort(np.negative(estimates), kind="stable")]
+    estimates = np.round([found.estimates[found.levels.index(level)] for level in levels], TIE_DIGITS)
+    # Levels of equal estimates, such as modes of equal totals, rank by the means of their draws.
+    ranked = [levels[place] for place in np.lexsort((-found.of(levels).mean(axis=0), -estimates))]
     chances = probabilities_best(found.of(ranked))
     leads = [found.contrast(ranked[0], level) for level in ranked[1:]]
     ties = [level for level, lead in zip(ranked[1:], leads, strict=True) if not lead.excludes_zero]
