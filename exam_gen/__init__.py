@@ -1,11 +1,11 @@
 """Corpus to exam: documents, chunks, questions, filters."""
 
-from exam_gen._assembly import assemble, attribute, split_pool
+from exam_gen._assembly import Stratum, assemble, attribute, split_pool
 from exam_gen._free_writing import MAX_TOKENS, QUESTION_FORMATS
 from exam_gen._prompts import closed_prompt, judgment_prompt, open_prompt, question_prompt, wrong_answers_prompt
 from exam_gen._screening import write_screened
 from exam_gen._statistics import Baseline, ExamStatistics, exam_statistics
-from exam_gen._versions import diff_exams
+from exam_gen._versions import ExamDiff, diff_exams
 from exam_gen._writing import WritingSettings, WrittenExam, write_questions
 from exam_gen.corpora._chunks import ChunkBounds, chunk
 from exam_gen.corpora._corpus import Corpus, gather, read_corpus
@@ -37,6 +37,7 @@ __all__ = [
     "Document",
     "Dropped",
     "Exam",
+    "ExamDiff",
     "ExamStatistics",
     "LanguageModel",
     "Likelihoods",
@@ -45,6 +46,7 @@ __all__ = [
     "ReplyStore",
     "Rule",
     "Selection",
+    "Stratum",
     "Tools",
     "WritingSettings",
     "WrittenExam",
