@@ -1,8 +1,8 @@
 """Corpus to exam: documents, chunks, questions, filters."""
 
-from exam_gen._assembly import assemble, attribute, split_pool
+from exam_gen._assembly import Stratum, assemble, attribute, split_pool
 from exam_gen._baselines import Baseline
-from exam_gen._exam_diff import diff_exams
+from exam_gen._exam_diff import ExamDiff, diff_exams
 from exam_gen._free_writing import MAX_TOKENS, QUESTION_FORMATS
 from exam_gen._prompts import closed_prompt, judgment_prompt, open_prompt, question_prompt, wrong_answers_prompt
 from exam_gen._screened_writing import write_screened
@@ -21,10 +21,12 @@ __all__ = [
     "Baseline",
     "ChunkBounds",
     "Corpus",
+    "ExamDiff",
     "ExamStatistics",
     "Rule",
     "RuleTools",
     "Selection",
+    "Stratum",
     "WritingSettings",
     "WrittenExam",
     "assemble",

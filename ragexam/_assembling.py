@@ -4,24 +4,87 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exam_gen import assemble, attribute, diff_exams
+from exam_gen import ExamDiff, Stratum, assemble, attribute, diff_exams
 from examcore import Exam, RunFolder, read_exam, write_exam, write_text
-from ragexam._contents import printable
+from examcore.console import printable
 
 FORMAT = 1
 """The version of the record beside an assembled exam."""
 
 
+@dataclass(frozen=True)
+class ExamVersion:
+    """A stratified exam in `out`: the hashes of it and of the one it was chosen from, and what each stratum gave."""
+
+    out: Path
+    hash: str
+    chosen_from: str
+    by: tuple[str, ...]
+    equal: bool
+    seed: int
+    strata: tuple[Stratum, ...]
+
+    @property
+    def questions(self) -> int:
+        """How many were chosen."""
+        return sum(one.taken for one in self.strata)
+
+    def record(self) -> dict[str, Any]:
+        """What is written beside the exam."""
+        return {
+            "format": FORMAT,
+            "hash": self.hash,
+            "from": self.chosen_from,
+            "questions": self.questions,
+            "by": list(self.by),
+            "equal": self.equal,
+            "seed": self.seed,
+            "strata": [{**one._asdict(), "name": list(one.name)} for one in self.strata],
+        }
+
+    def lines(self) -> list[str]:
+        """The exam, and a line for each stratum."""
+        head = f"{self.out}: {self.questions} questions, hash {self.hash}, chosen from {self.chosen_from}"
+        return [head, *(_stratum_line(one) for one in self.strata)]
+
+
+@dataclass(frozen=True)
+class ExamComparison:
+    """What changed from one exam to another, and the stems of the questions that differ, by id."""
+
+    difference: ExamDiff
+    stems: Mapping[str, str]
+
+    def record(self) -> dict[str, Any]:
+        """The comparison as JSON types."""
+        return {**self.difference.as_dict(), "stems": dict(self.stems)}
+
+    def lines(self) -> list[str]:
+        """A line for each question that differs: + added, - removed, ~ changed, = renamed; then the counts."""
+        found = self.difference
+        stems = {name: printable(stem) for name, stem in self.stems.items()}
+        counts = f"{found.same} same, {len(found.added)} added, {len(found.removed)} removed"
+        counts += f", {len(found.changed)} changed, {len(found.renamed)} renamed"
+        moved = "; the order differs" if found.moved else ""
+        return [
+            *(f"+ {name}  {stems[name]}" for name in found.added),
+            *(f"- {name}  {stems[name]}" for name in found.removed),
+            *(f"~ {name}  {', '.join(parts)}  {stems[name]}" for name, parts in found.changed.items()),
+            *(f"= {name} -> {new}  {stems[new]}" for name, new in found.renamed.items()),
+            f"{found.before} -> {found.after}: {counts}{moved}",
+        ]
+
+
 def assemble_exam(
     exam: Path, size: int, out: Path, by: Sequence[str], *, equal: bool = False, seed: int = 0
-) -> dict[str, Any]:
+) -> ExamVersion:
     """Write a stratified exam of `size` questions and beside it, as `OUT.version.json`, how it came about.
 
-    The version holds the hash of the new exam and of the one it was chosen from, size, attributes, seed and, for each
-    stratum, the questions there were, its share and the questions taken.
+    Raises `ValueError` for an attribute that no question has, and for an exam of fewer questions.
     """
     source = open_exam(exam)
     known = {"topic", "document", *(kind for one in source.questions for kind in one.labels)}
@@ -33,18 +96,9 @@ def assemble_exam(
         raise ValueError(f"{exam}: {len(source)} questions; wanted at least {size}, the size of the new exam")
     chosen = assemble(source.questions, size, seed, by=[attribute(name) for name in by], equal=equal)
     made = Exam(chosen.questions)
-    version = {
-        "format": FORMAT,
-        "hash": made.hash,
-        "from": source.hash,
-        "questions": len(made),
-        "by": list(by),
-        "equal": equal,
-        "seed": seed,
-        "strata": [{**one._asdict(), "name": list(one.name)} for one in chosen.strata],
-    }
+    version = ExamVersion(out, made.hash, source.hash, tuple(by), equal, seed, chosen.strata)
     write_exam(out, made)
-    write_text(version_path(out), [json.dumps(version, indent=2, ensure_ascii=False), "\n"])
+    write_text(version_path(out), [json.dumps(version.record(), indent=2, ensure_ascii=False), "\n"])
     return version
 
 
@@ -58,35 +112,16 @@ def open_exam(path: Path) -> Exam:
     return read_exam(RunFolder(path).exam if path.is_dir() else path)
 
 
-def in_words(version: Mapping[str, Any], out: Path) -> str:
-    """A version as lines for a reader."""
-    lines = [f"{out}: {version['questions']} questions, hash {version['hash']}, chosen from {version['from']}"]
-    for stratum in version["strata"]:
-        short = "" if stratum["taken"] >= stratum["wanted"] else f", {stratum['wanted']} wanted"
-        name = " / ".join(printable(part) or "(none)" for part in stratum["name"])
-        lines.append(f"{name}: {stratum['taken']} of {stratum['available']}{short}")
-    return "\n".join(lines)
-
-
-def diff_files(before: Path, after: Path) -> dict[str, Any]:
-    """The difference of two exams, with the stems of the questions that differ."""
+def compare_exams(before: Path, after: Path) -> ExamComparison:
+    """Compare the exams of two files or run folders."""
     old, new = open_exam(before), open_exam(after)
     stems = {one.id: one.stem for exam in (old, new) for one in exam.questions}
     found = diff_exams(old, new)
     named = {*found.added, *found.removed, *found.changed, *found.renamed, *found.renamed.values()}
-    return {**found.as_dict(), "stems": {name: stems[name] for name in stems if name in named}}
+    return ExamComparison(found, {name: stem for name, stem in stems.items() if name in named})
 
 
-def diff_in_words(found: Mapping[str, Any]) -> str:
-    """A difference as lines for a reader: + added, - removed, ~ changed, = renamed."""
-    stems = {name: printable(stem) for name, stem in found["stems"].items()}
-    lines = [
-        *(f"+ {name}  {stems[name]}" for name in found["added"]),
-        *(f"- {name}  {stems[name]}" for name in found["removed"]),
-        *(f"~ {name}  {', '.join(parts)}  {stems[name]}" for name, parts in found["changed"].items()),
-        *(f"= {name} -> {new}  {stems[new]}" for name, new in found["renamed"].items()),
-    ]
-    counts = f"{found['same']} same, {len(found['added'])} added, {len(found['removed'])} removed"
-    counts += f", {len(found['changed'])} changed, {len(found['renamed'])} renamed"
-    moved = "; the order differs" if found["moved"] else ""
-    return "\n".join([*lines, f"{found['before']} -> {found['after']}: {counts}{moved}"])
+def _stratum_line(stratum: Stratum) -> str:
+    short = "" if stratum.taken >= stratum.wanted else f", {stratum.wanted} wanted"
+    name = " / ".join(printable(part) or "(none)" for part in stratum.name)
+    return f"{name}: {stratum.taken} of {stratum.available}{short}"

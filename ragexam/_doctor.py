@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,47 @@ MEMORY_GB = 6.0
 DISK_GB = 5.0
 
 
-def examine() -> dict[str, Any]:
-    """Versions, processors, memory (GB), free disk (GB), models at hand, and what is wrong."""
+@dataclass(frozen=True)
+class MachineReport:
+    """What this machine has, memory and free disk in GB; `problems` names what a run would miss on it."""
+
+    problems: tuple[str, ...]
+    python: str
+    ragexam: str | None
+    packages: Mapping[str, str | None]
+    processors: int
+    bfloat16: bool
+    cuda: tuple[str, ...]
+    memory_gb: float
+    disk_gb: float
+    models: Mapping[str, str]
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.problems
+
+    def record(self) -> dict[str, Any]:
+        """The report as JSON types."""
+        return {"healthy": self.is_healthy, **asdict(self)}
+
+    def lines(self) -> list[str]:
+        """The report for a reader."""
+        packages = ", ".join(f"{name} {number or 'missing'}" for name, number in self.packages.items())
+        speed = "fast" if self.bfloat16 else "slow"
+        return [
+            f"ragexam {self.ragexam}, Python {self.python}",
+            f"{self.processors} processors, bfloat16 {speed}; {', '.join(self.cuda) or 'no CUDA device'}",
+            f"{self.memory_gb} GB of memory available, {self.disk_gb} GB of disk free",
+            f"packages: {packages}",
+            *(f"model {name}: {place}" for name, place in self.models.items()),
+            *(f"problem: {problem}" for problem in self.problems),
+            "healthy" if self.is_healthy else "not ready",
+        ]
+
+
+def examine() -> MachineReport:
+    """Look at packages, processors, memory, disk and models, and at what the quickstart needs of them."""
     import psutil
 
     from rag import fast_bfloat16
@@ -46,19 +86,18 @@ def examine() -> dict[str, Any]:
         problems.append(f"{memory:.1f} GB of memory available; the quickstart wants {MEMORY_GB:.0f}")
     if disk < DISK_GB:
         problems.append(f"{disk:.1f} GB of disk free; the quickstart wants {DISK_GB:.0f}")
-    return {
-        "healthy": not problems,
-        "problems": problems,
-        "python": platform.python_version(),
-        "ragexam": version("ragexam"),
-        "packages": packages,
-        "processors": len(os.sched_getaffinity(0)),
-        "bfloat16": fast_bfloat16(),
-        "cuda": cuda_devices(),
-        "memory_gb": round(memory, 1),
-        "disk_gb": round(disk, 1),
-        "models": models_at_hand(),
-    }
+    return MachineReport(
+        problems=tuple(problems),
+        python=platform.python_version(),
+        ragexam=version("ragexam"),
+        packages=packages,
+        processors=len(os.sched_getaffinity(0)),
+        bfloat16=fast_bfloat16(),
+        cuda=tuple(cuda_devices()),
+        memory_gb=round(memory, 1),
+        disk_gb=round(disk, 1),
+        models=models_at_hand(),
+    )
 
 
 def version(package: str) -> str | None:
@@ -88,17 +127,3 @@ def models_at_hand() -> dict[str, str]:
         else f"download of {weights.download_bytes(name) / 1e6:.0f} MB"
         for name in weights.EMBEDDED_MODELS
     }
-
-
-def in_words(found: Mapping[str, Any]) -> str:
-    """The findings as lines for a reader."""
-    lines = [
-        f"ragexam {found['ragexam']}, Python {found['python']}",
-        f"{found['processors']} processors, bfloat16 {'fast' if found['bfloat16'] else 'slow'}; "
-        f"{', '.join(found['cuda']) or 'no CUDA device'}",
-        f"{found['memory_gb']} GB of memory available, {found['disk_gb']} GB of disk free",
-        "packages: " + ", ".join(f"{name} {number or 'missing'}" for name, number in found["packages"].items()),
-        *(f"model {name}: {place}" for name, place in found["models"].items()),
-        *(f"problem: {problem}" for problem in found["problems"]),
-    ]
-    return "\n".join([*lines, "healthy" if found["healthy"] else "not ready"])

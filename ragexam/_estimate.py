@@ -6,7 +6,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -19,7 +19,7 @@ from examcore import duration_in_words as duration
 from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, exam_prompt, weights
 from rag.servers import ServerOptions, is_server
 from ragexam._config import Config
-from ragexam._contents import CHARACTERS_PER_TOKEN, cut_corpus
+from ragexam._corpus_table import CHARACTERS_PER_TOKEN, cut_corpus
 
 FACTS_PER_SURVIVOR = 5.2
 """Facts tried for one survivor: 4.9 on the Python reference, 5.6 on cloud documentation in chunks of 700 characters."""
@@ -72,12 +72,101 @@ class Work:
     cost: float = 0.0
 
 
-def foresee(config: Config, progress: Progress) -> dict[str, Any]:
-    """`steps` with tokens and seconds, `seconds` in all, `download_bytes` still to come, `cost` of paid models.
+@dataclass(frozen=True)
+class RunEstimate:
+    """What a run will take: the work of each model, seconds in all, bytes still to download, the price of servers.
 
-    `low` and `high` are what `seconds` may become; they rest on `machine`, the measured speed, and on `attempts` for a
-    question, as other corpora took.
+    `low` and `high` are what `seconds` may become; they rest on `machine`, its measured speed, and on the `attempts`
+    for a question that other corpora took. `load` is that of the machine now, for each processor; `reachable` is how
+    many questions the corpus is likely to give.
     """
+
+    documents: int
+    chunks: int
+    questions: int
+    reachable: int
+    attempts: float
+    load: float
+    machine: Machine
+    pipelines: int
+    writing: Work
+    verifying: Work
+    sitting: list[Work]
+    seconds: int
+    low: int
+    high: int
+    download_bytes: int
+
+    @property
+    def works(self) -> list[Work]:
+        """The work of every model."""
+        return [self.writing, self.verifying, *self.sitting]
+
+    @property
+    def requests(self) -> int:
+        """Requests to servers, in all."""
+        return sum(one.requests for one in self.works)
+
+    @property
+    def cost(self) -> float:
+        """The price of all requests."""
+        return round(sum(one.cost for one in self.works), 4)
+
+    def record(self) -> dict[str, Any]:
+        """The estimate as JSON types; the work of the models is grouped as `steps`."""
+        content = asdict(self)
+        steps = {name: content.pop(name) for name in ("writing", "verifying", "sitting")}
+        totals = {name: content.pop(name) for name in ("seconds", "low", "high", "download_bytes")}
+        return {**content, "steps": steps, **totals, "requests": self.requests, "cost": self.cost}
+
+    def lines(self) -> list[str]:
+        """The estimate for a reader."""
+        size = f"{self.documents} documents, {self.chunks} chunks, {self.questions} questions"
+        sitting = [_work_line("sitting", one) for one in self.sitting]
+        return [
+            f"{size}, {self.pipelines} pipelines",
+            _work_line("writing", self.writing),
+            _work_line("verifying", self.verifying),
+            *sitting,
+            *self._time_lines(),
+            *self._warnings(),
+            f"still to download: {self.download_bytes / 1e6:.0f} MB; cost of local models: none",
+            *self._server_lines(),
+        ]
+
+    def _time_lines(self) -> list[str]:
+        machine = self.machine
+        speed = f"matrix products at {machine.flops / 1e9:.0f} GFLOP/s, of which models reach {EFFICIENCY:.0%}"
+        weights_read = f"weights read at {machine.bytes / 1e9:.1f} GB/s, {machine.threads} threads"
+        return [
+            f"in all {duration(self.low)} to {duration(self.high)}, about {duration(self.seconds)} at the speed "
+            "measured now",
+            f"basis: {speed}, {weights_read}; prompts of this corpus; {self.attempts} attempts for a question, as on "
+            "other corpora",
+        ]
+
+    def _warnings(self) -> list[str]:
+        found = []
+        if self.load > BUSY:
+            found.append(
+                f"note: it is busy now (a load of {self.load:.1f} a processor), which the upper end counts; the lower "
+                "end is for an idle machine"
+            )
+        if self.reachable < self.questions:
+            found.append(
+                f"warning: the corpus is likely to give about {self.reachable} questions, {self.questions} are wanted; "
+                "wanted more text or fewer questions"
+            )
+        return found
+
+    def _server_lines(self) -> list[str]:
+        if not self.requests:
+            return []
+        return [f"servers: {self.requests:,} requests, cost {self.cost:.2f} at the configured price"]
+
+
+def foresee(config: Config, progress: Progress) -> RunEstimate:
+    """Estimate what a run will take from its corpus, its grid and the measured speed of this machine."""
     with progress.step("corpus"):
         documents, chunks, *_ = cut_corpus(config)
     with progress.step("speed of this machine"):
@@ -87,33 +176,28 @@ def foresee(config: Config, progress: Progress) -> dict[str, Any]:
     writing, verifying = write_work(config, chunks, machine, stock)
     sitting = [sit_work(spec, config, chunks, machine) for spec in config.grid.grid.llms]
     sitting += [ask_work(spec, config) for spec in config.grid.grid.black_boxes]
-    works = [writing, verifying, *sitting]
     fitting = NUTS_SECONDS if config.fit.method == "nuts" else 1.0
     load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 2)
-    seconds = sum(one.seconds for one in works) + fitting
+    seconds = sum(one.seconds for one in (writing, verifying, *sitting)) + fitting
     embedded = [name for name in (*config.author_names, *config.grid.models) if weights.is_embedded(name)]
-    return {
-        "documents": len(documents),
-        "chunks": len(chunks),
-        "questions": config.exam.questions,
-        "reachable": max(0, stock.reachable - config.pool),
-        "attempts": FACTS_PER_SURVIVOR if config.exam.mode == "answer-first" else CHUNKS_PER_SURVIVOR,
-        "load": load,
-        "machine": asdict(machine),
-        "pipelines": len(config.grid.grid.pipelines),
-        "steps": {
-            "writing": asdict(writing),
-            "verifying": asdict(verifying),
-            "sitting": [asdict(one) for one in sitting],
-        },
-        "seconds": round(seconds),
+    return RunEstimate(
+        documents=len(documents),
+        chunks=len(chunks),
+        questions=config.exam.questions,
+        reachable=max(0, stock.reachable - config.pool),
+        attempts=FACTS_PER_SURVIVOR if config.exam.mode == "answer-first" else CHUNKS_PER_SURVIVOR,
+        load=load,
+        machine=machine,
+        pipelines=len(config.grid.grid.pipelines),
+        writing=writing,
+        verifying=verifying,
+        sitting=sitting,
+        seconds=round(seconds),
         # Where others want the processors, too, each gets its share.
-        "low": round(seconds / SPREAD),
-        "high": round(seconds * max(SPREAD, load)),
-        "download_bytes": weights.missing_bytes(*embedded),
-        "requests": sum(one.requests for one in works),
-        "cost": round(sum(one.cost for one in works), 4),
-    }
+        low=round(seconds / SPREAD),
+        high=round(seconds * max(SPREAD, load)),
+        download_bytes=weights.missing_bytes(*embedded),
+    )
 
 
 class WritingSupply(NamedTuple):
@@ -258,45 +342,10 @@ def parameters(model: str) -> float:
     return path.stat().st_size / 2 if path.is_file() else 1e9
 
 
-def in_words(foreseen: Mapping[str, Any]) -> str:
-    """The estimate as lines for a reader."""
-    steps = foreseen["steps"]
-    works = [
-        ("writing", steps["writing"]),
-        ("verifying", steps["verifying"]),
-        *(("sitting", one) for one in steps["sitting"]),
-    ]
-    lines = [
-        f"{foreseen['documents']} documents, {foreseen['chunks']} chunks, {foreseen['questions']} questions, "
-        f"{foreseen['pipelines']} pipelines"
-    ]
-    for name, work in works:
-        tokens = f"{work['read_tokens']:,} tokens read, {work['written_tokens']:,} written"
-        requests = f", {work['requests']:,} requests, cost {work['cost']:.2f}" if work["requests"] else ""
-        line = f"{name} with {work['model']}: {work['prompts']} prompts, {tokens}{requests}"
-        lines.append(f"{line}, about {duration(work['seconds'])}")
-    machine = foreseen["machine"]
-    lines += [
-        f"in all {duration(foreseen['low'])} to {duration(foreseen['high'])}, about {duration(foreseen['seconds'])} at "
-        "the speed measured now",
-        f"basis: matrix products at {machine['flops'] / 1e9:.0f} GFLOP/s, of which models reach {EFFICIENCY:.0%}, "
-        f"weights read at {machine['bytes'] / 1e9:.1f} GB/s, {machine['threads']} threads; prompts of this corpus; "
-        f"{foreseen['attempts']} attempts for a question, as on other corpora",
-    ]
-    if foreseen["load"] > BUSY:
-        lines.append(
-            f"note: it is busy now (a load of {foreseen['load']:.1f} a processor), which the upper end counts; the "
-            "lower end is for an idle machine"
-        )
-    if foreseen["reachable"] < foreseen["questions"]:
-        lines.append(
-            f"warning: the corpus is likely to give about {foreseen['reachable']} questions, "
-            f"{foreseen['questions']} are wanted; wanted more text or fewer questions"
-        )
-    lines.append(f"still to download: {foreseen['download_bytes'] / 1e6:.0f} MB; cost of local models: none")
-    if foreseen["requests"]:
-        lines.append(f"servers: {foreseen['requests']:,} requests, cost {foreseen['cost']:.2f} at the configured price")
-    return "\n".join(lines)
+def _work_line(step: str, work: Work) -> str:
+    tokens = f"{work.read_tokens:,} tokens read, {work.written_tokens:,} written"
+    requests = f", {work.requests:,} requests, cost {work.cost:.2f}" if work.requests else ""
+    return f"{step} with {work.model}: {work.prompts} prompts, {tokens}{requests}, about {duration(work.seconds)}"
 
 
 def _verification(fact: Fact) -> list[Prompt]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, Quiet, Seed, show
+from examcore.console import AsJson, Quiet, Seed, show_result
 
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. corpus.sample=50.")
@@ -21,10 +21,9 @@ def corpus(
     as_json: AsJson = False,
 ) -> None:
     """Say what a corpus holds: documents, chunks, words, vocabulary, topics, unusual documents, what was left out."""
-    from ragexam._contents import inventory, inventory_in_words
+    from ragexam._corpus_table import corpus_table
 
-    table = inventory(where, overrides or ())
-    show(table, as_json=as_json, lines=inventory_in_words(table))
+    show_result(corpus_table(where, overrides or ()), as_json=as_json)
 
 
 def statistics(
@@ -32,10 +31,9 @@ def statistics(
     as_json: AsJson = False,
 ) -> None:
     """Say what became of every question: unparsable, dropped, surviving; baselines, lengths, coverage."""
-    from ragexam import _contents as contents
+    from ragexam._exam_table import exam_table
 
-    table = contents.statistics(exam)
-    show(table, as_json=as_json, lines=contents.statistics_in_words(table))
+    show_result(exam_table(exam), as_json=as_json)
 
 
 def assemble(
@@ -50,10 +48,10 @@ def assemble(
     as_json: AsJson = False,
 ) -> None:
     """Choose a balanced exam of a wanted size; how it came about is written beside it."""
-    from ragexam._assembling import assemble_exam, in_words
+    from ragexam._assembling import assemble_exam
 
-    version = assemble_exam(exam, size, out, [one.strip() for one in by.split(",")], equal=equal, seed=seed)
-    show(version, as_json=as_json, lines=in_words(version, out))
+    attributes = [one.strip() for one in by.split(",")]
+    show_result(assemble_exam(exam, size, out, attributes, equal=equal, seed=seed), as_json=as_json)
 
 
 def diff(
@@ -62,10 +60,9 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Say which questions were added, removed, renamed or changed from one exam to another."""
-    from ragexam._assembling import diff_files, diff_in_words
+    from ragexam._assembling import compare_exams
 
-    found = diff_files(before, after)
-    show(found, as_json=as_json, lines=diff_in_words(found))
+    show_result(compare_exams(before, after), as_json=as_json)
 
 
 def retrieval(
@@ -75,10 +72,9 @@ def retrieval(
 ) -> None:
     """Say how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
     from examcore import Progress
-    from ragexam._retrieval import in_words, measure_retrieval
+    from ragexam._retrieval import measure_retrieval
 
-    found = measure_retrieval(run, Progress(quiet=quiet))
-    show(found, as_json=as_json, lines=in_words(found))
+    show_result(measure_retrieval(run, Progress(quiet=quiet)), as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson
+from examcore.console import AsJson, show_result
 
 
 def export(
@@ -22,10 +21,9 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write an exam for lm-evaluation-harness, Inspect or the Hugging Face hub or as a table, or its answers so far."""
-    from ragexam.exchange._writing import export_exam, in_words
+    from ragexam.exchange import export_exam
 
-    found = export_exam(exam, to, out, name)
-    print(json.dumps(found, indent=2, ensure_ascii=False) if as_json else in_words(found))
+    show_result(export_exam(exam, to, out, name), as_json=as_json)
 
 
 def import_answers(
@@ -41,10 +39,9 @@ def import_answers(
     as_json: AsJson = False,
 ) -> None:
     """Read answers of lm-evaluation-harness and Inspect to an exported exam: responses.csv."""
-    from ragexam.exchange import _reading as reading
+    from ragexam.exchange import import_answers as read_answers
 
-    found = reading.import_answers(samples, exam, out, normalization)
-    print(json.dumps(found, indent=2, ensure_ascii=False) if as_json else reading.in_words(found))
+    show_result(read_answers(samples, exam, out, normalization), as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -25,6 +25,7 @@ from examcore import (
     write_exam,
 )
 from ragexam._config import WriterSettings
+from ragexam._filter_results import DroppedExample, FilteredExam, FilterPreview, RulePreview
 
 EXAMPLES = 3
 """Examples shown of what a rule drops."""
@@ -64,20 +65,16 @@ def changed(settings: Mapping[str, object], given: Sequence[str]) -> dict[str, o
     return found
 
 
-def dry_run(source: FilterSource, rules: Sequence[Rule], seed: int, progress: Progress) -> dict[str, Any]:
-    """What each rule would remove, alone and in its turn; nothing is written but what models were asked.
-
-    Returns `n_questions`, `kept`, and per rule `rule, limit, what, alone, seen, dropped, share` (of all questions, in
-    its turn), `rewritten` and up to three `examples` of what it drops alone.
-    """
+def dry_run(source: FilterSource, rules: Sequence[Rule], seed: int, progress: Progress) -> FilterPreview:
+    """What each rule would remove, alone and in its turn; nothing is written but the replies of models."""
     questions = read_questions(source.exam)
     with progress.step("filter") as report, _store(source, rules) as replies:
         tools = _tools(source, rules, replies, seed, report)
         filtered = apply_rules(questions, rules, tools)
         alone = [apply_rules(questions, [rule], tools).steps[0] for rule in rules]
     steps = zip(rules, filtered.steps, alone, strict=True)
-    shown = [_shown(rule, step, own, len(questions)) for rule, step, own in steps]
-    return {"n_questions": len(questions), "kept": len(filtered.kept), "rules": shown}
+    shown = tuple(_preview(rule, step, own, len(questions)) for rule, step, own in steps)
+    return FilterPreview(len(questions), len(filtered.kept), shown)
 
 
 def write_filtered(
@@ -87,8 +84,8 @@ def write_filtered(
     out: Path,
     seed: int,
     progress: Progress,
-) -> dict[str, Any]:
-    """Write what the rules keep as a new exam; returns `out, n_questions, kept` and the number dropped by rule.
+) -> FilteredExam:
+    """Write what the rules keep as a new exam.
 
     `out` is a new run folder, or a new `.jsonl` file beside which the dropped questions go (`NAME.dropped.jsonl`). An
     exam that is there already is never touched: `ValueError`.
@@ -107,20 +104,7 @@ def write_filtered(
         write_dropped(lost, filtered.dropped)
         write_exam(exam, filtered.kept)
     rewritten = {step.rule: len(step.rewritten) for step in filtered.steps if step.rewritten}
-    result = {"out": str(exam), "n_questions": len(questions), "kept": len(filtered.kept)}
-    return {**result, "dropped": counts, "rewritten": rewritten}
-
-
-def in_words(found: Mapping[str, Any]) -> str:
-    """A dry run as a table with examples."""
-    total = found["n_questions"]
-    lines = [f"{'rule':22} {'limit':>6} {'alone':>6} {'in turn':>8} {'share':>6}  drops what"]
-    for one in found["rules"]:
-        rewritten = f" ({one['rewritten']} rewritten)" if one["rewritten"] else ""
-        counts = f"{one['rule']:22} {one['limit']:>6} {one['alone']:6} {one['dropped']:8} {one['share']:6.1%}"
-        lines.append(f"{counts}  {one['what']}{rewritten}")
-        lines += [f"    {example['reason']}\n        {example['question'][:160]}" for example in one["examples"]]
-    return "\n".join([*lines, f"{found['kept']} of {total} questions would be kept"])
+    return FilteredExam(exam, len(questions), len(filtered.kept), counts, rewritten)
 
 
 def _store(source: FilterSource, rules: Sequence[Rule]) -> ReplyStore:
@@ -149,24 +133,24 @@ def _encoder(writer: WriterSettings) -> Callable[[Sequence[str]], Any]:
     return lambda texts: embed(texts, encoder=writer.encoder or DEFAULT_ENCODER)
 
 
-def _shown(rule: Rule, step: RuleStep, alone: RuleStep, total: int) -> dict[str, Any]:
+def _preview(rule: Rule, step: RuleStep, alone: RuleStep, total: int) -> RulePreview:
     kind = RULE_KINDS.get(step.rule)
     examples = [
-        {"id": one.question.id, "reason": one.reason, "question": one.question.stem, "choices": one.question.choices}
+        DroppedExample(one.question.id, one.reason, one.question.stem, one.question.choices)
         for one in alone.dropped[:EXAMPLES]
         if one.question
     ]
-    return {
-        "rule": step.rule,
-        "limit": rule.limit,
-        "what": kind.what if kind else "the words given",
-        "alone": len(alone.dropped),
-        "seen": step.seen,
-        "dropped": len(step.dropped),
-        "share": len(step.dropped) / total,
-        "rewritten": len(step.rewritten),
-        "examples": examples,
-    }
+    return RulePreview(
+        rule=step.rule,
+        limit=rule.limit,
+        what=kind.what if kind else "the words given",
+        alone=len(alone.dropped),
+        seen=step.seen,
+        dropped=len(step.dropped),
+        share=len(step.dropped) / total,
+        rewritten=len(step.rewritten),
+        examples=tuple(examples),
+    )
 
 
 def _targets(out: Path) -> tuple[Path, Path]:

@@ -93,8 +93,36 @@ def retrieval_step(steps: Steps, library: Library) -> None:
     steps.do("retrieval", made_from, [folder.retrieval, folder.retrieval_ranks], measure, first=library.encode)
 
 
-def measure_retrieval(run: Path, progress: Progress) -> dict[str, Any]:
-    """What a run's retrievers find, measured now where the run has not: by retriever and measure, with intervals.
+@dataclass(frozen=True)
+class RetrievalTable:
+    """How well each retriever finds the source passages: intervals by retriever and measure, over `questions`."""
+
+    questions: int
+    retrievers: Mapping[str, Mapping[str, IntervalEstimate]]
+
+    def record(self) -> dict[str, Any]:
+        """`{questions, interval, retrievers: {name: {measure: {estimate, low, high}}}}`."""
+        retrievers = {
+            name: {measure: found.as_dict() for measure, found in measures.items()}
+            for name, measures in self.retrievers.items()
+        }
+        return {"questions": self.questions, "interval": INTERVAL_LEVEL, "retrievers": retrievers}
+
+    def lines(self) -> list[str]:
+        """The table for a reader, the best retriever by nDCG first."""
+        last = f"ndcg@{CUTOFFS[-1]}"
+        width = max(len(name) for name in self.retrievers)
+        lines = [f"source passage found, {self.questions} questions, {INTERVAL_LEVEL:.0%} intervals"]
+        for name, measures in sorted(self.retrievers.items(), key=lambda one: -one[1][last].estimate):
+            cells = (
+                f"{measure} {one.estimate:.3f} [{one.low:.3f}, {one.high:.3f}]" for measure, one in measures.items()
+            )
+            lines.append(f"{name:<{width}}  {'  '.join(cells)}")
+        return lines
+
+
+def measure_retrieval(run: Path, progress: Progress) -> RetrievalTable:
+    """What a run's retrievers find, measured now where the run has not.
 
     Raises ValueError for a folder without a grid, and for a grid in which nothing searches.
     """
@@ -115,32 +143,16 @@ def measure_retrieval(run: Path, progress: Progress) -> dict[str, Any]:
     return read_retrieval(folder.retrieval)
 
 
-def read_retrieval(path: Path) -> dict[str, Any]:
-    """The table of a run as `{questions, interval, retrievers: {name: {measure: {estimate, low, high}}}}`."""
-    retrievers: dict[str, dict[str, dict[str, float | None]]] = {}
+def read_retrieval(path: Path) -> RetrievalTable:
+    """The table that a run holds."""
+    retrievers: dict[str, dict[str, IntervalEstimate]] = {}
     questions = 0
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             found = IntervalEstimate(*(float(row[name]) for name in IntervalEstimate._fields))
-            retrievers.setdefault(row["retriever"], {})[row["measure"]] = found.as_dict()
+            retrievers.setdefault(row["retriever"], {})[row["measure"]] = found
             questions = int(row["questions"])
-    return {"questions": questions, "interval": INTERVAL_LEVEL, "retrievers": retrievers}
-
-
-def in_words(found: Mapping[str, Any]) -> str:
-    """The table for a reader, the best retriever by nDCG first."""
-    table = found["retrievers"]
-    last = f"ndcg@{CUTOFFS[-1]}"
-    width = max(len(name) for name in table)
-    lines = [f"source passage found, {found['questions']} questions, {found['interval']:.0%} intervals"]
-    for name in sorted(table, key=lambda one: -table[one][last]["estimate"]):
-        cells = (f"{measure} {_cell(value)}" for measure, value in table[name].items())
-        lines.append(f"{name:<{width}}  {'  '.join(cells)}")
-    return "\n".join(lines)
-
-
-def _cell(value: Mapping[str, float | None]) -> str:
-    return f"{value['estimate']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
+    return RetrievalTable(questions, retrievers)
 
 
 def _ranks(found: SourceRank) -> list[tuple[object, ...]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen import WrittenExam, split_pool, write_screened
-from exam_gen.corpora import ChunkBounds, chunk, gather, need_source, take_inventory
+from exam_gen.corpora import ChunkBounds, Inventory, chunk, gather, need_source, take_inventory
 from exam_gen.rules import dropped_question
 from examcore import (
     Exam,
@@ -48,10 +48,12 @@ from rag import (
 )
 from rag.engines import EngineOptions, open_engine
 from ragexam._config import Config, ExamConfig, GridSettings
-from ragexam._contents import inventory, statistics
+from ragexam._corpus_table import CorpusTable, corpus_table
+from ragexam._exam_table import exam_table
 from ragexam._measure import fit_run, prune_run
 from ragexam._outcomes import Heard, builds, left_out, mixture, outcome
 from ragexam._retrieval import Library, retrieval_step
+from ragexam._run_results import SittingResult, WritingResult
 from ragexam._sources import contexts, with_sources
 from ragexam._steps import Steps
 
@@ -78,8 +80,8 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
         return report_step(steps)
 
 
-def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
-    """Write an exam; returns `n_questions`, `pool`, the number dropped by reason, its tables and cost (`usage`)."""
+def run_exam(config: ExamConfig, progress: Progress) -> WritingResult:
+    """Write an exam into the run folder, or what is left to do of it."""
     folder = RunFolder(config.run)
     with folder.held():
         steps = Steps.of(folder, config, progress)
@@ -88,21 +90,21 @@ def run_exam(config: ExamConfig, progress: Progress) -> dict[str, Any]:
             prepare_models(config.author_names, config.authors, progress)
         exam = write_steps(steps, config)
         dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
-        pool = len(read_pool(folder.shots))
-        return {
-            "n_questions": len(exam),
-            "pool": pool,
-            "dropped": dict(dropped.most_common()),
-            "corpus": _inventory(steps),
-            "statistics": statistics(folder.path),
-            "usage": steps.record.content.get("usage", {}),
-        }
+        return WritingResult(
+            exam=folder.exam,
+            n_questions=len(exam),
+            pool=len(read_pool(folder.shots)),
+            dropped=dict(dropped.most_common()),
+            corpus=_corpus_table(steps),
+            statistics=exam_table(folder.path),
+            usage=steps.record.content.get("usage", {}),
+        )
 
 
 def run_sitting(
     exam_path: Path, grid: GridSettings, out: Path, engine: EngineOptions, seed: int, progress: Progress
-) -> dict[str, Any]:
-    """Let a grid sit an exam found in a file or folder; returns the accuracy of each pipeline."""
+) -> SittingResult:
+    """Let a grid sit an exam found in a file or folder."""
     source = RunFolder(exam_path if exam_path.is_dir() else exam_path.parent)
     if exam_path.is_dir() and source.reviewed.exists():
         progress.say(f"{source.exam} is sat, not {source.reviewed.name}; to sit that one, name it and another --out")
@@ -121,7 +123,7 @@ def run_sitting(
         with AnswerStore(folder.answers) as store:
             found = store.outcomes()
         accuracy = {one.id: found[one.id].right / len(exam) for one in grid.grid.pipelines}
-        return {"accuracy": accuracy, **record.content.get("sitting", {})}
+        return SittingResult(folder.responses, accuracy, record.content.get("sitting", {}))
 
 
 def write_steps(steps: Steps, config: ExamConfig) -> Exam:
@@ -150,7 +152,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
 
     def write(report: ReportProgress) -> None:
         _write_questions(steps, config, writer(), report)
-        steps.record.content["statistics"] = statistics(folder.path)
+        steps.record.content["statistics"] = exam_table(folder.path).record()
 
     source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
     source |= {"layout": corpus.layout, "select": asdict(corpus.select)}
@@ -223,10 +225,10 @@ def report_step(steps: Steps) -> dict[str, Any]:
     return dict(record.content["summary"])
 
 
-def _inventory(steps: Steps) -> dict[str, Any]:
+def _corpus_table(steps: Steps) -> CorpusTable:
     """The table of the corpus that the run keeps; made now for a run that an earlier release cut."""
-    kept = dict(steps.record.content.get("corpus", {}))
-    return kept if "documents" in kept else inventory(str(steps.folder.path))
+    kept = steps.record.content.get("corpus", {})
+    return CorpusTable(Inventory.from_dict(kept)) if "documents" in kept else corpus_table(str(steps.folder.path))
 
 
 def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: ReportProgress) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from examcore import Progress
-from examcore.console import AsJson, Quiet, Seed, show
+from examcore.console import AsJson, Quiet, Seed, show, show_result
 from irt.commands import with_records
 from rag.engines import EngineOptions
 from ragexam._config import Config, GridSettings
@@ -47,9 +47,7 @@ def sit(
 ) -> None:
     """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
     grid = read(pipelines, GridSettings, overrides or ())
-    result = run_sitting(exam, grid, out, engine, seed, Progress(quiet=quiet))
-    rows = "\n".join(f"{accuracy:.3f}  {name}" for name, accuracy in result["accuracy"].items())
-    show(result, as_json=as_json, lines=f"{rows}\n{out}/responses.csv")
+    show_result(run_sitting(exam, grid, out, engine, seed, Progress(quiet=quiet)), as_json=as_json)
 
 
 for _function, _example in (

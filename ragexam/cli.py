@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from examcore import BAD_INPUT, Progress, error_line, exit_status_of
-from examcore.console import AsJson, Quiet, Seed, show
+from examcore.console import AsJson, Quiet, Seed, show, show_result
 from ragexam import _exam_commands as exam_commands
 from ragexam import _exchange_commands as exchange_commands
 
@@ -158,18 +158,12 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
-    from rag import usage_lines
     from ragexam._config import of_generate
-    from ragexam._contents import inventory_in_words, statistics_in_words
     from ragexam._run import run_exam
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
     settings = of_generate(corpus, out, seed, given, overrides or ())
-    result = run_exam(settings, Progress(quiet=quiet))
-    lost = ", ".join(f"{count} {reason}" for reason, count in result["dropped"].items()) or "none"
-    tables = f"{inventory_in_words(result['corpus'])}\n\n{statistics_in_words(result['statistics'])}\n"
-    said = f"{out}/exam.jsonl: {result['n_questions']} questions; dropped: {lost}"
-    show(result, as_json=as_json, lines="\n".join([tables, said, *usage_lines(result["usage"])]))
+    show_result(run_exam(settings, Progress(quiet=quiet)), as_json=as_json)
 
 
 @app.command("filter", epilog="Example: ragexam filter runs/quickstart --dry-run --rule near-duplicate=0.7")
@@ -189,7 +183,7 @@ def filter_exam(
 ) -> None:
     """Drop questions by named rules: a dry run with examples, or a new exam; the old one stays."""
     from exam_gen.rules import rules_of
-    from ragexam._filtering import FilterSource, changed, dry_run, in_words, write_filtered
+    from ragexam._filtering import FilterSource, changed, dry_run, write_filtered
 
     if (out is None) != rehearse:
         raise ValueError("filter: wanted either --dry-run or --out NEW, a new folder or file for the filtered exam")
@@ -197,12 +191,9 @@ def filter_exam(
     settings = changed(source.settings, rule or ())
     rules = rules_of(settings, only=only or ())
     if out is None:
-        found = dry_run(source, rules, seed, Progress(quiet=quiet))
-        show(found, as_json=as_json, lines=in_words(found))
+        show_result(dry_run(source, rules, seed, Progress(quiet=quiet)), as_json=as_json)
         return
-    result = write_filtered(source, settings, rules, out, seed, Progress(quiet=quiet))
-    lost = ", ".join(f"{count} {name}" for name, count in result["dropped"].items()) or "none"
-    show(result, as_json=as_json, lines=f"{result['out']}: {result['kept']} questions; dropped: {lost}")
+    show_result(write_filtered(source, settings, rules, out, seed, Progress(quiet=quiet)), as_json=as_json)
 
 
 MEASUREMENT = {
@@ -297,11 +288,11 @@ def view(
 @app.command(epilog="Example: ragexam doctor")
 def doctor(as_json: AsJson = False) -> None:
     """Say what this machine has: versions, processors, memory, disk, models at hand."""
-    from ragexam._doctor import examine, in_words
+    from ragexam._doctor import examine
 
-    findings = examine()
-    show(findings, as_json=as_json, lines=in_words(findings))
-    raise typer.Exit(0 if findings["healthy"] else 1)
+    machine = examine()
+    show_result(machine, as_json=as_json)
+    raise typer.Exit(0 if machine.is_healthy else 1)
 
 
 @app.command(epilog="Example: ragexam estimate experiments/quickstart/config.yaml")
@@ -313,11 +304,10 @@ def estimate(
 ) -> None:
     """Tokens, time and download size of a run, before running it."""
     from ragexam._config import Config
-    from ragexam._estimate import foresee, in_words
+    from ragexam._estimate import foresee
     from ragexam._settings import read
 
-    foreseen = foresee(read(config, Config, overrides or ()), Progress(quiet=quiet))
-    show(foreseen, as_json=as_json, lines=in_words(foreseen))
+    show_result(foresee(read(config, Config, overrides or ()), Progress(quiet=quiet)), as_json=as_json)
 
 
 exam_commands.register(app)

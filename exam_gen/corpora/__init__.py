@@ -2,11 +2,12 @@
 
 from exam_gen.corpora._chunks import ChunkBounds, chunk
 from exam_gen.corpora._corpus import gather, need_source
-from exam_gen.corpora._inventory import take_inventory
+from exam_gen.corpora._inventory import Inventory, take_inventory
 from exam_gen.corpora._selection import Selection
 
 __all__ = [
     "ChunkBounds",
+    "Inventory",
     "Selection",
     "chunk",
     "gather",

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exam_gen.corpora._unusual_documents import count_cases
 from examcore import Chunk, Document
@@ -50,6 +50,12 @@ class Inventory:
         """The counts as plain mappings, for JSON."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: value._asdict() if isinstance(value, Size) else value for name, value in fields.items()}
+
+    @classmethod
+    def from_dict(cls, counts: Mapping[str, Any]) -> Inventory:
+        """The counts that `as_dict` wrote."""
+        lengths = [name for name in cls.__dataclass_fields__ if name.startswith(("words_per", "characters_per"))]
+        return cls(**{**counts, **{name: Size(**counts[name]) for name in lengths}})
 
 
 def take_inventory(

@@ -41,9 +41,9 @@ def _wording(text: str) -> str:
     try:
         pattern = re.compile(text)
     except re.error as error:
-        raise ValueError(f"{error}; wanted a regular expression") from None
+        raise ValueError(f"{text!r} is no regular expression ({error}); wanted one") from None
     if pattern.search(""):
-        raise ValueError("matches every text; wanted a regular expression that needs some of it")
+        raise ValueError(f"{text!r} matches every text; wanted a regular expression that needs some of it")
     return text
 
 

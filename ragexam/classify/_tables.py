@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from examcore import wilson
-from examcore.console import interval_text
-from ragexam._contents import printable
+from examcore.console import interval_text, printable
 from ragexam.classify._classification import Classification
 from taxonomy import Clustering
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from examcore import Exam, RunFolder, read_exam
 from rag import Pipeline, write_responses
@@ -16,12 +18,43 @@ PATTERNS = ("samples_*.jsonl", "*.eval", "*.json")
 """What is looked for in a folder; results files of lm-eval are passed over."""
 
 
-def import_answers(sources: Sequence[str], exam_path: Path, out: Path, normalization: str) -> dict[str, object]:
+@dataclass(frozen=True)
+class AnswerCounts:
+    """Questions that a pipeline was asked, its right answers, and its trials."""
+
+    asked: int
+    right: int
+    trials: int
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """The responses in `out` to the exam of this hash, and the answers of each pipeline."""
+
+    out: Path
+    exam: str
+    questions: int
+    students: Mapping[str, AnswerCounts]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {**asdict(self), "out": str(self.out)}
+
+    def lines(self) -> list[str]:
+        """The accuracy of each pipeline, and where the responses are."""
+        rows = [
+            f"{count.right / count.trials:.3f}  {name}  ({count.asked} of {self.questions} questions)"
+            for name, count in self.students.items()
+        ]
+        return [*rows, str(self.out)]
+
+
+def import_answers(sources: Sequence[str], exam_path: Path, out: Path, normalization: str) -> ImportResult:
     """Write the answers of samples files and logs, each `PATH` or `LLM=PATH`, as `responses.csv`.
 
     A folder stands for all such files below it. Students are pipelines, in the order of the files; a question that one
-    was not asked has no score. Returns `out, exam, questions` and `students`, answers and right ones by student.
-    Raises ValueError for answers to other questions and for two answers of one student to one question.
+    was not asked has no score. Raises ValueError for answers to other questions and for two answers of one student to
+    one question.
     """
     if normalization not in lm_eval.NORMALIZATIONS:
         wanted = ", ".join(lm_eval.NORMALIZATIONS)
@@ -36,7 +69,7 @@ def import_answers(sources: Sequence[str], exam_path: Path, out: Path, normaliza
     trials = {(one.pipeline.id, one.question): one.trials for one in answers}
     write_responses(out, exam.ids, pipelines, scores, trials if set(trials.values()) != {1} else None)
     students = {one.id: _counts(answers, one) for one in pipelines}
-    return {"out": str(out), "exam": exam.hash, "questions": len(exam), "students": students}
+    return ImportResult(out, exam.hash, len(exam), students)
 
 
 def read_answers(path: Path, llm: str, exam: Exam, normalization: str) -> Iterator[ImportedAnswer]:
@@ -45,17 +78,6 @@ def read_answers(path: Path, llm: str, exam: Exam, normalization: str) -> Iterat
         return lm_eval.read_samples(path, llm or lm_eval.model_of(path), exam, normalization)
     log = read_log_file(path)
     return inspect_tasks.read_log(path, llm or log.model, log, exam)
-
-
-def in_words(found: dict[str, object]) -> str:
-    """An import as lines for a reader."""
-    students = found["students"]
-    assert isinstance(students, dict)
-    rows = [
-        f"{count['right'] / count['trials']:.3f}  {name}  ({count['asked']} of {found['questions']} questions)"
-        for name, count in students.items()
-    ]
-    return "\n".join([*rows, str(found["out"])])
 
 
 def _files(source: str) -> list[tuple[str, Path]]:
@@ -92,6 +114,6 @@ def _once(answers: Iterable[ImportedAnswer]) -> list[ImportedAnswer]:
     return kept
 
 
-def _counts(answers: Sequence[ImportedAnswer], pipeline: Pipeline) -> dict[str, int]:
+def _counts(answers: Sequence[ImportedAnswer], pipeline: Pipeline) -> AnswerCounts:
     mine = [one for one in answers if one.pipeline == pipeline]
-    return {"asked": len(mine), "right": sum(one.right for one in mine), "trials": sum(one.trials for one in mine)}
+    return AnswerCounts(len(mine), sum(one.right for one in mine), sum(one.trials for one in mine))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from examcore import Exam, RunFolder, read_chunks, read_exam, read_pool, write_text
 from rag import AnswerStore, ExamPrompts, bound_prompts, stored_prompts
@@ -29,11 +29,37 @@ class Export(NamedTuple):
 FORMATS = ("lm-eval", "inspect", "hf", "csv", "responses")
 
 
-def export_exam(path: Path, to: str, out: Path, name: str = "") -> dict[str, object]:
+@dataclass(frozen=True)
+class ExportResult:
+    """An exam written into the folder `out` in the format `to`; `exam` is its hash.
+
+    `passages` names the retrievers whose passages go out, `use` holds command lines, `notes` says what was left out or
+    is missing, and why.
+    """
+
+    to: str
+    out: Path
+    name: str
+    exam: str
+    questions: int
+    passages: list[str]
+    use: list[str]
+    notes: list[str]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {**asdict(self), "out": str(self.out)}
+
+    def lines(self) -> list[str]:
+        """Where the exam is, the notes, and how to use it."""
+        head = f"{self.out}: {self.questions} questions of exam {self.exam}"
+        return [head, *(f"note: {note}" for note in self.notes), *self.use]
+
+
+def export_exam(path: Path, to: str, out: Path, name: str = "") -> ExportResult:
     """Write an exam, a file or a run folder's, into a new folder `out` in one of the `FORMATS`.
 
-    Returns `to, out, name, exam` (its hash), `questions`, `passages` (whose passages go out), `use` (command lines) and
-    `notes` (what was left out or is missing, and why). Raises ValueError for an unknown format, a folder that holds
+    Raises ValueError for an unknown format, a folder that holds
     something, and answers beside the exam that are only partly there, but for `responses`.
     """
     if to not in FORMATS:
@@ -46,8 +72,16 @@ def export_exam(path: Path, to: str, out: Path, name: str = "") -> dict[str, obj
     export = _answers(path, exam, out) if to == "responses" else _export(to, exam, asked, chosen, out)
     for file, text in export.files.items():
         write_text(out / file, [text])
-    found = {"to": to, "out": str(out), "name": chosen, "exam": exam.hash, "questions": len(exam)}
-    return {**found, "passages": [one.name for one in asked], "use": list(export.use), "notes": [*notes, *export.notes]}
+    return ExportResult(
+        to=to,
+        out=out,
+        name=chosen,
+        exam=exam.hash,
+        questions=len(exam),
+        passages=[one.name for one in asked],
+        use=list(export.use),
+        notes=[*notes, *export.notes],
+    )
 
 
 def _export(to: str, exam: Exam, asked: Sequence[ExamPrompts], name: str, out: Path) -> Export:
@@ -116,12 +150,3 @@ def _distinct(names: Sequence[str], store: Path) -> None:
     for name, short in zip(names, slugs, strict=True):
         if slugs.count(short) > 1:
             raise ValueError(f"{store}: retriever {name!r}: two are called {short!r} in files; wanted other names")
-
-
-def in_words(found: Mapping[str, object]) -> str:
-    """An export as lines for a reader."""
-    use, notes = found["use"], found["notes"]
-    assert isinstance(use, list)
-    assert isinstance(notes, list)
-    head = f"{found['out']}: {found['questions']} questions of exam {found['exam']}"
-    return "\n".join([head, *(f"note: {note}" for note in notes), *use])

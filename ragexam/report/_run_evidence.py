@@ -128,19 +128,12 @@ def _model(folder: RunFolder, missing: list[str], renamed: Mapping[str, str]) ->
     return read_fitted_model(folder.fit, renamed)
 
 
-def _retrieval(path: Path) -> dict[str, dict[str, IntervalEstimate]]:
+def _retrieval(path: Path) -> Mapping[str, Mapping[str, IntervalEstimate]]:
     """The measures of `retrieval.csv` by retriever (90 %); empty where the run has none."""
     if not path.is_file():
         return {}
     try:
-        found = read_retrieval(path)["retrievers"]
-        return {
-            name: {
-                measure: IntervalEstimate(*(float(one[key]) for key in IntervalEstimate._fields))
-                for measure, one in table.items()
-            }
-            for name, table in found.items()
-        }
+        return read_retrieval(path).retrievers
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error!s}; wanted retriever,measure,estimate,low,high,questions") from None
 

@@ -57,8 +57,8 @@ CALLS: dict[str, tuple[Callable[[irt.Fit], object], str]] = {
     "rules se": (lambda _: irt.Rules(se="x"), "se is 'x'; wanted a number"),  # type: ignore[arg-type]
     "rules length": (lambda _: irt.Rules(shortest=5, longest=2), "shortest: found 5; wanted at most longest, 2"),
     "answer": (lambda fit: irt.begin(fit).record("q0", "x"), "item 'q0': score is 'x'; wanted a number"),  # type: ignore[arg-type]
-    "gap": (lambda fit: irt._power(fit, "x"), "gap is 'x'; wanted a number"),  # type: ignore[arg-type]
-    "power seed": (lambda fit: irt._power(fit, 0.5, seed=-1), "seed is -1; wanted a whole number"),
+    "gap": (lambda fit: irt.power(fit, "x"), "gap is 'x'; wanted a number"),  # type: ignore[arg-type]
+    "power seed": (lambda fit: irt.power(fit, 0.5, seed=-1), "seed is -1; wanted a whole number"),
     "questions": (lambda fit: irt.detectable_gap(fit, 2.5), "questions is 2.5; wanted a whole number of"),  # type: ignore[arg-type]
     "information": (lambda fit: fit.information([float("nan")]), r"theta is \[nan\]; wanted finite numbers"),
     "no abilities": (lambda fit: fit.information([]), r"theta is \[\]; wanted finite numbers"),

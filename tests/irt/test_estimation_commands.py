@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import irt
-from irt.commands import _application as application
-from irt.commands import main
+from irt.commands import application, main
 
 
 class Printed(NamedTuple):

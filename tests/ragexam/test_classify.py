@@ -230,8 +230,11 @@ def test_a_taxonomy_of_ones_own_labels_by_its_words_and_says_what_has_none(exam:
         ("levels: []", ":1: no setting 'name'; wanted a value for it"),
         (OWN.replace("depth", "bloom"), ":1: settings.name: 'bloom' is taken; wanted another name"),
         (OWN.replace("stated", "Counted"), ":3: settings.levels: 'counted' stands twice; wanted distinct names"),
-        (OWN.replace("'how many'", "'how (many'"), ":6: levels.0.wordings.0: 'how (many'; missing )"),
-        (OWN.replace("'how many'", "'x*'"), ":6: levels.0.wordings.0: 'x*'; matches every text"),
+        (
+            OWN.replace("'how many'", "'how (many'"),
+            ":6: levels.0.wordings.0: 'how (many' is no regular expression (missing )",
+        ),
+        (OWN.replace("'how many'", "'x*'"), ":6: levels.0.wordings.0: 'x*' matches every text"),
         (OWN.replace("[row]", "['a|b']"), ":5: levels.0.words.0: 'a|b'; wanted one or several words of letters"),
         (OWN.replace("[row]", "row"), ":5: levels.0.words: 'row'; input should be a valid list"),
         (OWN.replace("several: false", "otherwise: none"), ":2: settings.otherwise: 'none' is no level; wanted one of"),

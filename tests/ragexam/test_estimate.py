@@ -10,8 +10,8 @@ from examcore import Progress
 from rag import LlmSpec
 from ragexam import _estimate as estimate
 from ragexam._config import Config, GridSettings
-from ragexam._contents import cut_corpus
-from ragexam._estimate import Machine, foresee, in_words, material, measure, parameters, sit_work, write_work
+from ragexam._corpus_table import cut_corpus
+from ragexam._estimate import Machine, foresee, material, measure, parameters, sit_work, write_work
 from ragexam._settings import read
 
 ROOT = Path(__file__).parents[2]
@@ -69,11 +69,10 @@ def test_prompts_that_several_retrievers_ask_alike_are_counted_once() -> None:
 
 def test_an_estimate_adds_up_and_costs_nothing_for_local_models() -> None:
     found = foresee(config(questions=12), QUIET)
-    works = [found["steps"]["writing"], found["steps"]["verifying"], *found["steps"]["sitting"]]
-    assert found["seconds"] == pytest.approx(sum(work["seconds"] for work in works) + 1, abs=1)
-    assert found["pipelines"] == 4
-    assert found["cost"] == 0
-    assert "12 questions, 4 pipelines" in in_words(found)
+    assert found.seconds == pytest.approx(sum(work.seconds for work in found.works) + 1, abs=1)
+    assert found.pipelines == 4
+    assert found.cost == 0
+    assert "12 questions, 4 pipelines" in found.lines()[0]
 
 
 def test_the_time_is_a_range_with_its_basis_that_a_busy_machine_widens_upwards(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,13 +81,14 @@ def test_the_time_is_a_range_with_its_basis_that_a_busy_machine_widens_upwards(m
     for load in (0.0, 3.0):
         monkeypatch.setattr(estimate.os, "getloadavg", lambda load=load: (load * (os.cpu_count() or 1), 0.0, 0.0))
         found = foresee(config(questions=12), QUIET)
-        ranges.append((found["low"] / found["seconds"], found["high"] / found["seconds"]))
-        assert found["machine"] == {"flops": 2e11, "bytes": 5e9, "threads": 2}
+        text = "\n".join(found.lines())
+        ranges.append((found.low / found.seconds, found.high / found.seconds))
+        assert found.record()["machine"] == {"flops": 2e11, "bytes": 5e9, "threads": 2}
         assert (
             "basis: matrix products at 200 GFLOP/s, of which models reach 90%, weights read at 5.0 GB/s, 2 threads;"
-            in in_words(found)
+            in text
         )
-        assert ("it is busy now (a load of 3.0 a processor)" in in_words(found)) is (load > 0)
+        assert ("it is busy now (a load of 3.0 a processor)" in text) is (load > 0)
     assert ranges == [pytest.approx((0.5, 2), rel=0.05), pytest.approx((0.5, 3), rel=0.05)]
 
 
@@ -132,9 +132,9 @@ def test_no_chunk_is_asked_about_twice(mode: str) -> None:
 
 def test_a_corpus_that_can_hardly_give_the_wanted_number_is_told() -> None:
     found = foresee(config(questions=5_000), QUIET)
-    assert found["reachable"] < 5_000
-    assert f"about {found['reachable']} questions, 5000 are wanted; wanted more text" in in_words(found)
-    assert "wanted more text" not in in_words(foresee(config(questions=2), QUIET))
+    assert found.reachable < 5_000
+    assert f"about {found.reachable} questions, 5000 are wanted; wanted more text" in "\n".join(found.lines())
+    assert "wanted more text" not in "\n".join(foresee(config(questions=2), QUIET).lines())
 
 
 def test_what_all_prompts_begin_with_is_read_once() -> None:

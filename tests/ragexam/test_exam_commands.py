@@ -14,11 +14,12 @@ import pytest
 
 from exam_gen.corpora import gather, take_inventory
 from examcore import Progress, RunFolder, read_chunks, read_documents, read_dropped, read_exam, write_exam
-from ragexam._assembling import assemble_exam, diff_files, version_path
+from ragexam._assembling import assemble_exam, compare_exams, version_path
 from ragexam._config import Config, ExamConfig
-from ragexam._contents import cut_corpus, inventory, statistics
+from ragexam._corpus_table import corpus_table, cut_corpus
 from ragexam._exam_commands import assemble, corpus, diff
 from ragexam._exam_commands import statistics as statistics_command
+from ragexam._exam_table import exam_table
 from ragexam._settings import read
 from ragexam._steps import Steps
 from taxonomy import LEVELS
@@ -69,11 +70,11 @@ def test_the_record_of_a_run_keeps_both_tables(run: Path) -> None:
     assert record(run)["corpus"] == json.loads(json.dumps(take_inventory(documents, chunks, {}).as_dict())) | {
         "left_out": {"not drawn into the sample": record(run)["corpus"]["left_out"]["not drawn into the sample"]}
     }
-    assert record(run)["statistics"] == statistics(run)
+    assert record(run)["statistics"] == exam_table(run).record()
 
 
 def test_what_was_generated_is_unparsable_dropped_beyond_set_aside_or_asked(run: Path) -> None:
-    table = statistics(run)
+    table = exam_table(run).record()
     dropped = read_dropped(run / "dropped.jsonl")
     assert table["generated"] == len(dropped) + 3 + 20
     assert table["set_aside"] == 3
@@ -90,18 +91,18 @@ def test_what_was_generated_is_unparsable_dropped_beyond_set_aside_or_asked(run:
 def test_an_exam_file_of_ones_own_has_statistics_without_losses(run: Path, tmp_path: Path) -> None:
     questions = read_exam(run / "exam.jsonl").questions
     write_exam(tmp_path / "mine.jsonl", questions[:5])
-    table = statistics(tmp_path / "mine.jsonl")
+    table = exam_table(tmp_path / "mine.jsonl").record()
     assert (table["generated"], table["surviving"], table["dropped"]) == (5, 5, {})
-    assert statistics(run / "exam.jsonl") == statistics(run)
+    assert exam_table(run / "exam.jsonl").record() == exam_table(run).record()
     with pytest.raises(FileNotFoundError, match=r"none\.jsonl: no such file; wanted an exam\.jsonl or the folder"):
-        statistics(tmp_path / "none.jsonl")
+        exam_table(tmp_path / "none.jsonl")
 
 
 def test_tables_are_printed_for_readers_and_for_programs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     statistics_command(run)
     assert re.search(r"^surviving +20$", capsys.readouterr().out, re.MULTILINE)
     statistics_command(run, as_json=True)
-    assert json.loads(capsys.readouterr().out) == statistics(run)
+    assert json.loads(capsys.readouterr().out) == exam_table(run).record()
     corpus(str(run))
     assert "documents            20\n" in capsys.readouterr().out
     corpus(str(run), as_json=True)
@@ -110,16 +111,18 @@ def test_tables_are_printed_for_readers_and_for_programs(run: Path, capsys: pyte
 
 
 def test_the_inventory_of_a_source_and_a_configuration_is_that_of_their_run(run: Path, tmp_path: Path) -> None:
-    of_source = inventory("python-docs", ["corpus.sample=20", "seed=3"])
+    of_source = corpus_table("python-docs", ["corpus.sample=20", "seed=3"]).record()
     config = tmp_path / "config.yaml"
     config.write_text(
         "run: r\nseed: 3\ncorpus: {source: python-docs, sample: 20}\ngrid: {llms: [x/y], retrievers: [oracle]}\n"
     )
     assert (
-        {**of_source, "source": ""} == {**inventory(str(config)), "source": ""} == {**inventory(str(run)), "source": ""}
+        {**of_source, "source": ""}
+        == {**corpus_table(str(config)).record(), "source": ""}
+        == {**corpus_table(str(run)).record(), "source": ""}
     )
     with pytest.raises(ValueError, match=r"run: --set corpus\.sample=3 cannot change a run"):
-        inventory(str(run), ["corpus.sample=3"])
+        corpus_table(str(run), ["corpus.sample=3"])
 
 
 def test_an_assembled_exam_tells_where_it_comes_from(
@@ -133,9 +136,9 @@ def test_an_assembled_exam_tells_where_it_comes_from(
     assert (len(made), version["hash"], version["from"]) == (8, made.hash, whole.hash)
     assert version["hash"] in said
     assert sum(one["taken"] for one in version["strata"]) == 8
-    assert assemble_exam(run, 8, tmp_path / "again.jsonl", ["topic", "bloom"], seed=5) == version
-    found = diff_files(run, out)
-    assert (found["same"], len(found["removed"]), found["added"], found["moved"]) == (8, 12, (), False)
+    assert assemble_exam(run, 8, tmp_path / "again.jsonl", ["topic", "bloom"], seed=5).record() == version
+    found = compare_exams(run, out).difference
+    assert (found.same, len(found.removed), found.added, found.moved) == (8, 12, (), False)
     diff(run, out)
     assert f"{whole.hash} -> {made.hash}: 8 same, 0 added, 12 removed" in capsys.readouterr().out
     diff(out, out, as_json=True)
@@ -184,7 +187,7 @@ def test_a_task_asks_for_a_hundred_questions_of_two_models_and_five_retrievers(t
     assert config.exam.questions >= 100
     assert config.pool >= max(config.grid.shots)
     assert len(config.grid.llms) == 2
-    assert {"closed-book", "bm25", "dense", "hybrid", "oracle"} == set(config.grid.retrievers)
+    assert {"closed-book", "bm25", "dense", "hybrid", "oracle"} == {one.kind for one in config.grid.retrievers}
 
 
 SENTENCE = "The northern mill of the town stored water behind a wall of grey stone in 19{n:02d}. "

@@ -91,8 +91,8 @@ def test_an_exam_without_sources_goes_out_closed_book(tmp_path: Path) -> None:
     exam, _, _ = hostile_exam()
     write_exam(tmp_path / "exam.jsonl", [replace(one, context="", chunk_id="") for one in exam.questions])
     found = export_exam(tmp_path / "exam.jsonl", "lm-eval", tmp_path / "tasks")
-    assert found["passages"] == ["closed-book"]
-    assert found["notes"] == ["oracle is left out: not every question's source is known"]
+    assert found.passages == ["closed-book"]
+    assert found.notes == ["oracle is left out: not every question's source is known"]
 
 
 def begin(run: Path, exam: Exam, *retrievers: str) -> None:
@@ -105,10 +105,8 @@ def test_answers_to_another_exam_beside_it_are_left_out_and_said(tmp_path: Path)
     other = exam.select(exam.ids[:3])
     begin(tmp_path / "run", other, "bm25")
     found = export_exam(tmp_path / "run", "inspect", tmp_path / "task")
-    assert found["passages"] == ["closed-book", "oracle"]
-    assert found["notes"] == [
-        f"retrievers are left out: {tmp_path}/run/answers.sqlite holds answers to exam {other.hash}"
-    ]
+    assert found.passages == ["closed-book", "oracle"]
+    assert found.notes == [f"retrievers are left out: {tmp_path}/run/answers.sqlite holds answers to exam {other.hash}"]
 
 
 def test_answers_so_far_go_out_under_a_name_that_says_so_and_whole_ones_as_responses(tmp_path: Path) -> None:
@@ -129,12 +127,12 @@ def test_answers_so_far_go_out_under_a_name_that_says_so_and_whole_ones_as_respo
     assert sorted(table.students) == [one.id for one in pipelines]
     assert np.isnan(table.scores).sum() == 2
     assert np.nansum(table.scores) == 2
-    assert found["notes"] == [
+    assert found.notes == [
         "2 of 12 answers are missing (m+closed-book+icl0 2): one that failed at hard questions looks better than it "
         "is; the command of the sitting asks them again"
     ]
     add(*given[-2:])
-    assert export_exam(run, "responses", tmp_path / "whole")["notes"] == []
+    assert export_exam(run, "responses", tmp_path / "whole").notes == []
     assert [one.name for one in (tmp_path / "whole").iterdir()] == ["responses.csv"]
     assert not np.isnan(read_responses(tmp_path / "whole" / "responses.csv").scores).any()
 

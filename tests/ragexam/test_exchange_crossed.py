@@ -93,7 +93,7 @@ def test_closed_book_and_oracle_go_out_once(tmp_path: Path, hash_model: Any) -> 
     found = sat(tmp_path / "run", hash_model, shots=[0], passages=[1, 3])
     for to in ("lm-eval", "inspect"):
         told = export_exam(found.run, to, tmp_path / to, "crossed")
-        assert told["passages"] == ["closed-book", "oracle", "bm25-k1", "bm25-k3"]
+        assert told.passages == ["closed-book", "oracle", "bm25-k1", "bm25-k3"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_closed_book_and_oracle_go_out_once_under_the_names_of_the_run(
 ) -> None:
     found = sat(tmp_path / "run", hash_model, RENAMED, shots=shots)
     told = export_exam(found.run, "lm-eval", tmp_path / "tasks", "renamed")
-    assert told["passages"] == wanted
+    assert told.passages == wanted
     assert {one["retriever"] for one in asked(tmp_path / "tasks")} == {"none", "source", "bm25"}
 
 

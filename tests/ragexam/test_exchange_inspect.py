@@ -80,7 +80,7 @@ def test_a_task_shows_passages_question_and_choices_once_per_retriever(tmp_path:
     exam = write_source(tmp_path / "run")
     found = export_exam(tmp_path / "run", "inspect", tmp_path / "task")
     assert {path.name for path in (tmp_path / "task").iterdir()} == {"exam.py", "closed-book.jsonl", "oracle.jsonl"}
-    assert [one.rpartition("=")[2] for one in found["use"]] == ["closed-book", "oracle"]  # type: ignore[attr-defined]
+    assert [one.rpartition("=")[2] for one in found.use] == ["closed-book", "oracle"]
     text = (tmp_path / "task" / "oracle.jsonl").read_text(encoding="utf-8")
     for line, question in zip(text.split("\n"), exam.questions, strict=False):
         sample = json.loads(line)

@@ -135,8 +135,8 @@ def test_a_task_holds_the_prompts_of_a_sitting_word_for_word(tmp_path: Path) -> 
     exam = write_source(tmp_path / "run")
     _, chunks, _ = hostile_exam()
     found = export_exam(tmp_path / "run", "lm-eval", tmp_path / "tasks", "odd/name")
-    assert found["name"] == "odd_name"
-    assert found["passages"] == ["closed-book", "oracle"]
+    assert found.name == "odd_name"
+    assert found.passages == ["closed-book", "oracle"]
     docs = [json.loads(line) for line in (tmp_path / "tasks" / "oracle.jsonl").read_text("utf-8").split("\n") if line]
     for doc, question in zip(docs, exam.questions, strict=True):
         source = next(chunk for chunk in chunks if chunk.id == question.chunk_id)
@@ -221,12 +221,12 @@ def test_two_models_are_two_students_and_a_name_can_be_given(tmp_path: Path, exa
     for name in ("one", "two"):
         write_samples(tmp_path / "all" / name / "samples_odd_1.jsonl", [sample(exam, three, (-1, -2, -3))])
     found = import_answers([str(tmp_path / "all")], tmp_path / "exam.jsonl", tmp_path / "r.csv", "sum")
-    assert list(found["students"]) == ["one+oracle+icl0", "two+oracle+icl0"]  # type: ignore[call-overload]
+    assert list(found.students) == ["one+oracle+icl0", "two+oracle+icl0"]
     sources = [f"{name}={tmp_path}/all/{name}/samples_odd_1.jsonl" for name in ("one", "two")]
     again = import_answers(
         [sources[0], sources[1].replace("two=", "new=")], tmp_path / "exam.jsonl", tmp_path / "r.csv", "sum"
     )
-    assert list(again["students"]) == ["one+oracle+icl0", "new+oracle+icl0"]  # type: ignore[call-overload]
+    assert list(again.students) == ["one+oracle+icl0", "new+oracle+icl0"]
     with pytest.raises(ValueError, match=r"samples_odd_1.jsonl:1: one\+oracle\+icl0 answered 'd1/q #1' before, at"):
         import_answers(
             [sources[0], sources[1].replace("two=", "one=")], tmp_path / "exam.jsonl", tmp_path / "r.csv", "sum"

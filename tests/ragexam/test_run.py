@@ -150,7 +150,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     ("override", "message"),
     [
         ("corpus.source=/none/such", "/none/such: no such file or folder"),
-        ("grid.retrievers=[bm52]", "unknown retriever 'bm52'"),
+        ("grid.retrievers=[bm52]", "grid.retrievers.0.kind: 'bm52'; wanted one of closed-book, oracle, bm25"),
         ('writer.model="python:examinees:nobody"', "nobody"),
         ("writer.model=/none/such.gguf", "/none/such.gguf"),
         ("exam.questions=0", ": exam.questions is 0; wanted at least 1"),

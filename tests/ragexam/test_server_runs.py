@@ -20,8 +20,7 @@ from exam_gen._prompts import ANSWER_VERSION, JSON_VERSION, LETTERS_VERSION, PAP
 from examcore import Progress, Question, read_chunks, read_dropped, read_exam, write_exam
 from rag import usage_lines
 from ragexam._config import Config, GridSettings, of_generate
-from ragexam._estimate import Machine, foresee, write_work
-from ragexam._estimate import in_words as estimate_in_words
+from ragexam._estimate import Machine, RunEstimate, foresee, write_work
 from ragexam._run import HERE, run_exam, run_sitting
 from tests.rag.faulty_server import Body, Say, Server, chat, scripted, serving
 
@@ -42,7 +41,7 @@ def written(server: Server, out: Path, *overrides: str, questions: int = 8) -> t
     told = io.StringIO()
     given = {"writer.model": f"openai:scripted@{server.url}", "exam.questions": questions, "corpus.sample": 12}
     config = of_generate("python-docs", out, 3, given, ["writer.encoder=null", "pool=2", KEYED, *overrides])
-    return run_exam(config, Progress(told)), told.getvalue()
+    return run_exam(config, Progress(told)).record(), told.getvalue()
 
 
 def command(server: Server, out: Path, *overrides: str, questions: int = 8) -> dict[str, Any]:
@@ -291,7 +290,7 @@ def test_a_server_sits_an_exam(tmp_path: Path) -> None:
         llm = {"name": "far", "model": f"openai:scripted@{server.url}", "server": {"concurrency": 2}}
         grid = GridSettings(llms=[llm], retrievers=["oracle"])
         found = run_sitting(tmp_path / "exam.jsonl", grid, tmp_path / "out", HERE, 0, Progress(quiet=True))
-    assert found["accuracy"] == {"far+oracle+icl0": 1.0}
+    assert found.accuracy == {"far+oracle+icl0": 1.0}
 
 
 def config(model: str, **exam: Any) -> Config:
@@ -310,16 +309,17 @@ def config(model: str, **exam: Any) -> Config:
 
 
 def test_an_estimate_tells_requests_and_cost_of_a_server_without_asking_it() -> None:
-    def foreseen(**exam: Any) -> dict[str, Any]:
+    def foreseen(**exam: Any) -> RunEstimate:
         return foresee(config("openai:some-7b@http://127.0.0.1:9/v1", **exam), Progress(quiet=True))
 
     likelihood, letters, paper = foreseen(), foreseen(verification="letters"), foreseen(mode="paper")
     for found in (likelihood, letters, paper):
-        works = [found["steps"]["writing"], found["steps"]["verifying"]]
-        price = sum((work["read_tokens"] * 2 + work["written_tokens"] * 10) / 1e6 for work in works)
-        assert found["cost"] == pytest.approx(price, abs=1e-3)
-        assert f"servers: {found['requests']:,} requests, cost {found['cost']:.2f}" in estimate_in_words(found)
-    assert likelihood["requests"] > letters["requests"] > paper["requests"]
+        price = sum(
+            (work.read_tokens * 2 + work.written_tokens * 10) / 1e6 for work in (found.writing, found.verifying)
+        )
+        assert found.cost == pytest.approx(price, abs=1e-3)
+        assert f"servers: {found.requests:,} requests, cost {found.cost:.2f}" in "\n".join(found.lines())
+    assert likelihood.requests > letters.requests > paper.requests
 
 
 @pytest.mark.parametrize("verification", ["likelihood", "letters"])

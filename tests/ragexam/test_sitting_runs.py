@@ -21,7 +21,7 @@ import pytest
 from examcore import Progress, Question, RunFolder, write_exam
 from rag import Answer, AnswerStore
 from ragexam._config import Config, GridSettings
-from ragexam._estimate import FOUND_ANEW, foresee, in_words
+from ragexam._estimate import FOUND_ANEW, foresee
 from ragexam._measure import run_data
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
@@ -73,9 +73,8 @@ def grid(server: Server, *, kinds: tuple[str, ...] = ("echo", "letters", "box"))
 
 def sat(server: Server, exam: Path, out: Path, **options: Any) -> tuple[dict[str, Any], str]:
     told = io.StringIO()
-    return run_sitting(
-        exam, GridSettings(**grid(server, **options)), out, THIS_PROCESS, 0, Progress(told)
-    ), told.getvalue()
+    result = run_sitting(exam, GridSettings(**grid(server, **options)), out, THIS_PROCESS, 0, Progress(told))
+    return result.record(), told.getvalue()
 
 
 def test_examinees_that_answer_differently_are_warned_of_and_what_named_nothing_is_counted(
@@ -272,9 +271,9 @@ def test_an_estimate_counts_letters_and_black_boxes(tmp_path: Path, monkeypatch:
         content["grid"]["llms"] = [far, {**far, "name": "lettered", "answers": "letters"}]
         found = foresee(Config.model_validate(content), Progress(quiet=True))
         assert not server.asked
-    by_likelihood, by_letters, box = found["steps"]["sitting"]
+    by_likelihood, by_letters, box = found.sitting
     # Of three pipelines two search, and find the same passage for some questions: those prompts are asked once.
-    assert by_likelihood["requests"] == 5 * by_letters["requests"] == 5 * round((1 + 1 + FOUND_ANEW) * 12)
-    assert (box["model"], box["requests"], box["read_tokens"]) == ("box", 12, 0)
-    assert found["pipelines"] == 7
-    assert "sitting with box: 12 prompts" in in_words(found)
+    assert by_likelihood.requests == 5 * by_letters.requests == 5 * round((1 + 1 + FOUND_ANEW) * 12)
+    assert (box.model, box.requests, box.read_tokens) == ("box", 12, 0)
+    assert found.pipelines == 7
+    assert "sitting with box: 12 prompts" in "\n".join(found.lines())

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from examcore import Progress, read_dropped, read_exam
 from ragexam._config import Config, GridSettings, of_generate
-from ragexam._contents import inventory, inventory_in_words, statistics, statistics_in_words
+from ragexam._corpus_table import corpus_table
+from ragexam._exam_table import exam_table
 from ragexam._run import HERE, run_all, run_exam, run_sitting
+from ragexam._run_results import WritingResult
 from ragexam.exchange._writing import asked_beside
 from tests.rag.faulty_server import Body, Say, Server, serving
 
@@ -25,7 +26,7 @@ def _models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parent)
 
 
-def generated(out: Path, *overrides: str, source: str = "python-docs") -> dict[str, Any]:
+def generated(out: Path, *overrides: str, source: str = "python-docs") -> WritingResult:
     given = {"writer.model": FAST["model"], "exam.questions": 6, "corpus.sample": 6}
     return run_exam(
         of_generate(source, out, 3, given, ["writer.encoder=null", "pool=0", *overrides]), Progress(quiet=True)
@@ -51,10 +52,10 @@ def test_a_run_without_a_pool_is_sat(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "exam.jsonl"])
 def test_an_exam_without_a_pool_is_sat_elsewhere_and_exported(tmp_path: Path, name: str) -> None:
     run = tmp_path / "run"
-    assert generated(run)["pool"] == 0
+    assert generated(run).pool == 0
     grid = GridSettings.model_validate(GRID)
     result = run_sitting(run / name, grid, tmp_path / "sat", HERE, 0, Progress(quiet=True))
-    assert set(result["accuracy"]) == {"careful+closed-book+icl0", "careful+oracle+icl0"}
+    assert set(result.accuracy) == {"careful+closed-book+icl0", "careful+oracle+icl0"}
     asked, _ = asked_beside(tmp_path / "sat", read_exam(run / "exam.jsonl"))
     assert asked
 
@@ -85,7 +86,7 @@ def test_a_written_by_hand_exam_takes_its_examples_from_beside_it(tmp_path: Path
         run_sitting(path, more, tmp_path / "sat", HERE, 0, Progress(quiet=True))
     (path.parent / "shots.jsonl").write_text("\n".join(lines[2:]))
     result = run_sitting(path, more, tmp_path / "sat", HERE, 0, Progress(quiet=True))
-    assert set(result["accuracy"]) == {"careful+closed-book+icl0", "careful+closed-book+icl2"}
+    assert set(result.accuracy) == {"careful+closed-book+icl0", "careful+closed-book+icl2"}
     # Answers were given now: their examples stay.
     (path.parent / "shots.jsonl").write_text(lines[2])
     assert run_sitting(path, more, tmp_path / "sat", HERE, 0, Progress(quiet=True)) == result
@@ -96,10 +97,10 @@ def test_an_exam_without_a_survivor_leaves_every_reason_and_its_statistics(tmp_p
     with pytest.raises(ValueError, match=rf"no question survived \(\d+ .*all losses: {run}/dropped\.jsonl"):
         generated(run, "exam.thresholds.lift=1000")
     lost = read_dropped(run / "dropped.jsonl")
-    table = statistics(run)
-    assert table["generated"] == len(lost) > 0
-    assert table["surviving"] == 0
-    assert "surviving" in statistics_in_words(table)
+    table = exam_table(run)
+    assert table.statistics.generated == len(lost) > 0
+    assert table.statistics.surviving == 0
+    assert "surviving" in "\n".join(table.lines())
 
 
 def test_survivors_that_the_pool_would_use_up_are_among_the_losses(tmp_path: Path) -> None:
@@ -146,6 +147,6 @@ def test_a_file_that_cannot_be_read_is_left_out_of_a_run_and_told(tmp_path: Path
     with pytest.raises(ValueError, match="no question survived"):
         run_exam(config, Progress(told))
     assert f"warning: left out: {documents}/latin.txt:1: byte 0xe9 at offset 3 is not UTF-8" in told.getvalue()
-    table = inventory(str(documents))
-    assert table["left_out"] == {"not UTF-8": 1}
-    assert "latin.txt:1" in inventory_in_words(table)
+    table = corpus_table(str(documents))
+    assert table.inventory.left_out == {"not UTF-8": 1}
+    assert "latin.txt:1" in "\n".join(table.lines())

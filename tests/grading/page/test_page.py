@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from ragexam.cli import app
 from tests.axe import axe_source, grave_faults
 from tests.chromium import PROGRAM, Chromium
+from tests.grading.page.graded_folder import HOSTILE, SUBJECTS, lines, options, write_example
 from tests.page_text import Seen
-from tests.ragexam.graded_folder import HOSTILE, SUBJECTS, lines, options, write_example
 
 needs_chromium = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
 

