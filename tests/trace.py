@@ -63,7 +63,8 @@ def run() -> None:
     try:
         main()
     except SystemExit as end:
-        assert not end.code, end.code
+        if end.code:
+            raise RuntimeError(f"exit status is {end.code}; wanted 0") from end
 
 
 def traced(what: str) -> list[str]:
