@@ -18,6 +18,7 @@ from irt._fit_settings import FitSettings
 from irt._model import Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _likelihood_passes as fused
+from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
 from irt.fitting._mode import draws_for
 from irt.fitting._numpyro_model import (
@@ -88,9 +89,10 @@ def _maximised(
     svi = SVI(model, guide, Adam(_rate), Trace_ELBO())
     inputs = _compact(problem)
     first, *keys = jax.random.split(jax.random.PRNGKey(seed), 1 + sum(STEPS) // BLOCK)
-    state = svi.init(first, _batch(inputs, np.arange(min(2, structure.students))))
     clock = time.perf_counter()
-    block = jax.jit(_block(svi, structure)).lower(state, keys[0], inputs).compile()
+    start = (first, _batch(inputs, jax.numpy.arange(min(2, structure.students))))
+    state = compiled(svi.init, *start)(*start)
+    block = compiled(_block(svi, structure), state, keys[0], inputs)
     compile_seconds = time.perf_counter() - clock
     bounds: list[float] = []
     for number, key in enumerate(keys, start=1):

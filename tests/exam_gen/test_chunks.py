@@ -1,8 +1,6 @@
-import os
 import re
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +9,9 @@ from hypothesis import strategies as st
 from exam_gen.corpora import ChunkBounds, chunk
 from exam_gen.corpora._corpus import read_corpus
 from examcore import Chunk, Document, sentence_starts, text_units
+from tests.shared_data import SHARED
 
-CORPORA = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora"
+CORPORA = SHARED / "corpora"
 
 
 def words(text: str) -> int:

@@ -1,15 +1,14 @@
-import os
 import random
 import time
-from pathlib import Path
 
 import pytest
 
 from exam_gen.corpora import gather
 from exam_gen.corpora._filings import ITEMS, headings, items_of
 from exam_gen.corpora._paragraphs import reflow
+from tests import shared_data
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora/sec_filings.jsonl.gz"
+SHARED = shared_data.SHARED / "corpora/sec_filings.jsonl.gz"
 
 TITLES = {
     "1": "Business",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections import Counter
 from itertools import zip_longest
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,8 +18,9 @@ from scipy.spatial.distance import jaccard as scipy_jaccard
 from sklearn.metrics.pairwise import cosine_similarity
 
 from grading._similarity import MEASURES, Measure, ngrams, require_weights, similarity, words
+from tests.shared_data import SHARED
 
-SHAW = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "shaw2008"
+SHAW = SHARED / "data" / "shaw2008"
 TEXTS = st.lists(st.sampled_from("ab cd ef gh ij".split()), min_size=1, max_size=9).map(" ".join)  # noqa: SIM905
 WEIGHTS = st.tuples(*[st.sampled_from([0.0, 0.5, 1.0, 2.0])] * 3).filter(any)
 

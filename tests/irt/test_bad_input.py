@@ -1,7 +1,6 @@
 """Degenerate and damaged tables: a finite answer with a sentence, or one line that says what was found and wanted."""
 
 import gzip
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -20,8 +19,8 @@ import irt.checks
 from irt._cautions import joined_students
 from irt.kernels import ItemParameters
 from tests.irt.calibrated_fit import calibrated
+from tests.shared_data import SHARED
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))
 MATH = SHARED / "data" / "irt_llm_by_shots" / "accuracy_math500.csv"
 FAST = ("map", "mml", "laplace")
 

@@ -1,7 +1,6 @@
 """Marginal maximum likelihood: recovered truth, and the numbers that mirt and ltm publish."""
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +14,11 @@ from irt.fitting import _em as em
 from irt.fitting._coordinates import SHARED
 from irt.fitting._item_penalties import Penalty
 from irt.fitting._observed_information import observe
+from tests import shared_data
 from tests.irt.lsat import lsat6, lsat7
 from tests.irt.marginal import MODELS, finite, mml, problem_of, table
 
-CLASSIC = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "irt_classic"
+CLASSIC = shared_data.SHARED / "data" / "irt_classic"
 
 
 def test_rasch_estimates_of_lsat6_are_the_published_ones() -> None:

@@ -1,8 +1,6 @@
 """Abilities on calibrated items: closed forms, brute force, coverage, and the reliabilities that mirt gives."""
 
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +12,8 @@ from irt._scoring import METHODS, crossing, empirical_reliability, marginal_reli
 from irt.kernels import ItemParameters
 from tests.irt.counted_scores import score_counts
 from tests.irt.lsat import LSAT7_2PL
+from tests.shared_data import SHARED
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))
 CLASSIC = SHARED / "data" / "irt_classic"
 TEN = ItemParameters(np.full(10, 1.3), np.full(10, 0.4), np.zeros(10), np.ones(10))
 

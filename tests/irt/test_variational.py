@@ -24,7 +24,9 @@ def test_components_agree_with_the_mode(grid: irt.Simulation) -> None:
     assert any("intervals are too narrow" in sentence for sentence in fit.warnings)
 
 
-@pytest.mark.parametrize("model", ["1pl", "3pl", "3pl-shared", "4pl"])
+@pytest.mark.parametrize(
+    "model", ["3pl-shared", "4pl", *(pytest.param(name, marks=pytest.mark.validate) for name in ("1pl", "3pl"))]
+)
 def test_every_model_has_its_bound(model: str) -> None:
     sim = irt.simulate(300, 30, model, seed=3, missing=0.1)
     fit, mode = (irt.fit(sim.data, model, method, facets=()) for method in ("svi", "map"))

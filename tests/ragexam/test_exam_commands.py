@@ -23,10 +23,11 @@ from ragexam._exam_table import exam_table
 from ragexam._settings import read
 from ragexam._steps import Steps
 from taxonomy import LEVELS
+from tests import shared_data
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", ROOT.parent / "shared")) / "corpora"
+SHARED = shared_data.SHARED / "corpora"
 TASKS = ("devops", "arxiv", "stackexchange", "sec_filings")
 
 

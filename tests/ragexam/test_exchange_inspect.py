@@ -63,7 +63,7 @@ def test_inspect_runs_the_task_and_its_logs_become_responses(tmp_path: Path) -> 
     first = sum(question.key == 0 for question in exam.questions)
     second = sum(question.key == 1 for question in exam.questions)
     assert first != second
-    assert found["students"] == {
+    assert found.record()["students"] == {
         "reader+closed-book+icl0": {"asked": 6, "right": second, "trials": 6},
         "reader+oracle+icl0": {"asked": 6, "right": 3 * first, "trials": 18},
     }

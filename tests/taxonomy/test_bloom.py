@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +5,7 @@ from hypothesis import strategies as st
 from taxonomy import LEVELS, VERBS, bloom
 from taxonomy._bloom import read_bloom
 from taxonomy._lemmas import lemmas
+from tests.shared_data import SHARED
 
 
 @pytest.mark.parametrize(
@@ -53,9 +51,7 @@ def test_a_text_without_a_word_has_no_level() -> None:
     assert read_bloom("Which one is recommended?") == (("evaluate",), "words")
 
 
-PAPER = (
-    Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "seeds" / "auto_rag_eval_2024.txt"
-)
+PAPER = SHARED / "seeds" / "auto_rag_eval_2024.txt"
 NAMES = dict(zip(("Remember", "Understand", "Apply", "Analyz", "Evaluat", "Creat"), LEVELS, strict=True))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -18,9 +17,10 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from ragexam.cli import main
+from tests import shared_data
 
 ROOT = Path(__file__).parents[3]
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", ROOT.parent / "shared")) / "data"
+SHARED = shared_data.SHARED / "data"
 PAGE = ROOT / "docs" / "free-text" / "leaderboards.md"
 real = pytest.mark.skipif(not SHARED.exists(), reason="the shared data are not here")
 

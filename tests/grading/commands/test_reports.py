@@ -18,12 +18,13 @@ import typer
 from grading.commands import _reports as commands
 from grading.formats._bank_files import write_bank
 from irt.commands import with_records
+from tests import shared_data
 from tests.grading import films
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 PAGE = ROOT / "docs" / "free-text" / "reports.md"
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", ROOT.parent / "shared")) / "data"
+SHARED = shared_data.SHARED / "data"
 
 
 def lines(path: Path, *records: object) -> Path:

@@ -18,9 +18,10 @@ from typer.testing import CliRunner
 import irt
 from examcore import Question, write_exam
 from ragexam.cli import app, main
+from tests import shared_data
 
 ROOT = Path(__file__).parents[3]
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", ROOT.parent / "shared")) / "data"
+SHARED = shared_data.SHARED / "data"
 PAGE = ROOT / "docs" / "free-text" / "scores.md"
 
 GRADES = """query,passage,question,grade

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ import pytest
 from grading._records import BankQuestion, KeyAnswer
 from grading.banks._bank_lint import lint
 from grading.formats._bank_files import by_query, made_id, read_bank, write_bank
+from tests import shared_data
 
-SHARED = (
-    Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data/rag24_nuggets/data/nuggets"
-)
+SHARED = shared_data.SHARED / "data/rag24_nuggets/data/nuggets"
 WORKBENCH = {
     "query_id": "tqa2:L_0384",
     "facet_id": "tqa2:L_0384/f1",

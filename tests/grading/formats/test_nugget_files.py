@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,10 @@ from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 from grading.formats._bank_files import write_bank
 from grading.formats._file_faults import counted
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
+from tests import shared_data
 from tests.grading import films
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+SHARED = shared_data.SHARED / "data"
 
 
 def written(path: Path, *records: object) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gzip
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from hypothesis import strategies as st
 from grading._records import Sentence, SystemReport
 from grading.formats._file_faults import counted, in_words, refuse
 from grading.formats._report_files import read_reports, whole_documents
+from tests import shared_data
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+SHARED = shared_data.SHARED / "data"
 NEUCLIR, TREC = SHARED / "neuclir24_reports", SHARED / "rag24_nuggets" / "data" / "answers"
 RAGTIME = {
     "metadata": {"team_id": "team", "run_id": "r", "topic_id": "300"},

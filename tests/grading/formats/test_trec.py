@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grading.formats._trec import qrels_lines, read_qrels, read_run, read_runs, write_qrels
+from tests import shared_data
 
-SHARED = (
-    Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "trec_eval_tests" / "test"
-)
+SHARED = shared_data.SHARED / "data" / "trec_eval_tests" / "test"
 trec_eval = pytest.mark.skipif(not SHARED.is_dir(), reason="trec_eval's regression files are not here")
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import csv
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from grading.formats._score_tables import ScoreTable, table_of
 from grading.leaderboards._leaderboards import Sampling, correlate
+from tests.shared_data import SHARED
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))
 CAR = SHARED / "data" / "exam2021_car_y3" / "table4.csv"
 
 

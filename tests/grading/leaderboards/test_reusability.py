@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,8 @@ from grading.leaderboards._reusability import (
     unique_units,
 )
 from grading.scores._nuggets import Assignments, Nugget, read_assignments
+from tests.shared_data import SHARED
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))
 RAG24 = SHARED / "data" / "rag24_nuggets" / "data" / "assignments"
 
 BANK = {

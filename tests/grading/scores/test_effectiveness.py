@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
-from pathlib import Path
 
 import pytest
 
 from grading.formats._trec import TrecRun, read_qrels, read_run
 from grading.leaderboards._separated_groups import differences, standings
 from grading.scores._effectiveness import measure_runs, parse_measure
+from tests import shared_data
 
-SHARED = (
-    Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "trec_eval_tests" / "test"
-)
+SHARED = shared_data.SHARED / "data" / "trec_eval_tests" / "test"
 trec_eval = pytest.mark.skipif(not SHARED.is_dir(), reason="trec_eval's regression files are not here")
 NAMES = (
     *("map", "Rprec", "bpref", "recip_rank", "ndcg", "infAP"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,9 @@ from grading.formats._trec import TrecRun
 from grading.scores._items import at_level, classical, fit_items, redundant, responses, table_of_passages, table_of_runs
 from grading.scores._nugget_grades import graded_nuggets
 from grading.scores._nuggets import is_assignments, read_all_assignments
+from tests import shared_data
 
-SHARED = (
-    Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "rag24_nuggets" / "data"
-)
+SHARED = shared_data.SHARED / "data" / "rag24_nuggets" / "data"
 NAN = math.nan
 
 

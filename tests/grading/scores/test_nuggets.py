@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +19,8 @@ from grading.scores._nuggets import (
     table_of_scores,
     topic_scores,
 )
+from tests.shared_data import SHARED
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared"))
 RAG24 = SHARED / "data" / "rag24_nuggets" / "data"
 RUNS = {
     "baseline_rag24.test_command-r-plus_top20": "baseline_rag24.test_command-r-plus_top20",

@@ -1,7 +1,6 @@
 """The classic tables with the estimates of R's mirt, where the shared folder is at hand; and simulated tables."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +11,11 @@ import pytest
 
 import irt
 from irt.kernels import ItemParameters, probability
+from tests import shared_data
 from tests.irt.lsat import LSAT7_2PL
 from tests.irt.lsat import lsat7 as section_7
 
-SHARED = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "irt_classic"
+SHARED = shared_data.SHARED / "data" / "irt_classic"
 FILES = {"LSAT6": "lsat6.csv", "LSAT7": "lsat7.csv", "SAT12": "sat12.csv", "SAT12_fixed32": "sat12_fixed32.csv"}
 
 
