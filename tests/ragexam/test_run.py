@@ -18,6 +18,7 @@ import pytest
 
 from examcore import read_exam
 from ragexam.review import ExamEditor
+from tests.command_line import run_here
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -45,7 +46,8 @@ def command(*words: str, pause: float = 0.0) -> dict[str, Any]:
 
 
 def ragexam(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(**command(*words), capture_output=True, text=True, check=False, timeout=300)
+    """Run a command in this process; those that are killed or stopped have one of their own."""
+    return subprocess.CompletedProcess(words, *run_here(ROOT, "ragexam", list(words)))
 
 
 def write_config(folder: Path) -> Path:
