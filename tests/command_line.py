@@ -17,8 +17,8 @@ from runpy import run_module
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MODELS = ROOT / "tests" / "ragexam"
-"""Where `python:examinees:…` is found."""
+MODELS = (str(ROOT / "tests" / "ragexam"), str(ROOT / "tests" / "grading" / "commands"))
+"""Where `python:examinees:…` and `python:assessors:…` are found."""
 _OURS = re.compile(r"(?:\S*/)?(?:ragexam|python -m (ragexam|irt))(?= )")
 
 
@@ -34,6 +34,19 @@ def done_in(folder: Path, words: str) -> str:
     return out
 
 
+def block_here(folder: Path, block: str) -> str:
+    """What the lines of a shell block print, run in a folder in their order."""
+    return "".join(done_in(folder, words) for words in _logical_lines(block))
+
+
+def ragexam_here(*words: object, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The outcome of `ragexam words`, run in this process and a folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        return subprocess.CompletedProcess(words, *run_here(folder, "ragexam", list(map(str, words))))
+
+
 def run_here(folder: Path, module: str, arguments: list[str]) -> tuple[int, str, str]:
     """Run `python -m module arguments` in this process and a folder: exit status, standard output, standard error."""
     out, err, status = io.StringIO(), io.StringIO(), 0
@@ -45,10 +58,12 @@ def run_here(folder: Path, module: str, arguments: list[str]) -> tuple[int, str,
     return status, out.getvalue(), err.getvalue()
 
 
-def snippet_here(folder: Path, code: str) -> None:
-    """Run a Python snippet in this process and a folder, as a script of its own."""
-    with _placed(folder, ["snippet"]), redirect_stdout(io.StringIO()):
+def snippet_here(folder: Path, code: str) -> str:
+    """What a Python snippet prints, run in this process and a folder as a script of its own."""
+    out = io.StringIO()
+    with _placed(folder, ["snippet"]), redirect_stdout(out):
         exec(compile(code, "snippet", "exec"), {"__name__": "__main__"})
+    return out.getvalue()
 
 
 @contextmanager
@@ -58,10 +73,16 @@ def _placed(folder: Path, argv: list[str]) -> Iterator[None]:
         warnings.simplefilter("default")
         patch.chdir(folder)
         patch.setattr(sys, "argv", argv)
-        patch.setattr(sys, "path", [str(MODELS), *sys.path])
+        patch.setattr(sys, "path", [*MODELS, *sys.path])
         if (folder / "home").is_dir():
             patch.setenv("HOME", str(folder / "home"))
         yield
+
+
+def _logical_lines(block: str) -> Iterator[str]:
+    """The lines of a block; a text until EOF belongs to its command, a line that ends with a backslash to the next."""
+    found = re.findall(r"(?:[^\n]*<<'?EOF'?\n.*?^EOF$|(?:[^\n]*\\\n)*[^\n]+)", block, re.MULTILINE | re.DOTALL)
+    yield from (one.replace("\\\n", " ") if "<<" not in one else one for one in found)
 
 
 def _run_in_a_shell(folder: Path, words: str) -> tuple[int, str, str]:
@@ -73,7 +94,7 @@ def _run_in_a_shell(folder: Path, words: str) -> tuple[int, str, str]:
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, **home, "PYTHONPATH": f"{ROOT}:{MODELS}"},
+        env={**os.environ, **home, "PYTHONPATH": ":".join((str(ROOT), *MODELS))},
         check=False,
     )
     return done.returncode, done.stdout, done.stderr

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from examcore import Likelihoods, Prompt
 
-ASKED = os.environ.get("CLASSIFIER_LOG", "")
-
 
 class VerbReader:
     """Says `apply, create` where the question has "use", `remember` else; talks where it has "unreadable"."""
@@ -31,8 +29,8 @@ class VerbReader:
         temperature: float = 0.0,
         seed: int = 0,
     ) -> list[str]:
-        if ASKED:
-            with Path(ASKED).open("a") as log:
+        if log := os.environ.get("CLASSIFIER_LOG"):
+            with Path(log).open("a") as file:
                 log.writelines(json.dumps(prompt.user) + "\n" for prompt in prompts)
         return [self._reply(re.findall(r'"""\n(.*)\n"""', prompt.user, re.DOTALL)[0]) for prompt in prompts]
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from examcore import Question, cohen_kappa, read_exam, wilson, write_exam
 from ragexam.classify import read_taxonomy
 from ragexam.cli import app
 from taxonomy import TAXONOMIES, labels
+from tests.command_line import done_in, ragexam_here
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -123,13 +121,7 @@ def test_a_question_too_long_for_the_model_is_not_put_and_is_told(tmp_path: Path
 def test_nothing_is_asked_twice(exam: Path, tmp_path: Path) -> None:
     log = tmp_path / "asked"
     words = ["classify", str(exam), "--model", MODEL, "--only", "bloom", "--json", "--quiet"]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}", "CLASSIFIER_LOG": str(log)}
-    told = [
-        subprocess.run(
-            [sys.executable, "-m", "ragexam", *words], env=environment, capture_output=True, text=True, check=True
-        ).stdout
-        for _ in range(2)
-    ]
+    told = [ragexam_here(*words, CLASSIFIER_LOG=str(log)).stdout for _ in range(2)]
     assert len(log.read_text().splitlines()) == 6
     first, again = map(json.loads, told)
     assert first["dimensions"] == again["dimensions"]
@@ -322,18 +314,8 @@ def test_the_commands_of_the_manual_run(tmp_path: Path) -> None:
     shown = [line for block in fences("sh") for line in block.splitlines()]
     assert len(shown) >= 6
     for line in shown:
-        words = shlex.split(line.replace("embedded:smollm2-135m", MODEL))
-        assert words[:2] == ["ragexam", "classify"]
-        done = subprocess.run(
-            [sys.executable, "-m", *words],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-        assert done.stdout.strip()
+        assert line.startswith("ragexam classify ")
+        assert done_in(tmp_path, line.replace("embedded:smollm2-135m", MODEL)).strip()
     assert read_taxonomy(tmp_path / "depth.yaml").read("How many more?") == (("computed",), "wording")
     assert read_exam(tmp_path / "labelled.jsonl").questions[0].labels["bloom"] == ("remember",)
     assert (run / "replies.sqlite").is_file()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from ragexam._settings import read
 from ragexam._steps import Steps
 from taxonomy import LEVELS
 from tests import shared_data
+from tests.command_line import ragexam_here
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -34,15 +33,7 @@ TASKS = ("devops", "arxiv", "stackexchange", "sec_filings")
 def generate(source: str, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
     words = ["generate", source, "--out", str(out), "--questions", "20", "--seed", "3", "--quiet"]
     fast = ["--set", "writer.model=python:examinees:writer", "--set", "writer.encoder=null", "--set", "pool=3"]
-    return subprocess.run(
-        [sys.executable, "-m", "ragexam", *words, *fast, *more],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    return ragexam_here(*words, *fast, *more)
 
 
 @pytest.fixture(scope="module")

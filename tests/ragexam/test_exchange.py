@@ -19,21 +19,10 @@ from examcore import Exam, write_exam
 from irt._reading import read_responses
 from rag import Answer, AnswerStore, Pipeline
 from ragexam.exchange import export_exam
+from tests.command_line import ragexam_here as ragexam
 from tests.ragexam.exported import hostile_exam, sample, write_samples, write_source
 
 ROOT = Path(__file__).parents[2]
-
-
-def ragexam(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ragexam", *map(str, words)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
 
 
 def test_the_hub_folder_loads_as_the_exam(tmp_path: Path) -> None:
@@ -158,7 +147,7 @@ def test_a_folder_that_holds_something_and_an_unknown_format_are_refused(tmp_pat
 
 def test_the_commands_write_and_read_and_refuse_in_one_line(tmp_path: Path) -> None:
     exam = write_source(tmp_path / "run")
-    out = ragexam("export", "run", "--to", "lm-eval", "--out", "tasks", "--name", "odd", cwd=tmp_path)
+    out = ragexam("export", "run", "--to", "lm-eval", "--out", "tasks", "--name", "odd", folder=tmp_path)
     assert (out.returncode, out.stderr) == (0, "")
     assert out.stdout.splitlines()[0] == f"tasks: 6 questions of exam {exam.hash}"
     assert "--tasks odd --include_path tasks --output_path samples --log_samples" in out.stdout
@@ -166,18 +155,18 @@ def test_the_commands_write_and_read_and_refuse_in_one_line(tmp_path: Path) -> N
     sums = [-1.0 - (place != question.key) * 50 for place in range(len(question.choices))]
     write_samples(tmp_path / "samples" / "m" / "samples_odd_oracle_1.jsonl", [sample(exam, question, sums)])
     words = ("import", "samples", "--exam", "run", "--out", "back.csv")
-    back = ragexam(*words, cwd=tmp_path)
+    back = ragexam(*words, folder=tmp_path)
     assert (back.returncode, back.stderr) == (0, "")
     assert back.stdout.splitlines() == ["1.000  m+oracle+icl0  (1 of 6 questions)", "back.csv"]
-    told = json.loads(ragexam(*words, "--json", cwd=tmp_path).stdout)
+    told = json.loads(ragexam(*words, "--json", folder=tmp_path).stdout)
     assert told["students"] == {"m+oracle+icl0": {"asked": 1, "right": 1, "trials": 1}}
     write_exam(tmp_path / "other.jsonl", exam.select(exam.ids[:3]))
-    refused = ragexam("import", "samples", "--exam", "other.jsonl", "--out", "new.csv", cwd=tmp_path)
+    refused = ragexam("import", "samples", "--exam", "other.jsonl", "--out", "new.csv", folder=tmp_path)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert f'samples_odd_oracle_1.jsonl:1: answers exam "{exam.hash}"; wanted exam' in refused.stderr
     assert not (tmp_path / "new.csv").exists()
-    missing = ragexam("import", "none.jsonl", "--exam", "run", "--out", "new.csv", cwd=tmp_path)
+    missing = ragexam("import", "none.jsonl", "--exam", "run", "--out", "new.csv", folder=tmp_path)
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
 
 
@@ -188,7 +177,7 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path) -> None:
     ours = [line.split()[1:] for line in shown if line.startswith("ragexam ")]
     assert [words[0] for words in ours] == ["export"] * 4 + ["import"] * 2
     for words in ours[:4]:
-        done = ragexam(*words, cwd=tmp_path)
+        done = ragexam(*words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
         used = [line for line in done.stdout.splitlines() if line.startswith("lm_eval ")]
         assert set(used) <= set(shown)
@@ -201,7 +190,7 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path) -> None:
     for folder in ("base", "tuned"):
         write_samples(tmp_path / "samples" / folder / "samples_devops_1.jsonl", [sample(exam, exam.questions[0], sums)])
     for words, students in zip(ours[4:], (2, 3), strict=True):
-        done = ragexam(*words, cwd=tmp_path)
+        done = ragexam(*words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) == students + 1
     assert "gpt-4o+closed-book+icl0" in done.stdout

@@ -18,7 +18,7 @@ import pytest
 
 from examcore import read_exam
 from ragexam.review import ExamEditor
-from tests.command_line import run_here
+from tests.command_line import ragexam_here as ragexam
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -43,11 +43,6 @@ prune: {{keep: 0.8, holdout: 0.3}}
 def command(*words: str, pause: float = 0.0) -> dict[str, Any]:
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}", "EXAMINEE_SECONDS": str(pause)}
     return {"args": [sys.executable, "-m", "ragexam", *words], "env": environment, "cwd": ROOT}
-
-
-def ragexam(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in this process; those that are killed or stopped have one of their own."""
-    return subprocess.CompletedProcess(words, *run_here(ROOT, "ragexam", list(words)))
 
 
 def write_config(folder: Path) -> Path:

@@ -22,6 +22,7 @@ from rag import usage_lines
 from ragexam._config import Config, GridSettings, of_generate
 from ragexam._estimate import Machine, RunEstimate, foresee, write_work
 from ragexam._run import HERE, run_exam, run_sitting
+from tests.command_line import ragexam_here
 from tests.rag.faulty_server import Body, Say, Server, chat, scripted, serving
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,9 +55,7 @@ def command(server: Server, out: Path, *overrides: str, questions: int = 8) -> d
 
 
 def generate(server: Server, out: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
-    job = command(server, out, *overrides)
-    job["args"].append("--quiet")
-    return subprocess.run(**job, capture_output=True, text=True, check=False, timeout=120)
+    return ragexam_here(*command(server, out, *overrides)["args"][3:], "--quiet")
 
 
 def files(run: Path) -> dict[str, str]:

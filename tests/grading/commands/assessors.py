@@ -12,7 +12,6 @@ from pathlib import Path
 from examcore import Likelihoods, Prompt
 
 PAUSE = float(os.environ.get("ASSESSOR_SECONDS", "0"))
-ASKED = os.environ.get("ASSESSOR_LOG", "")
 
 
 class WordSeeker:
@@ -42,9 +41,9 @@ class WordSeeker:
 
     def _reply(self, prompt: Prompt) -> str:
         time.sleep(PAUSE)
-        if ASKED:
-            with Path(ASKED).open("a") as log:
-                log.write(json.dumps(prompt.user) + "\n")
+        if log := os.environ.get("ASSESSOR_LOG"):
+            with Path(log).open("a") as file:
+                file.write(json.dumps(prompt.user) + "\n")
         if "Reply with JSON" in prompt.user:
             subject = re.findall(r"'([^']*)'", prompt.user)[-1]
             return json.dumps({"questions": [f"Which {word} has {subject}?" for word in ("use", "cost", "use")]})

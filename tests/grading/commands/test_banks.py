@@ -21,6 +21,7 @@ from examcore import Question, write_exam
 from grading.formats._answers import read_answers
 from grading.formats._bank_files import read_bank
 from ragexam.cli import app
+from tests.command_line import ragexam_here as ragexam
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -36,10 +37,6 @@ def command(*words: str, **environment: str) -> dict[str, Any]:
         "cwd": ROOT,
         "env": {**os.environ, **paths, **environment},
     }
-
-
-def ragexam(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(**command(*words, **environment), capture_output=True, text=True, check=False, timeout=300)
 
 
 def here(*words: str) -> Any:
@@ -215,7 +212,8 @@ def test_workers_grade_as_one_process_does(place: Path, engine: tuple[str, ...])
     out = place / f"workers-{len(engine)}"
     # In a process of its own: what Ray starts is forked, which JAX in this one would complain of.
     files = (str(place / "bank.jsonl"), str(place / "passages.jsonl"))
-    done = ragexam("grade", "run", *files, *MODEL, "--out", str(out), *engine, "--json")
+    words = command("grade", "run", *files, *MODEL, "--out", str(out), *engine, "--json")
+    done = subprocess.run(**words, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert grades(out) == grades(place / "alone")
     assert json.loads(done.stdout)["usage"]["cached"] == 0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.command_line import block_here, snippet_here
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -18,14 +17,11 @@ SHOWN = "embedded:qwen2.5-coder-1.5b"
 def test_the_commands_and_the_snippet_run_in_their_order(tmp_path: Path) -> None:
     blocks = re.findall(r"^```(sh|python)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert sum(language == "sh" for language, _ in blocks) >= 4
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"}
     for language, block in blocks:
-        words = block.replace("ragexam grade", f"{sys.executable} -m ragexam grade").replace(
-            SHOWN, "python:assessors:seeker"
-        )
-        run = ["bash", "-ec", words] if language == "sh" else [sys.executable, "-c", block]
-        done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
-        assert done.returncode == 0, f"{block}\n{done.stderr}"
+        if language == "sh":
+            block_here(tmp_path, block.replace(SHOWN, "python:assessors:seeker"))
+        else:
+            snippet_here(tmp_path, block)
     assert {"bank.jsonl", "written.jsonl", "graded", "verified", "judged", "edits.jsonl"} <= {
         one.name for one in tmp_path.iterdir()
     }

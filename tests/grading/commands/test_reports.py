@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +17,7 @@ from grading.commands import _reports as commands
 from grading.formats._bank_files import write_bank
 from irt.commands import with_records
 from tests import shared_data
+from tests.command_line import block_here, snippet_here
 from tests.grading import films
 
 HERE = Path(__file__).parent
@@ -325,29 +324,17 @@ def test_the_page_shows_what_comes_out(tmp_path: Path) -> None:
         r"^```sh\n(.*?)^```(?:\n+```text\n(.*?)^```)?", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
     assert len(found) >= 4
-    ours = f"{shlex.quote(sys.executable)} -m ragexam"
     for block, shown in found:
-        quick = block.replace("embedded:qwen2.5-coder-1.5b", "python:sentence_assessor:assessor")
-        done = subprocess.run(
-            ["bash", "-c", f'set -e\nragexam() {{ {ours} "$@"; }}\n{quick}'],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"},
-            check=False,
-        )
-        assert done.returncode == 0, f"{block}\n{done.stderr}"
+        out = block_here(tmp_path, block.replace("embedded:qwen2.5-coder-1.5b", "python:sentence_assessor:assessor"))
         for line in shown.splitlines():
-            assert line.rstrip() in done.stdout, f"{block}\n{done.stdout}"
+            assert line.rstrip() in out, f"{block}\n{out}"
 
 
 def test_the_pages_snippets_run() -> None:
     snippets = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert snippets
     for code in snippets:
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout
+        assert snippet_here(ROOT, code)
 
 
 def test_a_reader_is_shown_the_first_hundred_faults_and_a_program_all(

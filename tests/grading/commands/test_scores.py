@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -19,6 +18,7 @@ import irt
 from examcore import Question, write_exam
 from ragexam.cli import app, main
 from tests import shared_data
+from tests.command_line import snippet_here
 
 ROOT = Path(__file__).parents[3]
 SHARED = shared_data.SHARED / "data"
@@ -332,15 +332,7 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path, monkeypatch
 
 def test_the_snippet_of_the_page_says_what_it_says(tmp_path: Path) -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-    )
-    lines = done.stdout.splitlines()
+    lines = snippet_here(tmp_path, code).splitlines()
     assert lines[:2] == [comment.strip() for comment in re.findall(r"  # (.*)", code)]
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from ragexam.report._page import CONTENTS
+from tests.command_line import done_in
 from tests.ragexam.report.run_folder import write_run
 
 ROOT = Path(__file__).parents[3]
@@ -21,16 +19,7 @@ def test_the_commands_of_the_manual_write_their_pages(tmp_path: Path) -> None:
     for number, name in enumerate(("quickstart", "before", "after")):
         write_run(tmp_path / "runs" / name, questions=20, answers_seed=number, hostile=False)
     for line in shown:
-        done = subprocess.run(
-            ["bash", "-ec", line.replace("ragexam", f"{sys.executable} -m ragexam", 1)],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert (tmp_path / done.stdout.strip()).is_file()
+        assert (tmp_path / done_in(tmp_path, line).strip()).is_file()
 
 
 def test_every_part_of_the_page_is_explained() -> None:
