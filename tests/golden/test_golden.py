@@ -48,7 +48,7 @@ def test_the_results_are_those_kept(quick: Path, part: str) -> None:
     assert not lines, "\n".join(lines[:SHOWN])
 
 
-@pytest.mark.slow
+@pytest.mark.validate
 def test_sampled_results_are_those_kept_up_to_monte_carlo_error(tmp_path: Path) -> None:
     lines = found(made(tmp_path, SAMPLED), SAMPLED)
     assert not lines, "\n".join(lines[:SHOWN])

@@ -31,7 +31,7 @@ class VerbReader:
     ) -> list[str]:
         if log := os.environ.get("CLASSIFIER_LOG"):
             with Path(log).open("a") as file:
-                log.writelines(json.dumps(prompt.user) + "\n" for prompt in prompts)
+                file.writelines(json.dumps(prompt.user) + "\n" for prompt in prompts)
         return [self._reply(re.findall(r'"""\n(.*)\n"""', prompt.user, re.DOTALL)[0]) for prompt in prompts]
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:

@@ -14,8 +14,8 @@ from ragexam.report import analyse_run
 from ragexam.report._level_draws import LevelDraws
 from tests.ragexam.report.run_folder import write_run
 
-METHODS: dict[str, dict[str, int]] = {"map": {}, "laplace": {}, "svi": {}, "nuts": {"warmup": 200, "draws": 300}}
-"""The methods that estimate components; `mml` knows none."""
+METHODS: dict[str, dict[str, int]] = {"map": {}, "laplace": {}, "nuts": {"warmup": 200, "draws": 300}}
+"""The methods that estimate components, each with draws of its own kind; `mml` knows none, `svi` draws as `laplace`."""
 
 
 @pytest.fixture(scope="module")
