@@ -12,7 +12,7 @@ from typing import Any
 from examcore import JsonRecord, shown_json
 from grading._records import BankQuestion
 from grading.banks._bank_edits import Action, BankEdit, EditedQuestion, Name, edited, read_edits, record, states
-from grading.commands._bank_results import Result
+from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import bank_fields, divided, question_of, read_bank, write_bank
 
 FIELDS = ("question", "answers", "combine", "importance", "subtopic")
@@ -55,7 +55,7 @@ class RequestedEdit:
         return [one for one in named if getattr(self, one) not in (None, False)]
 
 
-def edit_bank(bank: Path, wanted: RequestedEdit, out: Path | None, *, history: bool) -> Result:
+def edit_bank(bank: Path, wanted: RequestedEdit, out: Path | None, *, history: bool) -> PrintedResult:
     """Make the edit and write the edited bank; without one, write what the log makes. `history` lists all edits.
 
     The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl` (or `out`), both beside `NAME.jsonl`, which
@@ -152,7 +152,7 @@ def _last(log: Path) -> BankEdit:
 def _told(
     log: Path, target: Path, bank: Sequence[BankQuestion], edits: Sequence[BankEdit], made: Sequence[BankEdit], n: int,
     *, history: bool,
-) -> Result:  # fmt: skip
+) -> PrintedResult:  # fmt: skip
     retired = sum(one.retired for one in states(bank, edits).values())
     result: dict[str, Any] = {
         "log": str(log),
@@ -172,7 +172,7 @@ def _told(
     stale = sum(one.action in ("add", "change") for one in made)
     if stale:
         lines.append(f"note: {stale} questions are new or changed and have no grades yet")
-    return result, "\n".join(lines)
+    return PrintedResult(result, "\n".join(lines))
 
 
 def _line(edit: BankEdit) -> str:

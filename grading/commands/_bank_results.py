@@ -6,21 +6,19 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from grading.banks._bank_lint import Limits
 from grading.banks._bank_lint import lint as lint_questions
 from grading.banks._label_changes import NOT_ASKED, LabelChange, label_changes
+from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import read_bank
 from grading.formats._grades import read_grades
 
-Result = tuple[dict[str, Any], str]
-"""What `--json` prints, and the lines for a reader."""
 MOST = 40
 """Changed passages that are printed without `--json`."""
 
 
-def lint_bank(path: Path, grades: Path | None, tau: float, fewest: int, near: float) -> Result:
+def lint_bank(path: Path, grades: Path | None, tau: float, fewest: int, near: float) -> PrintedResult:
     """The findings in a bank."""
     notes: list[str] = []
     bank = read_bank(path, notes)
@@ -44,10 +42,10 @@ def lint_bank(path: Path, grades: Path | None, tau: float, fewest: int, near: fl
     lines += [f"note: {note}" for note in notes]
     if foreign:
         lines.append(f"note: {foreign} grades are of questions that the bank does not have")
-    return result, "\n".join(lines)
+    return PrintedResult(result, "\n".join(lines))
 
 
-def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -> Result:
+def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -> PrintedResult:
     """The passages whose label changes from one bank to another."""
     notes: list[str] = []
     found = label_changes(read_bank(before, notes), read_bank(after, notes), read_grades(grades).grades, tau)
@@ -84,7 +82,7 @@ def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -
     lines += [f"note: {note}" for note in notes]
     if found.foreign:
         lines.append(f"note: {found.foreign} grades are of questions of neither bank")
-    return result, "\n".join(lines)
+    return PrintedResult(result, "\n".join(lines))
 
 
 def _change(one: LabelChange) -> str:

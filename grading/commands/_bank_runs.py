@@ -14,8 +14,8 @@ from typing import Any, cast
 from examcore import CachedLanguageModel, FailedError, Progress, ReplyStore, RunFolder, file_hash, write_text
 from examcore.console import interval_text
 from grading.banks._bank_writing import VERSION, read_topics, write_questions
-from grading.commands._bank_results import Result
 from grading.commands._grading_job import Given, GradingJob, ModelName
+from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import write_bank
 from grading.graders._assessor import ALONE, TOGETHER, Assessor, CachedAssessor
 from grading.graders._choices import MARGIN, ChoiceReader
@@ -28,7 +28,7 @@ from rag.engines import EngineOptions, open_engine
 from rag.servers import is_server
 
 
-def grade_run(job: GradingJob, given: Given, *, quiet: bool) -> Result:
+def grade_run(job: GradingJob, given: Given, *, quiet: bool) -> PrintedResult:
     """Grade what the job's files hold; writes `grades.jsonl`, `run.json` and `replies.sqlite` into the job's folder.
 
     Raises `FailedError` at the end when pairs got no reply: what was graded is written, the same command asks for the
@@ -60,12 +60,12 @@ def grade_run(job: GradingJob, given: Given, *, quiet: bool) -> Result:
             f"{count} {why}" for why, count in cast(Mapping[str, int], result["no_reply_reasons"]).items()
         )
         raise FailedError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded")
-    return result, "\n".join(_lines(result))
+    return PrintedResult(result, "\n".join(_lines(result)))
 
 
 def write_bank_run(
     topics: Path, model: ModelName, out: Path, questions: int, seed: int, *, keys: bool, quiet: bool
-) -> Result:
+) -> PrintedResult:
     """Write a bank; its replies are kept beside it, so that a stopped command goes on."""
     progress = Progress(quiet=quiet)
     wanted = read_topics(topics)
@@ -92,7 +92,7 @@ def write_bank_run(
     lines = [f"{out}: {len(found.questions)} questions for {len(wanted)} topics; lost: {_counted(found.losses)}"]
     if found.short:
         lines.append(f"note: {len(found.short)} topics have fewer than {questions} questions")
-    return result, "\n".join(lines)
+    return PrintedResult(result, "\n".join(lines))
 
 
 @contextmanager

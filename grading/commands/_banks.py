@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from examcore.console import AsJson, Quiet, Seed, show
+from examcore.console import AsJson, Quiet, Seed, show_result
 from grading.commands._options import EditOptions, GraderOptions, ModelOptions, Resampling
 from grading.commands._registration import register as add
 from rag.engines import EngineOptions
@@ -26,8 +26,7 @@ def lint(
     """Find faults of a bank: duplicates, contradictions, AND keys that nothing meets, questions that are too broad."""
     from grading.commands._bank_results import lint_bank
 
-    result, lines = lint_bank(bank, grades, tau, fewest, near)
-    show(result, as_json=as_json, lines=lines)
+    show_result(lint_bank(bank, grades, tau, fewest, near), as_json=as_json)
 
 
 def changes(
@@ -40,8 +39,7 @@ def changes(
     """List the passages whose EXAM-Label changes from one bank to another."""
     from grading.commands._bank_results import changed_labels
 
-    result, lines = changed_labels(before, after, grades, tau)
-    show(result, as_json=as_json, lines=lines)
+    show_result(changed_labels(before, after, grades, tau), as_json=as_json)
 
 
 def edit_questions(
@@ -60,8 +58,7 @@ def edit_questions(
     from grading.commands._bank_editing import RequestedEdit, edit_bank
 
     wanted = RequestedEdit(**vars(edit), values=tuple(values or ()))
-    result, lines = edit_bank(bank, wanted, out, history=history)
-    show(result, as_json=as_json, lines=lines)
+    show_result(edit_bank(bank, wanted, out, history=history), as_json=as_json)
 
 
 def write(
@@ -77,8 +74,7 @@ def write(
     """Write a bank of open questions for each query and sub-topic with a model."""
     from grading.commands._bank_runs import write_bank_run
 
-    result, lines = write_bank_run(topics, model.parts, out, questions, seed, keys=keys, quiet=quiet)
-    show(result, as_json=as_json, lines=lines)
+    show_result(write_bank_run(topics, model.parts, out, questions, seed, keys=keys, quiet=quiet), as_json=as_json)
 
 
 def run(
@@ -102,8 +98,7 @@ def run(
     # Only now, because it loads much: bad input is refused before.
     from grading.commands._bank_runs import grade_run
 
-    result, lines = grade_run(job, given, quiet=quiet)
-    show(result, as_json=as_json, lines=lines)
+    show_result(grade_run(job, given, quiet=quiet), as_json=as_json)
 
 
 def margin(
@@ -125,8 +120,8 @@ def margin(
     from grading.commands._margins import calibrated
 
     progress = Progress(quiet=quiet)
-    said = calibrated(exam, model.parts, out, share, passages, resampling.interval, resampling.seed, progress)
-    show(said.result, as_json=as_json, lines=said.lines)
+    found = calibrated(exam, model.parts, out, share, passages, resampling.interval, resampling.seed, progress)
+    show_result(found, as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from examcore.console import interval_text
-from grading.commands._printing import Pairs, PrintedResult, aligned, compared, few, joined, named
+from grading.commands._printing import Pairs, PrintedResult, aligned, few, joined, named, pair_lines
 from grading.commands._scoring import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
 from grading.formats._bank_questions import ALL
@@ -30,7 +30,7 @@ def examined(
     gold_score = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
     table: Table = {name: one.scores for name, one in scores.items()}
     ranked = standings(table, level=level, seed=seed)
-    pairs = [one.as_dict() for one in differences(table, level=level, seed=seed)]
+    pairs = differences(table, level=level, seed=seed)
     rows: dict[str, dict[str, Any]] = {}
     for one in ranked:
         score = scores[one.system]
@@ -51,7 +51,7 @@ def examined(
         **(next(iter(rows.values())) if len(rows) == 1 else {}),
         "systems": rows,
         "gold": None if gold_score is None else _gold(gold_score, level, seed),
-        "pairs": pairs,
+        "pairs": [one.as_dict() for one in pairs],
         "warnings": warnings,
     }
     lines = [
@@ -67,7 +67,7 @@ def examined(
             ]
         )
     return PrintedResult(
-        result, joined(aligned([["system", "EXAM", "n-EXAM"], *lines]), warnings, *compared(pairs, shown))
+        result, joined(aligned([["system", "EXAM", "n-EXAM"], *lines]), warnings, *pair_lines(pairs, shown))
     )
 
 
@@ -81,7 +81,7 @@ def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "n
         raise ValueError(f"{articles}: no query of it is in {gold}; wanted common queries")
     table = {name: rouge_scores(found, wanted) for name, found in systems.items()}
     ranked = standings(table, level=level, seed=seed)
-    pairs = [one.as_dict() for one in differences(table, level=level, seed=seed)]
+    pairs = differences(table, level=level, seed=seed)
     empty = [query for query, text in rouge_scores(wanted, wanted).items() if text != text]
     warnings = named("Gold articles without words: no score, left out of the mean", empty)
     for name, found in systems.items():
@@ -94,9 +94,16 @@ def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "n
     rows: dict[str, dict[str, Any]] = {
         one.system: {"rouge_1_f1": one.score.as_dict(), "per_query": table[one.system]} for one in ranked
     }
-    result: dict[str, Any] = {"queries": len(wanted), "systems": rows, "pairs": pairs, "warnings": warnings}
+    result: dict[str, Any] = {
+        "queries": len(wanted),
+        "systems": rows,
+        "pairs": [one.as_dict() for one in pairs],
+        "warnings": warnings,
+    }
     lines = [[name, interval_text(row["rouge_1_f1"])] for name, row in rows.items()]
-    return PrintedResult(result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *compared(pairs, shown)))
+    return PrintedResult(
+        result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *pair_lines(pairs, shown))
+    )
 
 
 def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from examcore.console import AsJson, Interval, Seed, show
+from examcore.console import AsJson, Interval, Seed, show_result
 from grading.commands import _registration as common
 from grading.commands._registration import Scores, ShownPairs, write_scores
 
@@ -32,14 +32,11 @@ def nuggets(
     as_json: AsJson = False,
 ) -> None:
     """Score answers by the nuggets they support, per topic and all; several systems are compared in pairs."""
-    from grading.commands import _measured as measured
-    from grading.commands import _measures_in_words as measures_in_words
+    from grading.commands._nugget_results import score_nuggets
 
-    found = measured.nuggets(files, metric, interval, seed)
-    show(found, as_json=as_json, lines=measures_in_words.nuggets(found, pairs))
-    systems = found.get("systems", {found.get("run"): found})
-    by_topic = {name: one["topics"].items() for name, one in systems.items()}
-    write_scores(scores, metric, {run: {topic: one[metric] for topic, one in each} for run, each in by_topic.items()})
+    found = score_nuggets(files, metric, interval, seed, pairs)
+    show_result(found, as_json=as_json)
+    write_scores(scores, metric, found.topic_scores)
 
 
 def agreement(
@@ -51,11 +48,9 @@ def agreement(
     as_json: AsJson = False,
 ) -> None:
     """Say how far two judges agree beyond chance: Cohen's kappa, plain and quadratic, and Krippendorff's alpha."""
-    from grading.commands import _measured as measured
-    from grading.commands import _measures_in_words as measures_in_words
+    from grading.commands._leaderboard_results import compare_judges
 
-    found = measured.agreement(first, second, over, interval, seed)
-    show(found, as_json=as_json, lines=measures_in_words.agreement(found))
+    show_result(compare_judges(first, second, over, interval, seed), as_json=as_json)
 
 
 def leaderboard(
@@ -67,11 +62,9 @@ def leaderboard(
     as_json: AsJson = False,
 ) -> None:
     """Compare two leaderboards by rank correlation; with topics, also test which systems of each can be told apart."""
-    from grading.commands import _measured as measured
-    from grading.commands import _measures_in_words as measures_in_words
+    from grading.commands._leaderboard_results import compare_leaderboards
 
-    found = measured.leaderboard(first, second, interval, seed)
-    show(found, as_json=as_json, lines=measures_in_words.leaderboard(found, pairs))
+    show_result(compare_leaderboards(first, second, interval, seed, pairs), as_json=as_json)
 
 
 def power(
@@ -85,11 +78,10 @@ def power(
     as_json: AsJson = False,
 ) -> None:
     """Say how many topics, and questions on each, tell two systems apart, from a pilot's scores."""
-    from grading.commands import _measured as measured
-    from grading.commands import _measures_in_words as measures_in_words
+    from grading.commands._judgement_results import find_needs
+    from grading.leaderboards._power import Plan
 
-    found = measured.power(pilot, gap, pairs or (), wanted, alpha, interval, seed)
-    show(found, as_json=as_json, lines=measures_in_words.power(found))
+    show_result(find_needs(pilot, Plan(gap, wanted, alpha, interval, seed=seed), pairs or ()), as_json=as_json)
 
 
 def reusability(
@@ -105,11 +97,9 @@ def reusability(
     as_json: AsJson = False,
 ) -> None:
     """Leave each system out of the making of a bank or pool, and say what becomes of its rank."""
-    from grading.commands import _measured as measured
-    from grading.commands import _measures_in_words as measures_in_words
+    from grading.commands._judgement_results import leave_systems_out
 
-    found = measured.reusability(files, tau, interval, seed)
-    show(found, as_json=as_json, lines=measures_in_words.reusability(found))
+    show_result(leave_systems_out(files, tau, interval, seed), as_json=as_json)
 
 
 def bias(
@@ -119,11 +109,9 @@ def bias(
     as_json: AsJson = False,
 ) -> None:
     """Say whether judges (or the writers of the questions) favour systems of their own family."""
-    from grading.commands import _measured as measured
-    from grading.commands import _measures_in_words as measures_in_words
+    from grading.commands._judgement_results import find_bias
 
-    found = measured.bias(table, interval, seed)
-    show(found, as_json=as_json, lines=measures_in_words.bias(found))
+    show_result(find_bias(table, interval, seed), as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, Quiet, show
+from examcore.console import AsJson, Quiet, show_result
 from grading.commands._options import GradeSource, Resampling
 from grading.commands._registration import Scores, ShownPairs, write_scores
 from grading.commands._registration import register as register_all
@@ -54,7 +54,7 @@ def measure(
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
-    said = measured(
+    found = measured(
         qrels,
         runs,
         names,
@@ -65,9 +65,9 @@ def measure(
         resampling.seed,
         pairs,
     )
-    show(said.result, as_json=as_json, lines=said.lines)
-    first = next(iter(said.result["pairs"]))
-    by_topic = said.result["per_topic"].items()
+    show_result(found, as_json=as_json)
+    first = next(iter(found.result["pairs"]))
+    by_topic = found.result["per_topic"].items()
     write_scores(scores, first, {run: {topic: one[first] for topic, one in found.items()} for run, found in by_topic})
 
 
@@ -86,9 +86,9 @@ def cover(
     """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
     from grading.commands._scoring import covered
 
-    said = covered(grades, runs, tau, k, bank, prompt, resampling.interval, resampling.seed, pairs)
-    show(said.result, as_json=as_json, lines=said.lines)
-    by_run = {run: one["per_query"].items() for run, one in said.result["runs"].items()}
+    found = covered(grades, runs, tau, k, bank, prompt, resampling.interval, resampling.seed, pairs)
+    show_result(found, as_json=as_json)
+    by_run = {run: one["per_query"].items() for run, one in found.result["runs"].items()}
     write_scores(scores, "cover", {run: {query: one["cover"] for query, one in found} for run, found in by_run.items()})
 
 
@@ -102,11 +102,11 @@ def qrels(
     """EXAM-Label: each passage's best grade over the questions, as TREC qrels."""
     from grading.commands._scoring import labelled
 
-    said = labelled(grades, tau, out, prompt)
+    found = labelled(grades, tau, out, prompt)
     if out is None and not as_json:
-        for warning in said.result["warnings"]:
+        for warning in found.result["warnings"]:
             typer.echo(f"note: {warning}", err=True)
-    show(said.result, as_json=as_json, lines=said.lines)
+    show_result(found, as_json=as_json)
 
 
 def choose_tau(
@@ -130,8 +130,8 @@ def choose_tau(
     """Choose tau on some queries and judge it on the others: by kappa of labels, or by leaderboards of runs."""
     from grading.commands._scoring import chosen_tau
 
-    said = chosen_tau(grades, runs or [], official, by, k, rel, source, folds, resampling)
-    show(said.result, as_json=as_json, lines=said.lines)
+    found = chosen_tau(grades, runs or [], official, by, k, rel, source, folds, resampling)
+    show_result(found, as_json=as_json)
 
 
 def exam(
@@ -148,9 +148,9 @@ def exam(
     """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
     from grading.commands._examining import examined
 
-    said = examined(answers, gold, bank, resampling.interval, resampling.seed, pairs)
-    show(said.result, as_json=as_json, lines=said.lines)
-    write_scores(scores, "EXAM", {name: one["per_query"] for name, one in said.result["systems"].items()})
+    found = examined(answers, gold, bank, resampling.interval, resampling.seed, pairs)
+    show_result(found, as_json=as_json)
+    write_scores(scores, "EXAM", {name: one["per_query"] for name, one in found.result["systems"].items()})
 
 
 def rouge(
@@ -163,8 +163,8 @@ def rouge(
     """ROUGE-1 F1 of articles against gold articles, a baseline."""
     from grading.commands._examining import rouge as compared
 
-    said = compared(articles, gold, resampling.interval, resampling.seed, pairs)
-    show(said.result, as_json=as_json, lines=said.lines)
+    found = compared(articles, gold, resampling.interval, resampling.seed, pairs)
+    show_result(found, as_json=as_json)
 
 
 def items(
@@ -188,8 +188,8 @@ def items(
     from grading.commands._item_analysis import analysed
 
     progress = Progress(quiet=quiet)
-    said = analysed(grades, run or [], out, tau, k, source, keep, resampling, progress)
-    show(said.result, as_json=as_json, lines=said.lines)
+    found = analysed(grades, run or [], out, tau, k, source, keep, resampling, progress)
+    show_result(found, as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from examcore.console import interval_text
 from grading._table_rows import read_rows
 from grading.commands._options import GradeSource, Resampling
-from grading.commands._printing import Pairs, PrintedResult, aligned, compared, few, joined, named
+from grading.commands._printing import Pairs, PrintedResult, aligned, few, joined, named, pair_lines
 from grading.formats._bank_questions import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
@@ -32,6 +32,7 @@ def measured(
         for name, table in found.scores.items()
     }
     warnings = [*_run_notes(read), *_topic_notes(found, over)]
+    pairs = {name: differences(table, level=level, seed=seed) for name, table in found.scores.items()}
     result: dict[str, Any] = {
         "topics": len(found.topics),
         "over": over,
@@ -41,10 +42,7 @@ def measured(
             run.name: {topic: {name: found.scores[name][run.name][topic] for name in means} for topic in found.topics}
             for run in read
         },
-        "pairs": {
-            name: [one.as_dict() for one in differences(table, level=level, seed=seed)]
-            for name, table in found.scores.items()
-        },
+        "pairs": {name: [one.as_dict() for one in some] for name, some in pairs.items()},
         "skipped": found.skipped,
         "unjudged": found.unjudged,
         "without_relevant": found.without_relevant,
@@ -54,9 +52,9 @@ def measured(
     first = next(iter(means))
     head = ["run", *means]
     rows = [[name, *(interval_text(means[one][name]) for one in means)] for name in means[first]]
-    pairs = [f"{first}: {line}" for line in compared(result["pairs"][first], shown)]
-    pairs += [f"Pairs by the other {len(means) - 1} measures: --json."] if pairs and len(means) > 1 else []
-    return PrintedResult(result, joined(aligned([head, *rows]), warnings, *pairs))
+    lines = [f"{first}: {line}" for line in pair_lines(pairs[first], shown)]
+    lines += [f"Pairs by the other {len(means) - 1} measures: --json."] if lines and len(means) > 1 else []
+    return PrintedResult(result, joined(aligned([head, *rows]), warnings, *lines))
 
 
 def covered(
@@ -70,7 +68,7 @@ def covered(
     table: Table = {one.run: one.scores for one in found}
     ranked = standings(table, level=level, seed=seed)
     warnings = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, bank, tau), *_cover_notes(found)]
-    pairs = [one.as_dict() for one in differences(table, level=level, seed=seed)]
+    pairs = differences(table, level=level, seed=seed)
     by_run = {one.run: one for one in found}
     result: dict[str, Any] = {
         "tau": tau,
@@ -81,14 +79,14 @@ def covered(
         "unparsed": graded.unparsed,
         **_alone({"cover": ranked[0].score.as_dict(), "per_query": found[0].scores}, found),
         "runs": {one.system: {"cover": one.score.as_dict(), **_detail(by_run[one.system])} for one in ranked},
-        "pairs": pairs,
+        "pairs": [one.as_dict() for one in pairs],
         "warnings": warnings,
     }
     rows = [
         [one.system, interval_text(one.score.as_dict()), str(one.topics), _share(by_run[one.system])] for one in ranked
     ]
     head = ["run", f"cover@{k},{tau:g}", "queries", "passages graded"]
-    return PrintedResult(result, joined(aligned([head, *rows]), warnings, *compared(pairs, shown)))
+    return PrintedResult(result, joined(aligned([head, *rows]), warnings, *pair_lines(pairs, shown)))
 
 
 def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | None) -> PrintedResult:
