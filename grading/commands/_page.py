@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, show
+from examcore.console import AsJson, show_result
 from grading.commands._options import Resampling
+from grading.commands._printing import PrintedResult
 from grading.commands._registration import register as register_all
 
 
@@ -40,7 +41,7 @@ def report(
     written = write_grading_report(out, sources, _command(out, sources))
     best, warnings = written.result["best"], written.result["warnings"]
     lines = [str(written.path), *([f"best: {best}"] if best else []), *(f"note: {one}" for one in warnings)]
-    show(written.result, as_json=as_json, lines="\n".join(lines))
+    show_result(PrintedResult(written.result, "\n".join(lines)), as_json=as_json)
 
 
 def _command(out: Path, sources: object) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from examcore.console import AsJson, Interval, Seed, interval_text, show
+from examcore.console import AsJson, Interval, Seed, interval_text, show_result
 from grading.commands import _registration as common
 from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
+from grading.commands._printing import PrintedResult
 
 if TYPE_CHECKING:
     from grading._records import SystemReport
@@ -50,9 +51,9 @@ def argue(
     from examcore import write_lines
     from grading.formats import _file_faults as faults
     from grading.formats import _nugget_files as nugget_files
-    from grading.reports import _argue_result as argue_result
     from grading.reports import _argue_scores as argue_scores
     from grading.reports._argue import argue as judge_sentences
+    from grading.reports._argue_result import ArgueResult
     from grading.reports._judging_material import InTurn, ReportMaterial
     from grading.reports._sentence_flow import Citations
 
@@ -83,9 +84,9 @@ def argue(
     if output.grades is not None:
         write_lines(output.grades, argue_scores.grade_lines(scores, bank))
     warnings += [*remarks, *_said_in_vain(human, decided), *_unsure(deciding)]
-    content: dict[str, Any] = {"citations": rules.citations, **vars(resampling)}
-    content |= argue_result.content_of(decided, scores, runs, warnings)
-    show(content, as_json=as_json, lines=argue_result.lines_of(content, sentences=output.sentences))
+    settings = {"citations": rules.citations, **vars(resampling)}
+    result = ArgueResult(decided, scores, runs, warnings, settings, every_sentence=output.sentences)
+    show_result(result, as_json=as_json)
 
 
 def validate(
@@ -127,7 +128,8 @@ def validate(
     if len(stopping) > MOST_LISTED:
         listed.append(f"  and {len(stopping) - MOST_LISTED} more, which --json lists")
     shown = [head, f"faults: {kinds}", *listed, "remarks:" + ("" if remarks else " none")]
-    show(content, as_json=as_json, lines="\n".join([*shown, *(f"  {one}" for one in in_words(remarks))]))
+    lines = [*shown, *(f"  {one}" for one in in_words(remarks))]
+    show_result(PrintedResult(content, "\n".join(lines)), as_json=as_json)
     if stopping and not lenient:
         raise typer.Exit(2)
 
@@ -159,7 +161,7 @@ def similarity(
         content = _file_similarity(Path(text), Path(gold[0]), chosen, named, interval, seed)
     else:
         content = _text_similarity(text, gold, chosen, named)
-    show(content, as_json=as_json, lines=_similarity_lines(content))
+    show_result(PrintedResult(content, _similarity_lines(content)), as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

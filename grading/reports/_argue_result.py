@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,40 +12,53 @@ from examcore import IntervalEstimate
 from grading.reports._argue_scores import MEASURES, ReportScore, RunScore
 from grading.reports._sentence_flow import IGNORED, REWARDED, SentenceOutcome
 
-Content = dict[str, Any]
 FEW = 60
 """Sentences that are listed without being asked for."""
 
 
-def content_of(
-    judged: Sequence[SentenceOutcome], scores: Sequence[ReportScore], runs: Sequence[RunScore], warnings: Iterable[str]
-) -> Content:
-    """The result as `--json` prints it: measures, `runs`, `reports`, `sentences` and `warnings`.
+@dataclass(frozen=True)
+class ArgueResult:
+    """Sentences judged, scores of reports and runs, and the `settings` they were made with, as `--json` prints them.
 
-    The measures of the first level are those of the only run, over topics with equal weight; several runs have none
-    there. Values that are undefined are NaN.
+    `every_sentence`: print each, however many.
     """
-    first = {name: one.as_dict() for name, one in runs[0].macro.items()} if len(runs) == 1 else {}
-    return {
-        **first,
-        "runs": [_run(one) for one in runs],
-        "reports": [_report(one) for one in scores],
-        "sentences": [_sentence(one) for one in judged],
-        "warnings": [*warnings, *_remarks(runs)],
-    }
 
+    judged: Sequence[SentenceOutcome]
+    scores: Sequence[ReportScore]
+    runs: Sequence[RunScore]
+    warnings: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    every_sentence: bool = False
 
-def lines_of(content: Mapping[str, Any], *, sentences: bool = False) -> str:
-    """A table of the runs, the reports where they are few, each sentence where they are few or asked for, warnings."""
-    parts = [_table(content["runs"])]
-    listed = sentences or len(content["sentences"]) <= FEW
-    if listed:
-        parts += [_report_lines(report, content["sentences"]) for report in content["reports"]]
-    else:
-        parts.append(f"{len(content['sentences'])} sentences; --sentences lists each with its reason")
-    if content["warnings"]:
-        parts.append("\n".join(content["warnings"]))
-    return "\n\n".join(parts)
+    def record(self) -> dict[str, Any]:
+        """Settings, measures, `runs`, `reports`, `sentences` and `warnings`.
+
+        The measures of the first level are those of the only run, over topics with equal weight; several runs have
+        none there. Values that are undefined are NaN.
+        """
+        alone = self.runs[0].macro if len(self.runs) == 1 else {}
+        return {
+            **self.settings,
+            **{name: one.as_dict() for name, one in alone.items()},
+            "runs": [_run(one) for one in self.runs],
+            "reports": [_report(one) for one in self.scores],
+            "sentences": [_sentence(one) for one in self.judged],
+            "warnings": self._notes(),
+        }
+
+    def lines(self) -> list[str]:
+        """A table of the runs, the reports where they are few, each sentence where they are few, warnings."""
+        lines = _table(self.runs)
+        if self.every_sentence or len(self.judged) <= FEW:
+            for report in self.scores:
+                lines += ["", *_report_lines(report, self.judged)]
+        else:
+            lines += ["", f"{len(self.judged)} sentences; --sentences lists each with its reason"]
+        notes = self._notes()
+        return [*lines, "", *notes] if notes else lines
+
+    def _notes(self) -> list[str]:
+        return [*self.warnings, *_remarks(self.runs)]
 
 
 def effect(outcome: int | None) -> str:
@@ -54,7 +68,7 @@ def effect(outcome: int | None) -> str:
     return "+" if outcome in REWARDED else "0" if outcome in IGNORED else "-"
 
 
-def _run(one: RunScore) -> Content:
+def _run(one: RunScore) -> dict[str, Any]:
     return {
         "run": one.run,
         "topics": len(one.topics),
@@ -68,7 +82,7 @@ def _run(one: RunScore) -> Content:
     }
 
 
-def _report(one: ReportScore) -> Content:
+def _report(one: ReportScore) -> dict[str, Any]:
     return {
         "run": one.run,
         "topic": one.topic,
@@ -83,7 +97,7 @@ def _report(one: ReportScore) -> Content:
     }
 
 
-def _sentence(one: SentenceOutcome) -> Content:
+def _sentence(one: SentenceOutcome) -> dict[str, Any]:
     support = dict(one.supported)
     units = {unit.document: unit.outcome for unit in one.units}
     return {
@@ -126,48 +140,36 @@ def _topics(names: Sequence[str]) -> str:
     return f"{len(names)} topic{'s' if len(names) > 1 else ''} ({shown}{', ...' if len(names) > 5 else ''})"
 
 
-def _table(runs: Sequence[Mapping[str, Any]]) -> str:
-    rows = [
-        (
-            one["run"] if kind == "macro" else "",
-            str(one["topics"]) if kind == "macro" else "",
-            kind,
-            *(_shown(one[kind][name]) for name in MEASURES),
-        )
-        for one in runs
-        for kind in ("macro", "micro")
-    ]
-    header = ("run", "topics", "over topics", *MEASURES)
-    widths = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
-    return "\n".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (header, *rows)
-    )
+def _table(runs: Sequence[RunScore]) -> list[str]:
+    rows: list[tuple[str, ...]] = [("run", "topics", "over topics", *MEASURES)]
+    for one in runs:
+        rows.append((one.run, str(len(one.topics)), "macro", *(_shown(one.macro[name]) for name in MEASURES)))
+        rows.append(("", "", "micro", *(_shown(one.micro[name]) for name in MEASURES)))
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _shown(found: Mapping[str, float | None]) -> str:
-    value, low, high = (found[name] for name in IntervalEstimate._fields)
+def _shown(found: IntervalEstimate) -> str:
+    value, low, high = found.as_dict().values()
     if value is None:
         return "undefined"
     return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def _report_lines(report: Mapping[str, Any], sentences: Sequence[Mapping[str, Any]]) -> str:
-    own = [one for one in sentences if (one["run"], one["topic"]) == (report["run"], report["topic"])]
-    precision, recall = (report["counts"][name] for name in ("precision", "recall"))
-    head = (
-        f"run {report['run']}, topic {report['topic']}: precision {_ratio(report['precision'], precision)}, "
-        f"recall {_ratio(report['recall'], recall)}, F1 {_value(report['f1'])}"
-    )
-    lines = [f"  {one['sentence']:>3}  {_numbered(one)}  {_cut(one['text'])}\n           {one['why']}" for one in own]
-    return "\n".join([head, *lines])
+def _report_lines(report: ReportScore, judged: Sequence[SentenceOutcome]) -> list[str]:
+    shown = (f"{name} {_ratio(report.value(name), report.ratios[name])}" for name in ("precision", "recall"))
+    head = f"run {report.run}, topic {report.topic}: {', '.join(shown)}, F1 {_value(report.value('f1'))}"
+    own = [one for one in judged if (one.run, one.topic) == (report.run, report.topic)]
+    pairs = ((f"  {one.index:>3}  {_numbered(one)}  {_cut(one.text)}", f"           {one.why}") for one in own)
+    return [head, *(line for pair in pairs for line in pair)]
 
 
-def _numbered(one: Mapping[str, Any]) -> str:
+def _numbered(one: SentenceOutcome) -> str:
     """`#3 +`; where each citation counts by itself and they differ, `#3 + #1 -`; `#? ?` without an outcome."""
-    if one["outcome"] is not None:
-        return f"#{one['outcome']} {one['effect']}"
-    each = [found["outcome"] for found in one["citations"] if found.get("outcome") is not None]
+    if one.outcome is not None:
+        return f"#{one.outcome} {effect(one.outcome)}"
+    units = {unit.document: unit.outcome for unit in one.units}
+    each = [units[name] for name in dict(one.supported) if units.get(name) is not None]
     return " ".join(f"#{found} {effect(found)}" for found in each) or "#? ?"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 from grading.reports._argue import argue
-from grading.reports._argue_result import content_of, lines_of
+from grading.reports._argue_result import ArgueResult
 from grading.reports._argue_scores import score_reports, score_runs
 from grading.reports._judging_material import Ask, ReportMaterial
 from grading.reports._judgments import HumanJudge, read_judgments
@@ -165,7 +165,6 @@ def test_a_line_that_may_have_been_meant_is_named_where_a_judgement_is_missing(
 def test_citations_that_count_by_themselves_are_numbered_each(tmp_path: Path) -> None:
     judged = argue([REPORT], NUGGETS, read(tmp_path, *WHOLE), citations="micro")
     scores = score_reports([REPORT], judged, NUGGETS)
-    content = content_of(judged, scores, score_runs(scores, NUGGETS), [])
-    shown = lines_of({**content})
+    shown = "\n".join(ArgueResult(judged, scores, score_runs(scores, NUGGETS)).lines())
     assert "    0  #3 + #1 -  A." in shown
     assert "    1  #5 -  B." in shown
