@@ -96,10 +96,5 @@ def _cell(found: Mapping[Hashable, Any] | None) -> PaperCell:
     return PaperCell(with_limits(accuracy, 1, scale=100) + ("†" if tied else ""), strong=bool(found["best"]))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -97,10 +97,5 @@ def _example(one: Mapping[Hashable, Any]) -> str:
     return " ".join(words[:EXAMPLE_WORDS]) + (" …" if len(words) > EXAMPLE_WORDS else "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -118,10 +118,5 @@ def _arrow(ax: Axes, one: Step, other: Step) -> None:
                                  linewidth=0.9))  # fmt: skip
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -162,10 +162,5 @@ def _finish(ax: Axes, table: pd.DataFrame) -> None:
     legend_below(ax, columns=3)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))
