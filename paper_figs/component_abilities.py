@@ -52,9 +52,7 @@ def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     tasks = [run.task for run in runs]
     parts = data.sort_values("scale", key=lambda scale: scale != ABILITY, kind="stable")
     named = parts.assign(
-        group=[
-            f"{facet_name(facet)}: {_UNITS[scale]}" for facet, scale in zip(parts["facet"], parts["scale"], strict=True)
-        ],
+        group=[f"{facet_name(one.facet)}: {_UNITS[one.scale]}" for one in parts.itertuples()],
         attribute=list(map(level_name, parts["facet"], parts["level"])),
     )
     heads = ("", *(name(task) for task in tasks))

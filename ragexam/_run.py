@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exam_gen import WrittenExam, split_pool, write_screened
 from exam_gen.corpora import ChunkBounds, Inventory, chunk, gather, need_source, take_inventory
@@ -57,12 +57,15 @@ from ragexam._run_results import SittingResult, WritingResult
 from ragexam._sources import contexts, with_sources
 from ragexam._steps import Steps
 
+if TYPE_CHECKING:
+    from ragexam.report import RunSummary
+
 HERE = EngineOptions()
 """Exams are sat in this process where nothing else is said."""
 POOL_ONLY = "fewer survived than the pool takes"
 
 
-def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> dict[str, Any]:
+def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> RunSummary:
     """Do what is left to do of a run and return the summary that `run.json` keeps; `engine` says where it is sat."""
     folder = RunFolder(config.run)
     with folder.held():
@@ -211,18 +214,22 @@ def measure_steps(steps: Steps, config: Config) -> None:
     steps.do("prune", pruning, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
 
 
-def report_step(steps: Steps) -> dict[str, Any]:
+def report_step(steps: Steps) -> RunSummary:
     """Write the summary into the record, then the page that shows it."""
     from ragexam.report import analyse_run, summarize, write_report
+
+    def write(_: ReportProgress) -> None:
+        write_report(findings)
 
     record = steps.record
     findings = analyse_run(steps.folder.path)
     record.content["summary"] = summarize(findings).record()
     record.save()
-    steps.do("report", {"at": time.time()}, [steps.folder.report], lambda _: _ignore(write_report(findings)))
-    record.content["summary"]["seconds"] = record.seconds
+    steps.do("report", {"at": time.time()}, [steps.folder.report], write)
+    summary = replace(summarize(findings), seconds=record.seconds)
+    record.content["summary"] = summary.record()
     record.save()
-    return dict(record.content["summary"])
+    return summary
 
 
 def _corpus_table(steps: Steps) -> CorpusTable:
@@ -353,7 +360,3 @@ def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
 def bounds_tokens(bounds: ChunkBounds) -> bool:
     """Whether a bound on tokens is set, which takes a tokenizer to keep."""
     return bool(bounds.min_tokens) or bounds.max_tokens is not None
-
-
-def _ignore(_: object) -> None:
-    """A step's work returns nothing."""

@@ -8,18 +8,15 @@ from typing import Annotated
 import typer
 
 from examcore import Progress
-from examcore.console import AsJson, Quiet, Seed, show, show_result
+from examcore.console import AsJson, Quiet, Seed, show_result
 from irt.commands import with_records
 from rag.engines import EngineOptions
 from ragexam._config import Config, GridSettings
+from ragexam._exam_commands import Overrides
 from ragexam._run import run_all, run_sitting
 from ragexam._settings import read
-from ragexam._summary import in_words
 
 sitting = typer.Typer(add_completion=False, rich_markup_mode=None)
-Overrides = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. exam.questions=80.")
-]
 
 
 def run(
@@ -31,8 +28,7 @@ def run(
 ) -> None:
     """Write, sit, measure, prune and report; stops and resumes anywhere."""
     settings = read(config, Config, overrides or ())
-    summary = run_all(settings, Progress(quiet=quiet), engine)
-    show(summary, as_json=as_json, lines=in_words(summary, settings.run))
+    show_result(run_all(settings, Progress(quiet=quiet), engine), as_json=as_json)
 
 
 def sit(

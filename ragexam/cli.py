@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +12,7 @@ from typer.core import TyperGroup
 
 from examcore import BAD_INPUT, Progress, error_line, exit_status_of
 from examcore.console import AsJson, Quiet, Seed, show, show_result
-from ragexam import _exam_commands as exam_commands
-from ragexam import _exchange_commands as exchange_commands
+from ragexam._exam_commands import Overrides, exam_app
 
 TASKS = {
     "Set up": ("init", "estimate", "run", "doctor"),
@@ -33,7 +31,7 @@ class CommandGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, loaded where it is only listed here."""
-        return LOADED_LATER[cmd_name](cmd_name) if cmd_name in LOADED_LATER else super().get_command(ctx, cmd_name)
+        return _loaded(cmd_name) if cmd_name in LISTED else super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer calls it
         """One section of the help for each task."""
@@ -46,30 +44,24 @@ class CommandGroup(TyperGroup):
                 )
 
 
-def _measurement(name: str) -> Any:
-    from irt.commands import application
+def _loaded(name: str) -> Any:
+    """A command of a module that loads much."""
+    loaded: typer.Typer
+    if name == "grade":
+        from grading.commands import app as loaded
+    elif name == "classify":
+        from ragexam._classify_command import classifying as loaded
+    elif name in ("run", "sit"):
+        from ragexam._sitting_commands import sitting as loaded
+    else:
+        from irt.commands import application
 
-    return typer.main.get_group(application(Progress().step, "ragexam")).commands[name]
-
-
-def _free_text(name: str) -> Any:
-    from grading.commands import app as grading
-
-    group = typer.main.get_group(grading)
-    group.name = name
-    return group
-
-
-def _sitting(name: str) -> Any:
-    from ragexam._sitting_commands import sitting
-
-    return typer.main.get_group(sitting).commands[name]
-
-
-def _classifying(name: str) -> Any:
-    from ragexam._classify_command import classifying
-
-    return typer.main.get_group(classifying).commands[name]
+        loaded = application(Progress().step, "ragexam")
+    group = typer.main.get_group(loaded)
+    if name == "grade":
+        group.name = name
+        return group
+    return group.commands[name]
 
 
 app = typer.Typer(
@@ -80,9 +72,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Overrides = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. exam.questions=80.")
-]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
 
 
@@ -217,14 +206,6 @@ LISTED = {
     **MEASUREMENT,
 }
 """The first sentence of each command whose module loads much, so that `--help` need not load it."""
-LOADED_LATER: dict[str, Callable[[str], Any]] = {
-    "run": _sitting,
-    "sit": _sitting,
-    "classify": _classifying,
-    "grade": _free_text,
-    **dict.fromkeys(MEASUREMENT, _measurement),
-}
-
 for _name, _purpose in LISTED.items():
     app.command(_name, help=_purpose)(lambda: None)
 
@@ -310,8 +291,7 @@ def estimate(
     show_result(foresee(read(config, Config, overrides or ()), Progress(quiet=quiet)), as_json=as_json)
 
 
-exam_commands.register(app)
-exchange_commands.register(app)
+app.add_typer(exam_app)
 
 
 if __name__ == "__main__":

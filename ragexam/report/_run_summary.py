@@ -1,4 +1,4 @@
-"""The summary of a run: the `summary` of `run.json` and of `ragexam report --json`."""
+"""The summary of a run: printed at its end, kept in `run.json`, and told by `ragexam report --json`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from exam_gen import Baseline
 from examcore import IntervalEstimate
 from ragexam.report._component_verdicts import FacetVerdict, describe, sentences
 from ragexam.report._run_findings import RunFindings
@@ -13,9 +14,10 @@ from ragexam.report._run_findings import RunFindings
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The few numbers of a run that its record keeps."""
+    """The few numbers of a run that its record keeps, and the seconds of each step."""
 
     findings: RunFindings
+    seconds: Mapping[str, float]
 
     def record(self) -> dict[str, object]:
         """The summary as JSON types; numbers that cannot be said are null."""
@@ -37,13 +39,29 @@ class RunSummary:
             "converged": None if evidence.model is None else evidence.model.converged,
             **{name: evidence.sitting.get(name, {}) for name in ("unparsed", "truncated")},
             "notes": evidence.notes,
-            "seconds": dict(evidence.seconds),
+            "seconds": dict(self.seconds),
         }
+
+    def lines(self) -> list[str]:
+        """The numbers a run is judged by, and where its page is."""
+        found, evidence = self.findings, self.findings.evidence
+        unsettled = evidence.model is not None and not evidence.model.converged
+        return [
+            f"{len(evidence.questions)} questions, {len(found.accuracy)} pipelines",
+            f"oracle minus closed book: {_interval_line(found.value_of_passages)}",
+            _baseline_line("best fixed answer", found.exam.fixed_answer),
+            _baseline_line("longest answer", found.exam.longest_answer),
+            *map(describe, found.verdicts),
+            *(f"note: {note}" for note in evidence.notes),
+            *(["warning: the fit has not converged; see the report"] if unsettled else []),
+            f"seconds: {', '.join(f'{name} {spent:.0f} s' for name, spent in self.seconds.items())}",
+            f"report: {evidence.folder.report}",
+        ]
 
 
 def summarize(findings: RunFindings) -> RunSummary:
     """The summary of what was found in a run."""
-    return RunSummary(findings)
+    return RunSummary(findings, findings.evidence.seconds)
 
 
 def _best(verdict: FacetVerdict) -> Mapping[str, object]:
@@ -64,3 +82,17 @@ def _interval(interval: IntervalEstimate) -> dict[str, float | None]:
 
 def _rounded(value: float) -> float | None:
     return round(value, 6) if math.isfinite(value) else None
+
+
+def _interval_line(found: IntervalEstimate) -> str:
+    if math.isnan(found.estimate):
+        return "not measured"
+    if math.isnan(found.low):
+        return f"{found.estimate:+.3f} (interval unknown: one question)"
+    return f"{found.estimate:+.3f} [{found.low:+.3f}, {found.high:+.3f}] (95 %)"
+
+
+def _baseline_line(name: str, found: Baseline) -> str:
+    if math.isnan(found.accuracy):
+        return f"{name}: not measured"
+    return f"{name}: {found.accuracy:.3f} ({'within' if found.within_chance else 'BEYOND'} sampling error of chance)"

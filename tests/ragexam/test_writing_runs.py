@@ -46,7 +46,7 @@ def test_a_run_without_a_pool_is_sat(tmp_path: Path) -> None:
             "prune": None,
         }
     )
-    assert run_all(config, Progress(quiet=True))["n_pipelines"] == 2
+    assert run_all(config, Progress(quiet=True)).record()["n_pipelines"] == 2
 
 
 @pytest.mark.parametrize("name", ["", "exam.jsonl"])
