@@ -52,7 +52,7 @@ def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     tasks = [run.task for run in runs]
     parts = data.sort_values("scale", key=lambda scale: scale != ABILITY, kind="stable")
     named = parts.assign(
-        group=[f"{facet_name(one.facet)}: {_UNITS[one.scale]}" for one in parts.itertuples()],
+        group=parts["facet"].map(facet_name) + ": " + parts["scale"].map(_UNITS),
         attribute=list(map(level_name, parts["facet"], parts["level"])),
     )
     heads = ("", *(name(task) for task in tasks))

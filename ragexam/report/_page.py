@@ -7,16 +7,15 @@ from pathlib import Path
 
 from examcore import write_text
 from examcore.page import clipped, page_frame, page_template
-from ragexam.report._accuracy_tables import accuracy_section
+from ragexam.report._accuracy_tables import accuracy_section, topics_section
 from ragexam.report._costs_section import costs_section
-from ragexam.report._exam_section import exam_section
+from ragexam.report._exam_section import exam_section, key_numbers
 from ragexam.report._interactions import interactions_section
-from ragexam.report._key_numbers import key_numbers
 from ragexam.report._level_gains import change_section
 from ragexam.report._measurement_sections import components_section, information_section
 from ragexam.report._pipelines_section import pipelines_section
 from ragexam.report._provenance import provenance
-from ragexam.report._pruning_section import pruning_section
+from ragexam.report._pruning import pruning_section
 from ragexam.report._question_groupings import groupings_section
 from ragexam.report._questions_section import questions_section
 from ragexam.report._response_scores import without_black_boxes
@@ -24,7 +23,6 @@ from ragexam.report._retrieval_section import retrieval_section
 from ragexam.report._run_evidence import RunEvidence
 from ragexam.report._run_figures import RunFigures, draw_figures
 from ragexam.report._run_findings import RunFindings
-from ragexam.report._topics_section import topics_section
 from ragexam.report._trust_section import trust_section
 from ragexam.report._verdict_section import verdict_section
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from examcore import Question
 from examcore.page import duration, flattened, joined, shown_value
-from ragexam.report._page_sections import FactList
+from ragexam.report._page_parts import FactList
 from ragexam.report._run_evidence import RunEvidence
 
 _LONG = 20

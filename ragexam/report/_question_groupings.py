@@ -15,7 +15,7 @@ from irt import kernels
 from ragexam.report._figure_files import Picture
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._level_draws import interval_of
-from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._page_parts import PageTable, TableCell, TableRow, column_heads, number_cell
 from ragexam.report._response_scores import accuracy
 from taxonomy import FORMS, LEVELS, bloom, form
 

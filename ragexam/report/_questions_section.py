@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from examcore import Question
 from examcore.page import clipped, percent, plain_number
-from ragexam.report._page_tables import (
+from ragexam.report._page_parts import (
     FilterMenu,
     PageTable,
     TableCell,

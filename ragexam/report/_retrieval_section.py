@@ -11,8 +11,7 @@ from examcore import IntervalEstimate
 from examcore.page import joined, percent, percent_range, points
 from ragexam.report._component_names import level_name
 from ragexam.report._figure_files import Picture
-from ragexam.report._page_sections import PageSection
-from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
+from ragexam.report._page_parts import PageSection, PageTable, TableCell, TableRow, column_heads, number_cell
 from ragexam.report._response_scores import NOTHING, bound_of, levels_of
 
 _FACET = "retriever"

@@ -13,7 +13,7 @@ from exam_gen import ExamStatistics, exam_statistics
 from examcore import IntervalEstimate
 from ragexam.report._accuracy_tables import pipeline_accuracy
 from ragexam.report._component_verdicts import FacetVerdict, can_judge, choosable, judge_all
-from ragexam.report._cost_frontier import CostFrontier, cost_frontier, pipeline_costs, prices_of
+from ragexam.report._costs_section import CostFrontier, cost_frontier, pipeline_costs, prices_of
 from ragexam.report._interactions import level_departures
 from ragexam.report._level_draws import LevelDraws, accuracy_draws, facet_accuracy_draws
 from ragexam.report._question_faults import AnswerSigns, answer_signs

@@ -1,12 +1,15 @@
-"""How often each retriever brings the source passage, and what reading it is worth."""
+"""What the store of answers knows beyond right and wrong, and what reading the source passage is worth."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 
 import pandas as pd
 
-from examcore import IntervalEstimate, bootstrap_mean
+from examcore import IntervalEstimate, Question, bootstrap_mean
+from rag import AnswerStore
 from ragexam.report._level_draws import INTERVAL
 from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, levels_of
 
@@ -15,6 +18,30 @@ COLUMNS = (
     *("retriever", "found", "found_low", "found_high", "accuracy", "accuracy_low", "accuracy_high"),
     *("read_accuracy", "read_n", "unread_accuracy", "unread_n"),
 )
+
+
+def read_answers(path: Path, questions: Sequence[Question]) -> pd.DataFrame | None:
+    """`student,item,chosen,source,prompt_tokens,seconds` of the exam's questions; None without a store.
+
+    `source` is 1 where the passage that the question was written from was read, 0 where it was not, NaN for a question
+    that names none. Raises ValueError for a file that is no store.
+    """
+    if not path.is_file():
+        return None
+    written_from = {question.id: question.chunk_id for question in questions}
+    with AnswerStore(path) as store:
+        answers = [one for one in store.answers() if one.question in written_from]
+    sources = [(written_from[one.question], one.passages) for one in answers]
+    return pd.DataFrame(
+        {
+            "student": [one.pipeline for one in answers],
+            "item": [one.question for one in answers],
+            "chosen": [one.chosen for one in answers],
+            "source": [float(source in passages) if source else math.nan for source, passages in sources],
+            "prompt_tokens": [one.prompt_tokens for one in answers],
+            "seconds": [one.seconds for one in answers],
+        }
+    )
 
 
 def reading_table(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from examcore import IntervalEstimate
-from examcore.page import clipped, joined, plain_number, points, signed_range
+from examcore.page import clipped, joined, plain_number, points, signed
 from ragexam.report._component_names import facet_name, facet_plural, level_name
-from ragexam.report._response_scores import facets_of, levels_of
+from ragexam.report._response_scores import facets_of, levels_of, row_interval
 from ragexam.report._simultaneous_intervals import LEVEL
-from ragexam.report.comparison._ability_changes import AbilityChanges
-from ragexam.report.comparison._accuracy_changes import AccuracyChanges
+from ragexam.report.comparison._changes import AbilityChanges, AccuracyChanges
 from ragexam.report.comparison._paired_runs import PairedRuns
 
 
@@ -36,19 +33,16 @@ def comparison_sentences(
 def _overall(both: PairedRuns, accuracy: AccuracyChanges | None) -> str:
     if accuracy is None:
         return "No pipeline answered a common question in both runs: the answers do not say what changed."
-    size = f"On the {accuracy.n_questions} questions that both runs asked, {_count(both)}"
+    n = len(both.pipelines)
+    tried = "the one pipeline that both tried" if n == 1 else f"the {n} pipelines that both tried"
+    size = f"On the {accuracy.n_questions} questions that both runs asked, {tried}"
     if accuracy.identical:
         return f"{size} gave the same right and wrong answers in both."
     change = accuracy.overall
     if change.excludes_zero:
         way = "better" if change.estimate > 0 else "worse"
-        return f"{size} {'is' if len(both.pipelines) == 1 else 'are'} {way} in B: {points(change)} of accuracy."
+        return f"{size} {'is' if n == 1 else 'are'} {way} in B: {points(change)} of accuracy."
     return f"{size} did not measurably change: {points(change)} of accuracy."
-
-
-def _count(both: PairedRuns) -> str:
-    n = len(both.pipelines)
-    return "the one pipeline that both tried" if n == 1 else f"the {n} pipelines that both tried"
 
 
 def _clearest(accuracy: AccuracyChanges | None) -> list[str]:
@@ -58,8 +52,8 @@ def _clearest(accuracy: AccuracyChanges | None) -> list[str]:
     if levels.empty:
         return ["No component changed clearly, all levels tested together."]
     told = [
-        f"the {facet_name(str(row['facet']))} {level_name(str(row['facet']), clipped(str(row['level']), 60))} "
-        f"({points(change_interval(row))})"
+        f"the {facet_name(row['facet'])} {level_name(row['facet'], clipped(row['level'], 60))} "
+        f"({points(row_interval(row))})"
         for row in levels.to_dict("records")[:4]
     ]
     more = f" and {len(levels) - 4} more" if len(levels) > 4 else ""
@@ -88,7 +82,7 @@ def _ability(ability: AbilityChanges | str) -> list[str]:
         f"{plain_number(line.slope.estimate)} × ability in B {'−' if line.intercept.estimate < 0 else '+'} "
         f"{plain_number(abs(line.intercept.estimate))} "
         f"(slope {plain_number(line.slope.low)} to {plain_number(line.slope.high)}, intercept "
-        f"{signed_range(IntervalEstimate(line.intercept.estimate, line.intercept.low, line.intercept.high))})."
+        f"{signed(line.intercept.low)} to {signed(line.intercept.high)})."
     ]
     if line.dropped:
         lines.append(f"{len(line.dropped)} questions drifted and were left out of the line.")
@@ -150,8 +144,3 @@ def not_compared(both: PairedRuns, accuracy: AccuracyChanges | None) -> list[str
 def _some(names: list[str]) -> str:
     shown = ", ".join(clipped(name, 60) for name in names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
-
-
-def change_interval(row: Mapping[Any, Any]) -> IntervalEstimate:
-    """The change of a row."""
-    return IntervalEstimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))

@@ -2,55 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from examcore import IntervalEstimate
-from examcore.page import chance, clipped, p_value, percent, points, signed, signed_range
+from examcore.page import chance, clipped, p_value, signed, signed_range
+from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict
-from ragexam.report._page_tables import (
+from ragexam.report._page_parts import (
     PageTable,
     TableCell,
-    TableRow,
     column_heads,
     interval_cell,
     number_cell,
+    percent_cell,
+    points_cell,
+    table_row,
     text_cell,
 )
+from ragexam.report._response_scores import row_interval
 from ragexam.report._run_findings import find_all
 from ragexam.report._simultaneous_intervals import LEVEL
-from ragexam.report.comparison._ability_changes import AbilityChanges
-from ragexam.report.comparison._accuracy_changes import AccuracyChanges
-from ragexam.report.comparison._change_sentences import change_interval
+from ragexam.report.comparison._changes import AbilityChanges, AccuracyChanges
 from ragexam.report.comparison._paired_runs import PairedRuns
 
 SHOWN = 200
+"""Pipelines in a table: more are slow to sort in a browser, and the clearest come first."""
+_BARS = "|−\u00a0to\u00a0+"
 
 
 def verdict_table(both: PairedRuns) -> PageTable:
     """What each run says is best, component by component, on its own questions."""
     found = [{one.facet: one for one in find_all(evidence).verdicts} for evidence in (both.a, both.b)]
-    facets = list(dict.fromkeys([*found[0], *found[1]]))
     rows = tuple(
-        TableRow(
-            (
-                TableCell(facet_name(facet)),
-                *(text_cell(_best(each.get(facet))) for each in found),
-                text_cell(_moved(facet, found)),
-            )
+        table_row(
+            facet_name(facet),
+            *(text_cell(_best(each.get(facet))) for each in found),
+            text_cell(_moved([each[facet] for each in found if facet in each and each[facet].compared])),
         )
-        for facet in facets
+        for facet in {**found[0], **found[1]}
     )
     caption = "What each run by itself says is best, with the probability of being best among what it tried"
     names = ("component", f"in A: {both.name_a}", f"in B: {both.name_b}", "together")
     return PageTable(caption, column_heads(*names, words=names[1:]), rows)
-
-
-def _bests(facet: str, found: list[dict[str, FacetVerdict]]) -> list[str]:
-    return [_best(each.get(facet)) for each in found]
 
 
 def _best(verdict: FacetVerdict | None) -> str:
@@ -62,8 +59,7 @@ def _best(verdict: FacetVerdict | None) -> str:
     return f"{name} ({chance(verdict.probability)}){'' if verdict.told_apart else ', not told apart'}"
 
 
-def _moved(facet: str, found: list[dict[str, FacetVerdict]]) -> str:
-    verdicts = [each[facet] for each in found if facet in each and each[facet].compared]
+def _moved(verdicts: list[FacetVerdict]) -> str:
     if len(verdicts) < 2:
         return "not compared"
     if verdicts[0].best == verdicts[1].best:
@@ -75,104 +71,69 @@ def accuracy_tables(both: PairedRuns, changes: AccuracyChanges | None) -> list[P
     """Changes of accuracy by component and by pipeline."""
     if changes is None:
         return []
-    tables = []
-    if not changes.levels.empty:
-        caption = "Change of accuracy by component, averaged over the pipelines that both runs tried"
-        names = ["component", "level"]
-        rows = [
-            (row, [facet_name(str(row["facet"])), level_name(str(row["facet"]), clipped(str(row["level"]), 60))])
-            for row in _records(changes.levels)
-        ]
-        tables.append(_accuracy_table(caption, names, rows))
     shown = changes.pipelines.head(SHOWN)
     more = f", the {SHOWN} clearest of {len(both.pipelines)}" if len(shown) < len(changes.pipelines) else ""
-    rows = [(row, [clipped(str(row["student"]), 80)]) for row in _records(shown)]
-    tables.append(_accuracy_table(f"Change of accuracy by pipeline, the clearest first{more}", ["pipeline"], rows))
-    return tables
+    captions = {
+        "Change of accuracy by component, averaged over the pipelines that both runs tried": changes.levels,
+        f"Change of accuracy by pipeline, the clearest first{more}": shown,
+    }
+    heads = ("#in A", "#in B", "#change", _BARS, "#adjusted p", "verdict")
+    return [_table(caption, table, heads, _accuracy_cells) for caption, table in captions.items() if not table.empty]
 
 
-def _accuracy_table(caption: str, names: list[str], rows: list[tuple[dict[str, Any], list[str]]]) -> PageTable:
-    reach = _reach([row for row, _ in rows])
-    heading = column_heads(*names, "#in A", "#in B", "#change", "|−\u00a0to\u00a0+", "#adjusted p", "verdict")
-    return PageTable(caption, heading, tuple(_accuracy_line(row, named, reach) for row, named in rows), sortable=True)
-
-
-def _accuracy_line(row: Mapping[str, Any], named: list[str], reach: float) -> TableRow:
-    change, p = change_interval(dict(row)), float(row["p_adjusted"])
-    clear = p <= 1 - LEVEL
-    verdict = ("better" if change.estimate > 0 else "worse") if clear else "no clear change"
-    return TableRow(
-        (
-            *(TableCell(name) for name in named),
-            number_cell(percent(row["before"]), row["before"]),
-            number_cell(percent(row["after"]), row["after"]),
-            number_cell(points(change), change.estimate),
-            interval_cell(change.low, change.estimate, change.high, reach),
-            number_cell(p_value(p), p),
-            TableCell(verdict, kind="told"),
-        )
-    )
+def _accuracy_cells(row: Mapping[Any, Any], reach: float) -> list[TableCell]:
+    change, p = row_interval(row), row["p_adjusted"]
+    verdict = ("better" if change.estimate > 0 else "worse") if p <= 1 - LEVEL else "no clear change"
+    return [
+        percent_cell(row["before"]),
+        percent_cell(row["after"]),
+        points_cell(change),
+        interval_cell(change.low, change.estimate, change.high, reach),
+        number_cell(p_value(p), p),
+        TableCell(verdict, kind="told"),
+    ]
 
 
 def ability_tables(ability: AbilityChanges | str) -> list[PageTable]:
     """Changes of ability on the scale of A, by component and by pipeline."""
     if isinstance(ability, str):
         return []
-    tables = []
-    if not ability.levels.empty:
-        rows = _records(ability.levels)
-        reach = _reach(rows)
-        caption = (
-            "How much the lead of a level over the mean of the common levels has grown, on the scale of A; bounds left "
-            "out"
-        )
-        lines = tuple(
-            TableRow(
-                (
-                    TableCell(facet_name(str(row["facet"]))),
-                    TableCell(level_name(str(row["facet"]), clipped(str(row["level"]), 60))),
-                    *_ability_cells(change_interval(row), reach),
-                )
-            )
-            for row in rows
-        )
-        tables.append(PageTable(caption, column_heads("component", "level", *_ABILITY), lines, sortable=True))
-    if not ability.pipelines.empty:
-        rows = _records(ability.pipelines.sort_values("estimate", ascending=False).head(SHOWN))
-        reach = _reach(rows)
-        lines = tuple(
-            TableRow(
-                (
-                    TableCell(clipped(str(row["student"]), 80)),
-                    number_cell(signed(row["before"]), row["before"]),
-                    number_cell(signed(row["after"]), row["after"]),
-                    *_ability_cells(change_interval(row), reach),
-                )
-            )
-            for row in rows
-        )
-        caption = "Change of each pipeline's ability on the scale of A, the largest rise first"
-        tables.append(PageTable(caption, column_heads("pipeline", "#in A", "#in B", *_ABILITY), lines, sortable=True))
-    return tables
+    leads = (
+        "How much the lead of a level over the mean of the common levels has grown, on the scale of A; bounds left out"
+    )
+    pipelines = ability.pipelines.sort_values("estimate", ascending=False).head(SHOWN)
+    risen = "Change of each pipeline's ability on the scale of A, the largest rise first"
+    heads = ("#change", _BARS, "verdict")
+    tables = [] if ability.levels.empty else [_table(leads, ability.levels, heads, _ability_cells)]
+    return tables + ([] if pipelines.empty else [_table(risen, pipelines, ("#in A", "#in B", *heads), _ability_cells)])
 
 
-_ABILITY = ("#change", "|−\u00a0to\u00a0+", "verdict")
-
-
-def _ability_cells(change: IntervalEstimate, reach: float) -> tuple[TableCell, TableCell, TableCell]:
+def _ability_cells(row: Mapping[Any, Any], reach: float) -> list[TableCell]:
+    change = row_interval(row)
     verdict = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
-    return (
+    return [
+        *(number_cell(signed(row[name]), row[name]) for name in ("before", "after") if name in row),
         number_cell(f"{signed(change.estimate)} ({signed_range(change)})", change.estimate),
         interval_cell(change.low, change.estimate, change.high, reach),
         TableCell(verdict, kind="told"),
-    )
+    ]
 
 
-def _reach(rows: list[dict[str, Any]]) -> float:
-    """Half the width of the scale that bars are drawn on."""
-    ends = [abs(float(row[name])) for row in rows for name in ("low", "high", "estimate")]
-    return max((end for end in ends if end == end), default=0.0)
+def _table(
+    caption: str,
+    table: pd.DataFrame,
+    heads: Sequence[str],
+    cells: Callable[[Mapping[Any, Any], float], list[TableCell]],
+) -> PageTable:
+    """Rows by component and level, or by pipeline; bars are drawn on a scale that holds the longest."""
+    ends = table[["low", "high", "estimate"]].abs().to_numpy(float)
+    reach = float(np.nanmax(ends)) if np.isfinite(ends).any() else 0.0
+    names = ("pipeline",) if "student" in table else ("component", "level")
+    rows = tuple(table_row(*_named(row), *cells(row, reach)) for row in records(table))
+    return PageTable(caption, column_heads(*names, *heads), rows, sortable=True)
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
+def _named(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    if "student" in row:
+        return (clipped(row["student"], 80),)
+    return facet_name(row["facet"]), level_name(row["facet"], clipped(row["level"], 60))

@@ -15,8 +15,7 @@ from examcore import IntervalEstimate
 from ragexam.report import RunFindings, analyse_run, summarize, write_report
 from ragexam.report._measurement_sections import components_section
 from ragexam.report._page import render
-from ragexam.report._pruning_record import pruning_record
-from ragexam.report._pruning_section import pruning_section
+from ragexam.report._pruning import pruning_record, pruning_section
 from ragexam.report._question_groupings import BLOOM
 from ragexam.report._run_evidence import read_evidence
 from ragexam.report._run_figures import FIGURE_NAMES, RunFigures, grouped_information

@@ -1,4 +1,4 @@
-"""Tables and filters as the templates show them: cells with the values they are sorted by, rows with filter tokens."""
+"""What the templates show: sections of sentences, warnings, tables with filters, and a figure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from examcore.page import clipped
+from examcore import IntervalEstimate
+from examcore.page import HeatTable, clipped, percent, points
+from ragexam.report._figure_files import Picture
 
 LONGEST_OPTION = 60
+"""Characters of a filter's option: longer ones widen the menu beyond a narrow screen."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,24 @@ def column_heads(*names: str, words: Sequence[str] = ()) -> tuple[ColumnHead, ..
     return tuple(ColumnHead(name.lstrip("#|"), kinds.get(name[:1], "words" if name in words else "")) for name in names)
 
 
+def table_row(*cells: TableCell | str, tokens: str = "") -> TableRow:
+    """A row from its cells; a text is a plain cell."""
+    return TableRow(tuple(TableCell(one) if isinstance(one, str) else one for one in cells), tokens)
+
+
 def number_cell(text: str, value: float = math.nan) -> TableCell:
     """A number as it is shown, sorted by its value."""
     return TableCell(text, sort_value(value), kind="number")
+
+
+def percent_cell(share: float) -> TableCell:
+    """A share in percent."""
+    return number_cell(percent(share), share)
+
+
+def points_cell(change: IntervalEstimate) -> TableCell:
+    """A difference of accuracies in percentage points."""
+    return number_cell(points(change), change.estimate)
 
 
 def interval_cell(low: float, at: float, high: float, reach: float) -> TableCell:
@@ -114,3 +132,33 @@ def filter_tokens(prefix: str, values: Sequence[str]) -> dict[str, str]:
 def filter_menu(label: str, of: dict[str, str], empty: str = "–") -> FilterMenu:
     """A filter by the values of `filter_tokens`."""
     return FilterMenu(label, tuple((token, clipped(value, LONGEST_OPTION) or empty) for value, token in of.items()))
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """A small table of texts: the first cell of a row heads it, the others are numbers."""
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """A section: sentences, warnings, tables, a figure, named facts, and `folded` tables that open by a click."""
+
+    sentences: Sequence[str]
+    warnings: Sequence[str] = ()
+    tables: Sequence[PageTable | HeatTable | PlainTable] = ()
+    figure: Picture | None = None
+    folded: Sequence[PageTable | HeatTable] = ()
+    facts: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class FactList:
+    """Names and values under a title; a `long` one is folded away."""
+
+    title: str
+    facts: Sequence[tuple[str, str]]
+    long: bool = False
