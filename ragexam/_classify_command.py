@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from examcore import Progress
-from examcore.console import AsJson, Interval, Quiet, Seed, show
+from examcore.console import AsJson, Interval, Quiet, Seed, show_result
 from irt.commands import with_records
 from rag import DEFAULT_ENCODER
-from ragexam.classify import ClassificationJob, lines_of, run
+from ragexam.classify import ClassificationJob, run
 
 classifying = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -68,9 +68,7 @@ def classify(
         interval=interval,
         seed=seed,
     )
-    content = run(job, Progress(quiet=quiet))
-    written = f"\n\n{out}: {content['questions']} questions with labels" if out else ""
-    show(content, as_json=as_json, lines=lines_of(content) + written)
+    show_result(run(job, Progress(quiet=quiet)), as_json=as_json)
 
 
 classifying.command("classify", epilog="Example: ragexam classify runs/quickstart --clusters --out labelled.jsonl")(

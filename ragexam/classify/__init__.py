@@ -5,18 +5,18 @@ from ragexam.classify._comparison import read_labels
 from ragexam.classify._definition import read_taxonomy
 from ragexam.classify._job import ClassificationJob, run
 from ragexam.classify._label_agreement import LabellerAgreement, LevelAgreement, compare_labels
-from ragexam.classify._tables import lines_of
+from ragexam.classify._results import ClassificationResult
 
 __all__ = [
     "Classification",
     "ClassificationJob",
+    "ClassificationResult",
     "LabellerAgreement",
     "LabellingRequest",
     "LevelAgreement",
     "ModelLabeller",
     "classify",
     "compare_labels",
-    "lines_of",
     "read_labels",
     "read_taxonomy",
     "run",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from examcore import Exam, IntervalEstimate, wilson, write_text
+import pandas as pd
+
+from examcore import Exam, write_text
 from grading import FileRow, read_rows
 from ragexam._assembling import open_exam
 from ragexam.classify._classification import Classification
@@ -21,15 +20,14 @@ SEPARATOR = ";"
 
 def compare(
     exam: Exam, found: Sequence[Classification], other: Path, *, interval: float, seed: int
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, LabellerAgreement]:
     """The agreement with another labeller in every respect that both labelled; `ValueError` when there is none."""
-    theirs = read_labels(other, {one.name: one.levels for one in found}, exam)
     ours = {one.name: one for one in found}
-    compared = {
+    theirs = read_labels(other, {name: one.levels for name, one in ours.items()}, exam)
+    return {
         name: compare_labels(ours[name].labels, labels, ours[name].levels, interval=interval, seed=seed)
         for name, labels in theirs.items()
     }
-    return {name: _plain(one, interval) for name, one in compared.items()}
 
 
 def read_labels(path: Path, levels: Mapping[str, Sequence[str]], exam: Exam) -> Mapping[str, Labels]:
@@ -58,11 +56,8 @@ def read_labels(path: Path, levels: Mapping[str, Sequence[str]], exam: Exam) -> 
 
 def write_labels(path: Path, exam: Exam, found: Sequence[Classification]) -> None:
     """Write the table that `read_labels` reads: ids and labels, no text; empty where a question has no level."""
-    page = io.StringIO()
-    rows = csv.writer(page, lineterminator="\n")
-    rows.writerow(["question", *(one.name for one in found)])
-    rows.writerows([name, *(SEPARATOR.join(one.labels.get(name, ())) for one in found)] for name in exam.ids)
-    write_text(path, [page.getvalue()])
+    columns = {one.name: [SEPARATOR.join(one.labels.get(name, ())) for name in exam.ids] for one in found}
+    write_text(path, [pd.DataFrame({"question": exam.ids, **columns}).to_csv(index=False, lineterminator="\n")])
 
 
 def _table(path: Path, levels: Mapping[str, Sequence[str]]) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -92,24 +87,3 @@ def _check(path: Path, name: str, labels: Labels, known: Sequence[str]) -> None:
         strange = sorted(set(given) - set(known))
         if strange:
             raise ValueError(f"{path}: {name} of {question!r} is {strange[0]!r}; wanted {', '.join(known)}")
-
-
-def _plain(found: LabellerAgreement, interval: float) -> dict[str, Any]:
-    share = found.equal / found.n
-    low, high = wilson(share, found.n, interval)
-    return {
-        "n": found.n,
-        "equal": {"count": found.equal, "estimate": share, "low": low, "high": high},
-        "kappa": _estimate(found.kappa),
-        "alpha": _estimate(found.alpha),
-        "levels": {
-            name: {"ours": one.first, "theirs": one.second, "both": one.both, "kappa": _estimate(one.kappa)}
-            for name, one in found.levels.items()
-        },
-        "only_ours": list(found.only_first),
-        "only_theirs": list(found.only_second),
-    }
-
-
-def _estimate(found: IntervalEstimate) -> dict[str, float]:
-    return {"estimate": found.estimate, "low": found.low, "high": found.high}

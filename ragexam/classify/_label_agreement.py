@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha
+from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, wilson
 
 Labelling = Mapping[str, Sequence[str]]
 """The levels that a labeller gave each question, by its id; perhaps none."""
@@ -38,6 +38,26 @@ class LabellerAgreement(NamedTuple):
     levels: dict[str, LevelAgreement]
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
+
+    def equal_share(self, interval: float) -> IntervalEstimate:
+        """The share of equal labels with Wilson's interval."""
+        share = self.equal / self.n
+        return IntervalEstimate(share, *wilson(share, self.n, interval))
+
+    def record(self, interval: float) -> dict[str, Any]:
+        """The agreement as JSON types: the first labeller is `ours`, the second `theirs`."""
+        return {
+            "n": self.n,
+            "equal": {"count": self.equal, **self.equal_share(interval).as_dict()},
+            "kappa": self.kappa.as_dict(),
+            "alpha": self.alpha.as_dict(),
+            "levels": {
+                name: {"ours": one.first, "theirs": one.second, "both": one.both, "kappa": one.kappa.as_dict()}
+                for name, one in self.levels.items()
+            },
+            "only_ours": list(self.only_first),
+            "only_theirs": list(self.only_second),
+        }
 
 
 def compare_labels(
