@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -63,26 +63,20 @@ def outcome(grid: Grid, store: AnswerStore, heard: Heard) -> dict[str, Any]:
     }
 
 
-def _counted(found: Sequence[tuple[str, PipelineOutcome]]) -> list[str]:
+def _counted(found: Sequence[tuple[str, PipelineOutcome]]) -> Iterator[str]:
     """One sentence for each examinee with replies that named no choice, one for each with shortened prompts."""
     answered, unparsed, truncated = Counter[str](), Counter[str](), Counter[str]()
     for name, one in found:
         answered[name] += one.answered
         unparsed[name] += one.unparsed
         truncated[name] += one.truncated
-    return [
-        *(
-            f"{name}: {count} of {answered[name]} replies named no choice and count as wrong"
-            for name, count in unparsed.items()
-            if count
-        ),
-        *(
+    for name, count in (+unparsed).items():
+        yield f"{name}: {count} of {answered[name]} replies named no choice and count as wrong"
+    for name, count in (+truncated).items():
+        yield (
             f"{name}: {count} of {answered[name]} prompts were longer than it reads; their last passages were left out "
             "or cut"
-            for name, count in truncated.items()
-            if count
-        ),
-    ]
+        )
 
 
 def left_out(grid: Grid) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from examcore import (
     INTERVAL_LEVEL,
@@ -28,8 +29,8 @@ from examcore import (
 )
 from rag import BOUNDS, OWN_FACETS, ClosedBook, Retriever
 from rag.retrieval import CUTOFFS, SourceRank, find_sources, passage_index
+from ragexam._assembling import contexts
 from ragexam._config import GridSettings
-from ragexam._sources import contexts
 from ragexam._steps import Steps
 
 COLUMNS = ("retriever", "measure", "estimate", "low", "high", "questions")
@@ -156,23 +157,16 @@ def read_retrieval(path: Path) -> RetrievalTable:
 
 
 def _ranks(found: SourceRank) -> list[tuple[object, ...]]:
-    return [
-        (found.retriever, question, "" if math.isnan(rank) else int(rank))
-        for question, rank in zip(found.questions, found.ranks, strict=True)
-    ]
+    ranks = ["" if math.isnan(rank) else int(rank) for rank in found.ranks]
+    return [(found.retriever, *row) for row in zip(found.questions, ranks, strict=True)]
 
 
 def _summary(found: SourceRank) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    for measure, values in found.measured().items():
-        mean = mean_interval(values)
-        rows.append((found.retriever, measure, *(round(one, 6) for one in mean), len(values)))
-    return rows
+    return [
+        (found.retriever, measure, *(round(one, 6) for one in mean_interval(values)), len(values))
+        for measure, values in found.measured().items()
+    ]
 
 
 def _write(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    write_text(path, [table.getvalue()])
+    write_text(path, [pd.DataFrame(rows, columns=list(columns)).to_csv(index=False, lineterminator="\n")])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exam_gen import WrittenExam, split_pool, write_screened
-from exam_gen.corpora import ChunkBounds, Inventory, chunk, gather, need_source, take_inventory
+from exam_gen.corpora import Inventory, chunk, gather, need_source, take_inventory
 from exam_gen.rules import dropped_question
 from examcore import (
     Exam,
@@ -47,6 +47,7 @@ from rag import (
     usage_record,
 )
 from rag.engines import EngineOptions, open_engine
+from ragexam._assembling import contexts, with_sources
 from ragexam._config import Config, ExamConfig, GridSettings
 from ragexam._corpus_table import CorpusTable, corpus_table
 from ragexam._exam_table import exam_table
@@ -54,7 +55,6 @@ from ragexam._measure import fit_run, prune_run
 from ragexam._outcomes import Heard, builds, left_out, mixture, outcome
 from ragexam._retrieval import Library, retrieval_step
 from ragexam._run_results import SittingResult, WritingResult
-from ragexam._sources import contexts, with_sources
 from ragexam._steps import Steps
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 HERE = EngineOptions()
 """Exams are sat in this process where nothing else is said."""
 POOL_ONLY = "fewer survived than the pool takes"
+"""Why the last questions are dropped where all would go into the pool."""
 
 
 def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> RunSummary:
@@ -147,7 +148,9 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
 
     def cut(report: ReportProgress) -> None:
         documents = read_documents(folder.corpus)
-        count = (lambda text: writer().count_tokens(text)) if bounds_tokens(corpus.chunks) else None
+        # A bound on tokens takes a tokenizer to keep.
+        bounds = corpus.chunks.min_tokens or corpus.chunks.max_tokens is not None
+        count = (lambda text: writer().count_tokens(text)) if bounds else None
         chunks = chunk(documents, corpus.chunks, count, progress=report)
         write_chunks(folder.chunks, chunks)
         left_out = steps.record.content.get("corpus", {}).get("left_out", {})
@@ -265,7 +268,11 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
     steps.record.content["usage"] = spent = usage_record(works)
     if written.stopped:
-        spent["notes"].append(_short(len(written.questions), settings.questions, config.pool, written.stopped))
+        also = f" and {config.pool} for the pool" if config.pool else ""
+        spent["notes"].append(
+            f"the exam is shorter than wanted: {len(written.questions)} questions passed, "
+            f"{config.exam.questions}{also} were asked for; {written.stopped}"
+        )
     for note in spent["notes"]:
         steps.progress.say(f"note: {note}")
     if len(written.questions) <= config.pool:
@@ -291,11 +298,6 @@ def _none_left(written: WrittenExam, pool: int, spent: Mapping[str, Any]) -> str
     failed = failed_requests(spent)
     requests = f"; failed requests: {failed}" if failed else ""
     return f"no question survived ({why}{requests}); wanted more text or another writer"
-
-
-def _short(found: int, wanted: int, pool: int, why: str) -> str:
-    also = f" and {pool} for the pool" if pool else ""
-    return f"the exam is shorter than wanted: {found} questions passed, {wanted - pool}{also} were asked for; {why}"
 
 
 def _labelled(questions: Sequence[Question]) -> list[Question]:
@@ -355,8 +357,3 @@ def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
         write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
     if source.shots.exists() and not (folder.answers.exists() and read_pool(folder.shots)):
         write_exam(folder.shots, read_pool(source.shots))
-
-
-def bounds_tokens(bounds: ChunkBounds) -> bool:
-    """Whether a bound on tokens is set, which takes a tokenizer to keep."""
-    return bool(bounds.min_tokens) or bounds.max_tokens is not None

@@ -222,8 +222,7 @@ def report(
     from ragexam.report.comparison import write_comparison
 
     if other is not None:
-        written = write_comparison(run, other, out)
-        show(written.record(), as_json=as_json, lines=str(written.path))
+        show_result(write_comparison(run, other, out), as_json=as_json)
         return
     if out is not None:
         raise ValueError("--out: found with one run, whose page is RUN/report.html; wanted two runs with it")
@@ -256,14 +255,11 @@ def view(
         raise ValueError(f"--{'result' if result else 'sheet'}: wanted --audit N with it")
     if audit is not None and write:
         raise ValueError("--write: found with --audit; wanted one of them")
-    progress = Progress()
     if audit is None:
-        found, lines = review_session(run, port, progress, page=not write)
-    else:
-        found, lines = audit_session(
-            run, AuditRequest(audit, seed, sheet, page=not result and sheet is None), port, progress
-        )
-    show(found, as_json=as_json, lines=lines)
+        show_result(review_session(run, port, Progress(), page=not write), as_json=as_json)
+        return
+    request = AuditRequest(audit, seed, sheet, page=not result and sheet is None)
+    show_result(audit_session(run, request, port, Progress()), as_json=as_json)
 
 
 @app.command(epilog="Example: ragexam doctor")

@@ -140,10 +140,5 @@ def _undecided(verdict: FacetVerdict) -> str:
 
 
 def _as_part(verdict: FacetVerdict) -> str:
-    name = level_name(verdict.facet, verdict.best)
-    kind = facet_name(verdict.facet)
-    if kind == "retriever":
-        return f"{name} as retriever"
-    if kind == "prompting mode":
-        return f"{name} in the prompt"
-    return f"{name} as {kind}"
+    name, kind = level_name(verdict.facet, verdict.best), facet_name(verdict.facet)
+    return f"{name} in the prompt" if kind == "prompting mode" else f"{name} as {kind}"

@@ -206,9 +206,7 @@ def _component_tables(scores: pd.DataFrame, costs: pd.DataFrame) -> list[PageTab
     """Means by level of each facet, all else equal only in a full grid."""
     joined, measures = scores.drop_duplicates("student").merge(costs, on="student"), list(COLUMNS[1:])
     rows = tuple(
-        table_row(
-            facet_name(facet), level_name(facet, str(level)), *measured_cells(part[list(COLUMNS[1:])].mean(), costs)
-        )
+        table_row(facet_name(facet), level_name(facet, str(level)), *measured_cells(part[measures].mean(), costs))
         for facet in facets_of(scores)
         if scores[facet].nunique() > 1
         for level, part in joined.groupby(facet, sort=False)

@@ -75,17 +75,10 @@ def read_fitted_model(folder: Path, renamed: Mapping[str, str]) -> FittedModel:
     """Read a saved fit; `renamed` gives retrievers that are bounds their kind's name."""
     # The page says 90 % everywhere, whatever interval the files were written with.
     fit = replace(load_fit(folder), interval=INTERVAL)
-    draws = tuple(
-        LevelDraws(
-            term.name,
-            tuple(renamed.get(level, level) for level in term.levels),
-            fit.draws[f"effect.{term.name}"],
-            fit=fit,
-        )
-        for term in fit.design.terms
-    )
-    levels = [renamed.get(str(level), str(level)) for level in fit.components["level"]]
-    components = fit.components.assign(level=levels)[["facet", "level", "effect", "low", "high"]]
+    shown = {term.name: tuple(renamed.get(level, level) for level in term.levels) for term in fit.design.terms}
+    draws = tuple(LevelDraws(name, levels, fit.draws[f"effect.{name}"], fit=fit) for name, levels in shown.items())
+    named = fit.components["level"].astype(str).replace(dict(renamed))
+    components = fit.components.assign(level=named)[["facet", "level", "effect", "low", "high"]]
     scale = fit.residual_scale
     residual = None if scale is None else IntervalEstimate(scale.estimate, scale.low, scale.high)
     return FittedModel(fit, draws, components, residual)

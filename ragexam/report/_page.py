@@ -9,12 +9,11 @@ from examcore import write_text
 from examcore.page import clipped, page_frame, page_template
 from ragexam.report._accuracy_tables import accuracy_section, topics_section
 from ragexam.report._costs_section import costs_section
-from ragexam.report._exam_section import exam_section, key_numbers
+from ragexam.report._exam_section import exam_section, key_numbers, provenance
 from ragexam.report._interactions import interactions_section
 from ragexam.report._level_gains import change_section
 from ragexam.report._measurement_sections import components_section, information_section
 from ragexam.report._pipelines_section import pipelines_section
-from ragexam.report._provenance import provenance
 from ragexam.report._pruning import pruning_section
 from ragexam.report._question_groupings import groupings_section
 from ragexam.report._questions_section import questions_section
@@ -62,8 +61,9 @@ def render(findings: RunFindings, figures: RunFigures) -> str:
 def page_context(findings: RunFindings, figures: RunFigures) -> Mapping[str, object]:
     """Everything the template names: the frame, and a section for each part of the page."""
     evidence = findings.evidence
+    subtitle = f"{len(evidence.questions)} questions, {len(findings.accuracy)} pipelines"
     return {
-        **page_frame(_title(evidence), _subtitle(findings), CONTENTS),
+        **page_frame(_title(evidence), subtitle, CONTENTS),
         "verdict": verdict_section(findings),
         **_answers(findings, figures),
         **_measurement(findings, figures),
@@ -111,10 +111,6 @@ def _exam(findings: RunFindings, figures: RunFigures) -> Mapping[str, object]:
         "exam": exam_section(evidence, findings.exam),
         "making": provenance(evidence),
     }
-
-
-def _subtitle(findings: RunFindings) -> str:
-    return f"{len(findings.evidence.questions)} questions, {len(findings.accuracy)} pipelines"
 
 
 def _title(evidence: RunEvidence) -> str:

@@ -9,10 +9,19 @@ import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import joined, percent, percent_range, points
+from irt.plots import records
 from ragexam.report._component_names import level_name
 from ragexam.report._figure_files import Picture
-from ragexam.report._page_parts import PageSection, PageTable, TableCell, TableRow, column_heads, number_cell
-from ragexam.report._response_scores import NOTHING, bound_of, levels_of
+from ragexam.report._page_parts import (
+    PageSection,
+    PageTable,
+    TableCell,
+    column_heads,
+    number_cell,
+    percent_cell,
+    table_row,
+)
+from ragexam.report._response_scores import NOTHING, bound_of, levels_of, row_interval
 
 _FACET = "retriever"
 
@@ -49,9 +58,9 @@ def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:
             f"For the same question and the same model, reading the source is worth {points(worth)} of accuracy (90 % "
             "interval over questions)."
         )
-    searching = found[[bound_of(str(name)) is None for name in found["retriever"]]] if len(found) else found
-    unread = searching.dropna(subset=["unread_accuracy"]) if len(searching) else searching
-    if len(unread) and unread["unread_n"].sum():
+    searching = found[found["retriever"].map(bound_of).isna()]
+    unread = searching.dropna(subset=["unread_accuracy"])
+    if unread["unread_n"].sum():
         share = float((unread["unread_accuracy"] * unread["unread_n"]).sum() / unread["unread_n"].sum())
         lines.append(f"Where a retriever missed it, {percent(share)} of the answers were right.")
     if len(searching) > 2:
@@ -75,19 +84,21 @@ def _table(
     measures: Mapping[str, Mapping[str, IntervalEstimate]],
     shown: Sequence[str],
 ) -> PageTable:
-    by_name = {str(row["retriever"]): row for row in found.to_dict("records")}
+    by_name = {row["retriever"]: row for row in records(found)}
     names = ["retriever", *(f"#{name}" for name in shown)]
     names += ["#source read", "#accuracy", "#right when read", "#right when not"] if by_name else []
     rows = []
     for level in levels_of(scores, _FACET):
-        cells = [TableCell(level_name(_FACET, level))]
+        cells: list[TableCell | str] = [level_name(_FACET, level)]
         cells += [_share(measures.get(level, {}).get(name, NOTHING)) for name in shown]
         if by_name:
             row = by_name[level]
-            cells += [number_cell(percent(row["found"]), row["found"])]
-            cells += [_share(IntervalEstimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]))]
+            cells += [
+                percent_cell(row["found"]),
+                _share(row_interval(row, "accuracy", "accuracy_low", "accuracy_high")),
+            ]
             cells += [_half(row["read_accuracy"], row["read_n"]), _half(row["unread_accuracy"], row["unread_n"])]
-        rows.append(TableRow(tuple(cells)))
+        rows.append(table_row(*cells))
     caption = "Retrieval beside answers; hit and MRR with 90 % intervals, accuracy with 95 % intervals over questions"
     return PageTable(caption, column_heads(*names), tuple(rows), sortable=True)
 

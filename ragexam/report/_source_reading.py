@@ -71,7 +71,7 @@ def worth_of_source(scores: pd.DataFrame, answers: pd.DataFrame | None) -> Inter
     table = _joined(scores, answers)
     if table is None:
         return NOTHING
-    searching = table[[bound_of(str(level)) is None for level in table[_FACET]]].dropna(subset=["source", "score"])
+    searching = table[table[_FACET].map(bound_of).isna()].dropna(subset=["source", "score"])
     others = [name for name in facets_of(scores) if name != _FACET]
     means = searching.pivot_table(index=["item", *others], columns="source", values="score", aggfunc="mean")
     if not {0.0, 1.0} <= set(means.columns):

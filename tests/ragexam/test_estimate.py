@@ -153,4 +153,4 @@ def test_other_work_on_the_machine_does_not_count() -> None:
     def waiting() -> None:
         time.sleep(0.05)
 
-    assert estimate._best(waiting, 1) < 0.02
+    assert estimate._best(waiting) < 0.02

@@ -53,6 +53,10 @@ class ComparisonPage:
             "not_linked": ability if isinstance(ability, str) else None,
         }
 
+    def lines(self) -> list[str]:
+        """Where the page is."""
+        return [str(self.path)]
+
 
 def write_comparison(run_a: Path, run_b: Path, out: Path | None = None) -> ComparisonPage:
     """Write the page on what changed from run A to run B, to `run_b/comparison.html` unless `out` names a file.
