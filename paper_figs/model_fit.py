@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
-from irt import Floats
 from paper_figs import _cached_fits as fits
 from paper_figs import held_out
 from paper_figs._command_line import script
-from paper_figs._question_resampling import INTERVAL, interval, shares, weights
+from paper_figs._question_resampling import interval, posterior, shares, weights
 from paper_figs._table_files import PaperTable, name, rows_by_task, with_limits
 from paper_figs._task_results import TaskResults
 
@@ -85,14 +84,9 @@ def _parameters(run: TaskResults) -> list[tuple[str, str, IntervalEstimate]]:
     }
     found: list[tuple[str, str, IntervalEstimate]] = []
     for label, draws in quantities.items():
-        found.append(("Parameters", f"{label}: mean", _posterior(draws.mean(axis=1))))
-        found.append(("Parameters", f"{label}: standard deviation", _posterior(draws.std(axis=1, ddof=1))))
+        found.append(("Parameters", f"{label}: mean", posterior(draws.mean(axis=1))))
+        found.append(("Parameters", f"{label}: standard deviation", posterior(draws.std(axis=1, ddof=1))))
     return found
-
-
-def _posterior(draws: Floats) -> IntervalEstimate:
-    low, high = np.quantile(draws, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return IntervalEstimate(float(draws.mean()), float(low), float(high))
 
 
 if __name__ == "__main__":

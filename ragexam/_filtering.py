@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,21 +192,12 @@ def _tools(
     source: FilterSource, rules: Sequence[Rule], replies: ReplyStore, seed: int, report: ReportProgress
 ) -> RuleTools:
     """What the rules need and no more: models are loaded for the rules that ask for them."""
+    from rag import DEFAULT_ENCODER, embed, load_language_model
+
     needs, writer = needs_of(rules), source.writer
-    model = None
-    if "model" in needs:
-        from rag import load_model
-
-        model = CachedLanguageModel(
-            load_model(writer.model, writer.dtype, writer.device, server=writer.server), replies
-        )
-    return RuleTools(_encoder(writer) if "encoder" in needs else None, model, seed, report)
-
-
-def _encoder(writer: WriterSettings) -> Callable[[Sequence[str]], Any]:
-    from rag import DEFAULT_ENCODER, embed
-
-    return lambda texts: embed(texts, encoder=writer.encoder or DEFAULT_ENCODER)
+    model = CachedLanguageModel(load_language_model(writer), replies) if "model" in needs else None
+    encode = partial(embed, encoder=writer.encoder or DEFAULT_ENCODER) if "encoder" in needs else None
+    return RuleTools(encode, model, seed, report)
 
 
 def _preview(rule: Rule, step: RuleStep, alone: RuleStep, total: int) -> RulePreview:

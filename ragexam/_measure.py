@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import irt
@@ -21,10 +21,11 @@ def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None
     """Prune the exam of a run into `pruned/`: `prune.json`, the exam that is left, and its fit."""
     assert config.prune is not None
     data, options = run_data(folder), n_choices(folder.exam)
+    known = {one.name: getattr(config.prune, one.name) for one in fields(irt.PruneSettings)}
     chosen = irt.prune(
         data,
         irt.load_fit(folder.fit),
-        settings=irt.PruneSettings(**vars(config.prune) | {"seed": config.seed}),
+        settings=irt.PruneSettings(**known | {"seed": config.seed}),
         groups=topics(folder.exam) if config.prune.balance else None,
         options=options,
         progress=report,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,6 @@ from examcore import (
     Exam,
     LanguageModel,
     Progress,
-    Question,
     ReplyStore,
     ReportProgress,
     RunFolder,
@@ -36,7 +35,6 @@ from examcore import (
 from irt import FEWEST_STUDENTS_TO_PRUNE
 from rag import (
     AnswerStore,
-    Engine,
     Sitting,
     embed,
     failed_requests,
@@ -183,8 +181,13 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
         for warning in warned:
             steps.progress.say(f"warning: {warning}")
         heard: Heard = {}
+        identities = {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)}
+        who, searching = builds(grid.grid, heard), library.retrievers
+        sitting = Sitting(
+            exam, grid.grid.pipelines, library.chunks, who, searching, pool, grid.sitting(seed), identities
+        )
         with AnswerStore(folder.answers) as store, open_engine(engine, steps.progress.say) as at_work:
-            _sit(store, library, pool, seed, report, heard, at_work)
+            sit(sitting, store, progress=report, engine=at_work)
             store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
             steps.record.content["sitting"] = told = outcome(grid.grid, store, heard)
         for note in told["notes"]:
@@ -243,6 +246,8 @@ def _corpus_table(steps: Steps) -> CorpusTable:
 
 def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: ReportProgress) -> None:
     """Write the exam's files, and into the record what the models were asked and what it cost."""
+    from taxonomy import labels
+
     folder = steps.folder
     chunks = read_chunks(folder.chunks)
     second = load_language_model(config.verifier) if config.verifier else None
@@ -276,13 +281,12 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     for note in spent["notes"]:
         steps.progress.say(f"note: {note}")
     if len(written.questions) <= config.pool:
-        write_dropped(
-            folder.dropped, [*written.dropped, *(dropped_question(one, POOL_ONLY) for one in written.questions)]
-        )
-        raise ValueError(
-            f"{config.corpus.source}: {_none_left(written, config.pool, spent)}; all losses: {folder.dropped}"
-        )
-    exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
+        lost = [*written.dropped, *(dropped_question(one, POOL_ONLY) for one in written.questions)]
+        write_dropped(folder.dropped, lost)
+        why = _none_left(written, config.pool, spent)
+        raise ValueError(f"{config.corpus.source}: {why}; all losses: {folder.dropped}")
+    labelled = [replace(one, labels={**one.labels, **labels(one.stem)}) for one in written.questions]
+    exam, pool = split_pool(labelled, config.pool, config.seed)
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)
     write_exam(folder.exam, exam)
@@ -298,39 +302,6 @@ def _none_left(written: WrittenExam, pool: int, spent: Mapping[str, Any]) -> str
     failed = failed_requests(spent)
     requests = f"; failed requests: {failed}" if failed else ""
     return f"no question survived ({why}{requests}); wanted more text or another writer"
-
-
-def _labelled(questions: Sequence[Question]) -> list[Question]:
-    from taxonomy import labels
-
-    return [replace(one, labels={**one.labels, **labels(one.stem)}) for one in questions]
-
-
-def _sit(
-    store: AnswerStore,
-    library: Library,
-    pool: Sequence[Question],
-    seed: int,
-    report: ReportProgress,
-    heard: Heard,
-    engine: Engine,
-) -> None:
-    grid = library.grid
-    sit(
-        Sitting(
-            library.exam,
-            grid.grid.pipelines,
-            library.chunks,
-            builds(grid.grid, heard),
-            library.retrievers,
-            pool,
-            grid.sitting(seed),
-            {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)},
-        ),
-        store,
-        progress=report,
-        engine=engine,
-    )
 
 
 def _require_examples(beside: Path, there: int, grid: GridSettings) -> None:

@@ -7,9 +7,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from examcore import CachedLanguageModel, Progress, ReplyStore, RunFolder, write_exam
-from rag import ModelSettings, embed, load_language_model, prepare_models
+from examcore.console import Interval, Seed
+from rag import DEFAULT_ENCODER, ModelSettings, embed, load_language_model, prepare_models
 from ragexam._assembling import open_exam
 from ragexam.classify._classification import LabellingRequest, ModelLabeller, classify
 from ragexam.classify._comparison import compare, write_labels
@@ -20,18 +24,35 @@ from taxonomy import TAXONOMIES, Encode, Taxonomy
 
 @dataclass(frozen=True)
 class ClassificationJob:
-    """The options of `ragexam classify`; `encoder` groups questions by their meaning, None does not."""
+    """The options of `ragexam classify`: what is labelled, by whom, by what, and with whom that is compared."""
 
-    exam: Path
-    taxonomies: tuple[Path, ...] = ()
-    only: tuple[str, ...] = ()
-    model: str | None = None
-    replies: Path | None = None
-    encoder: str | None = None
-    other: Path | None = None
-    out: Path | None = None
-    interval: float = 0.9
-    seed: int = 0
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")]
+    taxonomy: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE.yaml", help="A taxonomy of your own; repeatable.")
+    ] = None
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="This taxonomy and no other.")] = None
+    model: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="A language model labels what has definitions, not the rules.")
+    ] = None
+    replies: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the model's replies are kept, so that it goes on.")
+    ] = None
+    clusters: Annotated[bool, typer.Option("--clusters", help="Group the questions by what they are about.")] = False
+    encoder: Annotated[str | None, typer.Option(help="The encoder that compares meanings, for --clusters.")] = None
+    compare: Annotated[
+        Path | None, typer.Option(metavar="LABELS", help="Another labeller: question,bloom,… or an exam.")
+    ] = None
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the exam with its labels; or them alone (.csv).")
+    ] = None
+    interval: Interval = 0.9
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        if self.encoder is not None and not self.clusters:
+            raise ValueError(f"--encoder {self.encoder}: wanted --clusters with it")
+        if self.replies is not None and self.model is None:
+            raise ValueError(f"--replies {self.replies}: wanted --model with it")
 
 
 def run(job: ClassificationJob, progress: Progress) -> ClassificationResult:
@@ -39,9 +60,9 @@ def run(job: ClassificationJob, progress: Progress) -> ClassificationResult:
     exam = open_exam(job.exam)
     _require_other_file(job)
     with _asking(job, progress) as ask:
-        wanted = LabellingRequest(_taxonomies(job), ask, _encode(job.encoder, progress), job.seed)
+        wanted = LabellingRequest(_taxonomies(job), ask, _encode(job, progress), job.seed)
         labelled, found, clusters = classify(exam, wanted)
-    compared = job.other and compare(exam, found, job.other, interval=job.interval, seed=job.seed)
+    compared = job.compare and compare(exam, found, job.compare, interval=job.interval, seed=job.seed)
     if job.out is not None and job.out.suffix == ".csv":
         write_labels(job.out, exam, found)
     elif job.out is not None:
@@ -56,7 +77,7 @@ def run(job: ClassificationJob, progress: Progress) -> ClassificationResult:
         clusters=clusters,
         usage=None if ask is None else {"model": ask.model.name, **asdict(ask.model.usage)},
         no_reply={} if ask is None else dict(+ask.reasons),
-        compared_with=job.other,
+        compared_with=job.compare,
         agreement=compared or {},
         out=job.out,
     )
@@ -70,11 +91,11 @@ def _require_other_file(job: ClassificationJob) -> None:
 
 
 def _taxonomies(job: ClassificationJob) -> tuple[Taxonomy, ...]:
-    own = [read_taxonomy(path) for path in job.taxonomies]
+    own = [read_taxonomy(path) for path in job.taxonomy or ()]
     every = {one.name: one for one in (*TAXONOMIES, *own)}
     if len(every) < len(TAXONOMIES) + len(own):
         raise ValueError(f"--taxonomy: {', '.join(one.name for one in own)}; wanted different names")
-    unknown = next((name for name in job.only if name not in every), None)
+    unknown = next((name for name in job.only or () if name not in every), None)
     if unknown is not None:
         raise ValueError(f"--only {unknown}: no such taxonomy; wanted some of {', '.join(every)}")
     chosen = tuple(one for name, one in every.items() if not job.only or name in job.only)
@@ -99,8 +120,9 @@ def _asking(job: ClassificationJob, progress: Progress) -> Iterator[ModelLabelle
         yield ModelLabeller.of(CachedLanguageModel(model, store), model, report)
 
 
-def _encode(encoder: str | None, progress: Progress) -> Encode | None:
-    if encoder is None:
+def _encode(job: ClassificationJob, progress: Progress) -> Encode | None:
+    if not job.clusters:
         return None
+    encoder = job.encoder or DEFAULT_ENCODER
     prepare_models([encoder], [], progress)
     return partial(embed, encoder=encoder)
