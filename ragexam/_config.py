@@ -237,7 +237,9 @@ class Config(ExamConfig):
         return self
 
 
-def of_generate(corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: Sequence[str]) -> ExamConfig:
+def generate_config(
+    corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: Sequence[str]
+) -> ExamConfig:
     """The configuration of `ragexam generate`, from its arguments."""
     from ragexam._settings import check
 

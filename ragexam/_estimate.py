@@ -9,7 +9,6 @@ import time
 import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import takewhile
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -164,7 +163,7 @@ class RunEstimate:
         return found
 
 
-def foresee(config: Config, progress: Progress) -> RunEstimate:
+def estimate_run(config: Config, progress: Progress) -> RunEstimate:
     """Estimate what a run will take from its corpus, its grid and the measured speed of this machine."""
     with progress.step("corpus"):
         documents, chunks, *_ = cut_corpus(config)
@@ -260,10 +259,8 @@ def write_work(
     stem = "x" * 90
     asking = [open_prompt(one.chunk.title, one.chunk.text, stem) for one in found]
     checks = fmean(map(_tokens, [*asking, *[closed_prompt(stem)] * len(asking)]))
-    by_letters = config.exam.verification == "letters"
-    load = _choosing(
-        verifier, round(tried * CHECKS_PER_FACT), checks, 1 + config.exam.candidates, by_letters=by_letters
-    )
+    prompts, letters = round(tried * CHECKS_PER_FACT), config.exam.verification == "letters"
+    load = _choosing(verifier, prompts, checks, 1 + config.exam.candidates, by_letters=letters)
     seconds = _reading(parameters(verifier.model), load.read / PASSAGES_SHARED, machine)
     return writing, _work(verifier, load, seconds)
 
@@ -292,10 +289,8 @@ def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Ma
 def ask_work(spec: BlackBoxSpec, config: Config) -> Work:
     """What a black box is asked; nobody here knows what it reads and what it costs."""
     server = spec.server or ServerOptions()
-    seconds = config.exam.questions * max(
-        SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf)
-    )
-    return Work(spec.name, config.exam.questions, 0, 0, round(seconds, 1), config.exam.questions)
+    asked = config.exam.questions
+    return Work(spec.name, asked, 0, 0, round(asked * _seconds_per_request(server), 1), asked)
 
 
 class Load(NamedTuple):
@@ -332,9 +327,13 @@ def _work(model: ModelSettings | LlmSpec, load: Load, seconds: float) -> Work:
     if not is_server(model.model):
         return Work(model.model, load.prompts, load.read, load.written, round(seconds, 1))
     server = model.server or ServerOptions()
-    seconds = load.requests * max(SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf))
+    seconds = load.requests * _seconds_per_request(server)
     cost = server.price_per_million.of(load.read, load.written)
     return Work(model.model, load.prompts, load.read, load.written, round(seconds, 1), load.requests, round(cost, 4))
+
+
+def _seconds_per_request(server: ServerOptions) -> float:
+    return max(SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf))
 
 
 def parameters(model: str) -> float:
@@ -360,11 +359,9 @@ def _tokens(prompt: Prompt) -> float:
 def _lengths(prompts: Sequence[Prompt]) -> tuple[float, float]:
     """Tokens of a prompt on average, and of them those behind what all prompts begin with."""
     whole = fmean(map(_tokens, prompts))
-    texts = sorted(one.system + one.user for one in prompts)
-    # What the first and the last in order share, all between them share.
-    pairs = zip(texts[0], texts[-1], strict=False) if len(texts) > 1 else ()
-    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return whole, whole - common / CHARACTERS_PER_TOKEN
+    texts = [one.system + one.user for one in prompts]
+    common = os.path.commonprefix(texts) if len(texts) > 1 else ""  # noqa: RUF071 - letter by letter, as wanted
+    return whole, whole - len(common) / CHARACTERS_PER_TOKEN
 
 
 def _reading(size: float, tokens: float, machine: Machine) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class Library:
     folder: RunFolder
     exam: Exam
     grid: GridSettings
+    indexes: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def chunks(self) -> Sequence[Chunk]:
@@ -53,7 +54,7 @@ class Library:
     def retrievers(self) -> Mapping[str, Retriever]:
         """The retrievers by name; that of black boxes finds nothing, as they are given no passages."""
         specs = self.grid.grid.retrievers
-        built = {one.name: one.build(self.chunks, self._indexes.get(one.parts.encoder)) for one in specs}
+        built = {one.name: one.build(self.chunks, self.indexes.get(one.parts.encoder)) for one in specs}
         return built | ({OWN_FACETS: ClosedBook(OWN_FACETS)} if self.grid.grid.black_boxes else {})
 
     def encode(self, progress: Progress) -> None:
@@ -62,14 +63,9 @@ class Library:
         Before the retrievers are built, which share what is found here.
         """
         for encoder in dict.fromkeys(one.parts.encoder for one in self.grid.grid.retrievers if one.encoders):
-            if encoder not in self._indexes:
+            if encoder not in self.indexes:
                 with progress.step_if_told("passages") as report:
-                    self._indexes[encoder] = passage_index(self.chunks, encoder, progress=report)
-
-    @cached_property
-    def _indexes(self) -> dict[str, Any]:
-        """What is searched, by encoder."""
-        return {}
+                    self.indexes[encoder] = passage_index(self.chunks, encoder, progress=report)
 
 
 def retrieval_step(steps: Steps, library: Library) -> None:

@@ -50,7 +50,7 @@ from ragexam._config import Config, ExamConfig, GridSettings
 from ragexam._corpus_table import CorpusTable, corpus_table
 from ragexam._exam_table import exam_table
 from ragexam._measure import fit_run, prune_run
-from ragexam._outcomes import Heard, builds, left_out, mixture, outcome
+from ragexam._outcomes import TrafficByName, examinee_factories, left_out, mixed_mode_warnings, outcome
 from ragexam._retrieval import Library, retrieval_step
 from ragexam._run_results import SittingResult, WritingResult
 from ragexam._steps import Steps
@@ -177,12 +177,12 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
 
     def answer(report: ReportProgress) -> None:
         pool = read_pool(folder.shots)
-        warned = mixture(grid.grid.modes)
+        warned = mixed_mode_warnings(grid.grid.modes)
         for warning in warned:
             steps.progress.say(f"warning: {warning}")
-        heard: Heard = {}
+        heard: TrafficByName = {}
         identities = {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)}
-        who, searching = builds(grid.grid, heard), library.retrievers
+        who, searching = examinee_factories(grid.grid, heard), library.retrievers
         sitting = Sitting(
             exam, grid.grid.pipelines, library.chunks, who, searching, pool, grid.sitting(seed), identities
         )

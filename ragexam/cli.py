@@ -49,10 +49,8 @@ def _loaded(name: str) -> Any:
     loaded: typer.Typer
     if name == "grade":
         from grading.commands import app as loaded
-    elif name == "classify":
-        from ragexam._classify_command import classifying as loaded
-    elif name in ("run", "sit"):
-        from ragexam._sitting_commands import sitting as loaded
+    elif name in ("run", "sit", "classify"):
+        from ragexam._model_commands import model_commands as loaded
     else:
         from irt.commands import application
 
@@ -147,11 +145,11 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
-    from ragexam._config import of_generate
+    from ragexam._config import generate_config
     from ragexam._run import run_exam
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
-    settings = of_generate(corpus, out, seed, given, overrides or ())
+    settings = generate_config(corpus, out, seed, given, overrides or ())
     show_result(run_exam(settings, Progress(quiet=quiet)), as_json=as_json)
 
 
@@ -281,10 +279,10 @@ def estimate(
 ) -> None:
     """Tokens, time and download size of a run, before running it."""
     from ragexam._config import Config
-    from ragexam._estimate import foresee
+    from ragexam._estimate import estimate_run
     from ragexam._settings import read
 
-    show_result(foresee(read(config, Config, overrides or ()), Progress(quiet=quiet)), as_json=as_json)
+    show_result(estimate_run(read(config, Config, overrides or ()), Progress(quiet=quiet)), as_json=as_json)
 
 
 app.add_typer(exam_app)

@@ -16,8 +16,8 @@ from examcore.console import Interval, Seed
 from rag import DEFAULT_ENCODER, ModelSettings, embed, load_language_model, prepare_models
 from ragexam._assembling import open_exam
 from ragexam.classify._classification import LabellingRequest, ModelLabeller, classify
-from ragexam.classify._comparison import compare, write_labels
 from ragexam.classify._definition import read_taxonomy
+from ragexam.classify._label_agreement import compare, write_labels
 from ragexam.classify._results import ClassificationResult
 from taxonomy import TAXONOMIES, Encode, Taxonomy
 

@@ -30,8 +30,7 @@ from ragexam.report._page_parts import (
     points_cell,
     table_row,
 )
-from ragexam.report._response_scores import bound_of, row_interval
-from ragexam.report._simultaneous_intervals import LEVEL, MEASURES, simultaneous_means
+from ragexam.report._response_scores import LEVEL, MEASURES, bound_of, row_interval, simultaneous_means
 
 SHOWN = 12
 """Combinations in the table where fewer than that are clear."""

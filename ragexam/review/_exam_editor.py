@@ -134,7 +134,14 @@ class ExamEditor:
     def reviewed(self) -> Reviewed:
         """The exam as it stands after the edits, questions with a new wording labelled anew."""
         exam, dropped = apply_edits(self.files.exam, self.files.dropped, self.review.edits)
-        return Reviewed(Exam(tuple(map(_labelled, exam.questions))), dropped)
+        # Labels follow the wording; dropped questions never had any.
+        labelled = [
+            replace(one, labels={**one.labels, **labels(one.stem)})
+            if {"edited", "restored"} & set(one.metadata)
+            else one
+            for one in exam.questions
+        ]
+        return Reviewed(Exam(tuple(labelled)), dropped)
 
     def write(self) -> ReviewedExam:
         """Write `reviewed.jsonl` and `reviewed-dropped.jsonl`."""
@@ -170,12 +177,8 @@ class ExamEditor:
         return shares_right(self.folder)
 
     @cached_property
-    def _names(self) -> list[str]:
-        return list(self.review.entries)
-
-    @cached_property
     def _order(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self._names, start=1)}
+        return {name: number for number, name in enumerate(self.review.entries, start=1)}
 
     def _start(self, _: Query) -> dict[str, object]:
         self.refresh()
@@ -235,7 +238,8 @@ class ExamEditor:
     def _question(self, query: Query) -> dict[str, object]:
         """A question by its number in the list: an address cannot carry every id."""
         self.refresh()
-        return self._detail(self._names[place_of(query, len(self._names)) - 1])
+        names = list(self.review.entries)
+        return self._detail(names[place_of(query, len(names)) - 1])
 
     def _marks(self, name: str) -> Iterator[str]:
         """What the reader has done with a question."""
@@ -291,13 +295,6 @@ class ExamEditor:
                 if one.question == name
             ],
         }
-
-
-def _labelled(question: Question) -> Question:
-    """Labels follow the wording; dropped questions never had any."""
-    if not {"edited", "restored"} & set(question.metadata):
-        return question
-    return replace(question, labels={**question.labels, **labels(question.stem)})
 
 
 def _facts(question: Question | None, metadata: Mapping[str, Any]) -> dict[str, str]:

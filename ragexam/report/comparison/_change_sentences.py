@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from examcore.page import clipped, joined, plain_number, points, signed
 from ragexam.report._component_names import facet_name, facet_plural, level_name
-from ragexam.report._response_scores import facets_of, levels_of, row_interval
-from ragexam.report._simultaneous_intervals import LEVEL
+from ragexam.report._response_scores import LEVEL, facets_of, levels_of, row_interval
 from ragexam.report.comparison._changes import AbilityChanges, AccuracyChanges
 from ragexam.report.comparison._paired_runs import PairedRuns
 

@@ -23,9 +23,8 @@ from ragexam.report._page_parts import (
     table_row,
     text_cell,
 )
-from ragexam.report._response_scores import row_interval
+from ragexam.report._response_scores import LEVEL, row_interval
 from ragexam.report._run_findings import find_all
-from ragexam.report._simultaneous_intervals import LEVEL
 from ragexam.report.comparison._changes import AbilityChanges, AccuracyChanges
 from ragexam.report.comparison._paired_runs import PairedRuns
 

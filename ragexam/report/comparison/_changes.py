@@ -12,8 +12,7 @@ from examcore import IntervalEstimate, bootstrap_mean
 from irt import Link, link
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._level_draws import INTERVAL, LevelDraws
-from ragexam.report._response_scores import bound_of, pipelines_of
-from ragexam.report._simultaneous_intervals import MEASURES, simultaneous_means
+from ragexam.report._response_scores import MEASURES, bound_of, pipelines_of, simultaneous_means
 from ragexam.report.comparison._paired_runs import PairedRuns
 
 REACH = float(ndtri((1 + INTERVAL) / 2))
