@@ -11,9 +11,19 @@ import pandas as pd
 
 from examcore import IntervalEstimate, Question
 from examcore.page import HeatCell, HeatRow, HeatTable, clipped
+from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._page_parts import PageSection
-from ragexam.report._response_scores import CEILING, FLOOR, accuracy, bound_of, facets_of, levels_of
+from ragexam.report._response_scores import (
+    CEILING,
+    FLOOR,
+    accuracy,
+    bound_of,
+    bounds_in,
+    facets_of,
+    levels_of,
+    row_interval,
+)
 
 
 def accuracy_table(scores: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
@@ -72,19 +82,15 @@ def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, IntervalEstimate]:
 def heat_table(scores: pd.DataFrame, row: str, column: str, caption: str) -> HeatTable:
     """Accuracy by the levels of two columns as a heat map."""
     table = accuracy_table(scores, row, column)
-    columns = list(dict.fromkeys(table["column"]))
-    rows = tuple(
-        HeatRow(
-            level_name(row, str(name)), tuple(map(_cell, part[["accuracy", "low", "high"]].itertuples(index=False)))
-        )
-        for name, part in table.groupby("row", sort=False)
-    )
+    columns, by_row = table["column"].unique(), table.groupby("row", sort=False)
+    cells = {name: [_cell(row_interval(one, "accuracy")) for one in records(part)] for name, part in by_row}
+    rows = tuple(HeatRow(level_name(row, str(name)), tuple(found)) for name, found in cells.items())
     marks = {FLOOR: f"{FLOOR} (floor)", CEILING: f"{CEILING} (ceiling)"}
     heads = tuple(marks.get(bound_of(level) or "", level_name(column, level)) for level in columns)
     return HeatTable(caption, facet_name(row), heads, rows)
 
 
-def _cell(found: tuple[float, float, float]) -> HeatCell:
+def _cell(found: IntervalEstimate) -> HeatCell:
     estimate, low, high = (100 * value for value in found)
     if not math.isfinite(estimate):
         return HeatCell(None, "–", "")
@@ -92,8 +98,7 @@ def _cell(found: tuple[float, float, float]) -> HeatCell:
 
 
 def _bounds(scores: pd.DataFrame) -> str:
-    levels = [level for facet in facets_of(scores) for level in levels_of(scores, facet)]
-    found = {bound_of(level) for level in levels}
+    found = bounds_in(scores)
     if {FLOOR, CEILING} <= found:
         return (
             "Closed book answers without a passage and oracle is handed the passage the question was written from: "

@@ -22,14 +22,7 @@ from ragexam.report._page_parts import (
     points_cell,
     table_row,
 )
-from ragexam.report._response_scores import (
-    CEILING,
-    NOTHING,
-    bound_of,
-    choices_of,
-    levels_of,
-    paired_difference,
-)
+from ragexam.report._response_scores import CEILING, NOTHING, bound_of, choices_of, levels_of, paired_difference
 
 OTHERS = ""
 """The start of a change from the average of the other levels."""
@@ -55,40 +48,39 @@ def first_changes(
     scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]
 ) -> list[LevelGain]:
     """For each compared facet, the best level against the average of the others; the largest gain first."""
-    found = [
-        _gain(scores, one, verdict.facet, OTHERS, verdict.best)
-        for verdict in verdicts
-        for one in draws
-        if verdict.compared and one.facet == verdict.facet
-    ]
-    return sorted(
-        found, key=lambda gain: -gain.accuracy.estimate if math.isfinite(gain.accuracy.estimate) else math.inf
-    )
+    compared = [(one, verdict.best) for verdict, one in _drawn(draws, verdicts) if verdict.compared]
+    found = [_gain(scores, one, OTHERS, best) for one, best in compared]
+    return sorted(found, key=lambda gain: (math.isnan(gain.accuracy.estimate), -gain.accuracy.estimate))
 
 
 def each_change(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> list[LevelGain]:
     """For each compared facet, the best level against every other, the largest gain of a facet first."""
-    known = {one.facet: one for one in draws}
     found = []
-    for verdict in verdicts:
-        if verdict.compared and verdict.facet in known:
+    for verdict, one in _drawn(draws, verdicts):
+        if verdict.compared:
             starts = [level for level, _ in verdict.chances if level != verdict.best]
-            some = [_gain(scores, known[verdict.facet], verdict.facet, start, verdict.best) for start in starts]
+            some = [_gain(scores, one, start, verdict.best) for start in starts]
             found += sorted(some, key=lambda gain: -gain.accuracy.estimate)
     return found
 
 
 def headroom(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> LevelGain | None:
     """What handing over the right passage would add to the best retriever; None without an oracle."""
-    known = {one.facet: one for one in draws}
-    for verdict in verdicts:
-        ceiling = next((one for one in levels_of(scores, verdict.facet) if bound_of(one) == CEILING), None)
-        if ceiling and verdict.best and verdict.facet in known:
-            return _gain(scores, known[verdict.facet], verdict.facet, verdict.best, ceiling)
+    for verdict, one in _drawn(draws, verdicts):
+        ceiling = next((level for level in levels_of(scores, verdict.facet) if bound_of(level) == CEILING), None)
+        if ceiling and verdict.best:
+            return _gain(scores, one, verdict.best, ceiling)
     return None
 
 
-def _gain(scores: pd.DataFrame, draws: LevelDraws, facet: str, start: str, end: str) -> LevelGain:
+def _drawn(draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> Iterator[tuple[FacetVerdict, LevelDraws]]:
+    """The verdicts with the draws of their facet, where there are any."""
+    known = {one.facet: one for one in draws}
+    return ((verdict, known[verdict.facet]) for verdict in verdicts if verdict.facet in known)
+
+
+def _gain(scores: pd.DataFrame, draws: LevelDraws, start: str, end: str) -> LevelGain:
+    facet = draws.facet
     others = [level for level in choices_of(scores, facet) if level != end] if start == OTHERS else [start]
     known = [level for level in others if level in draws.levels]
     if end not in draws.levels or not known:

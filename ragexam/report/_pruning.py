@@ -13,6 +13,7 @@ from examcore import IntervalEstimate
 from examcore.page import joined, percent, plain_number, signed
 from ragexam.report._figure_files import Picture
 from ragexam.report._page_parts import PageSection
+from ragexam.report._response_scores import row_interval
 
 _NEEDED = ("kept", "dropped", "trajectory", "theta", "heldout_gain")
 
@@ -47,13 +48,9 @@ class PruningRecord:
 
     def information_by_round(self) -> pd.DataFrame:
         """`round, n_items, theta, mean`: mean information of a question over ability after each round."""
-        frames = [
-            pd.DataFrame(
-                {"round": one.number, "n_items": one.n_items, "theta": self.theta, "mean": one.mean_information}
-            )
-            for one in self.rounds
-        ]
-        return pd.concat(frames, ignore_index=True)
+        each = [{"round": one.number, "n_items": one.n_items, "mean": one.mean_information} for one in self.rounds]
+        frames = [pd.DataFrame({**one, "theta": self.theta}) for one in each]
+        return pd.concat(frames, ignore_index=True)[["round", "n_items", "theta", "mean"]]
 
 
 def pruning_record(path: Path, content: Mapping[str, Any]) -> PruningRecord:
@@ -63,27 +60,24 @@ def pruning_record(path: Path, content: Mapping[str, Any]) -> PruningRecord:
         raise ValueError(f"{path}: no {lacking[0]!r}; wanted the record of a pruning")
     if not content["trajectory"]:
         raise ValueError(f"{path}: the trajectory is empty; wanted one entry per round")
-    gain = content["heldout_gain"]
     return PruningRecord(
         kept=tuple(map(str, content["kept"])),
         dropped=tuple(str(drop["item"]) for drop in content["dropped"]),
         theta=content["theta"],
-        rounds=tuple(_round(row) for row in content["trajectory"]),
-        heldout_gain=IntervalEstimate(*(float(gain[name]) for name in IntervalEstimate._fields)),
+        rounds=tuple(
+            PruningRound(
+                row["round"],
+                row["n_items"],
+                row["mean_information"],
+                row.get("standard_error") or (),
+                row.get("claimed_gain"),
+            )
+            for row in content["trajectory"]
+        ),
+        heldout_gain=row_interval(content["heldout_gain"]),
         interval=float(content.get("interval", 0.9)),
         n_judges=len(content.get("heldout", ())),
         targets=content.get("targets", []),
-    )
-
-
-def _round(row: Mapping[str, Any]) -> PruningRound:
-    claimed = row.get("claimed_gain")
-    return PruningRound(
-        row["round"],
-        row["n_items"],
-        row["mean_information"],
-        row.get("standard_error") or (),
-        None if claimed is None else float(claimed),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,13 +87,12 @@ def item_information(model: FittedModel) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 def groupings_section(
-    model: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Sequence[Picture]
+    model: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Mapping[str, Picture]
 ) -> GroupingsSection:
     """How to read it, a warning on the labels, a figure or a table for each grouping."""
-    drawn = {figure.name: figure for figure in figures}
     draws = None if model is None or model.fit.graded is not None else item_information(model)
     parts = [
-        GroupingPart(one.title, _table(one, questions, scores, draws), drawn.get(one.figure))
+        GroupingPart(one.title, _table(one, questions, scores, draws), figures.get(one.figure))
         for one in groupings_of(questions)
     ]
     lines = [

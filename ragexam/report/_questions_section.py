@@ -89,23 +89,18 @@ def questions_section(
     shown = [*faulty, *best, *rest][:LISTED]
     readable = _with_passages(shown)
     groups = (
-        ("To look at first: questions that do not measure", faulty, "The gravest stand first."),
-        ("Questions that carry the exam", best, "The most informative without a fault."),
-        ("All other questions", rest, "The most informative first." if signs.items is not None else ""),
+        ("To look at first: questions that do not measure", faulty, "The gravest stand first.", False),
+        ("Questions that carry the exam", best, "The most informative without a fault.", False),
+        ("All other questions", rest, "The most informative first." if signs.items is not None else "", bool(chosen)),
     )
     return QuestionsSection(
         sentences=_sentences(questions, faulty, shown, readable, signs),
         overview=_overview(faults),
         filters=_filters(known),
         groups=[
-            CardGroup(
-                title,
-                sentence,
-                [question_card(one, known, one.id in readable) for one in part],
-                folded=part[0].id not in chosen and len(chosen) > 0,
-            )
-            for title, part, sentence in ((title, _among(part, shown), words) for title, part, words in groups)
-            if part
+            CardGroup(title, sentence, [question_card(one, known, one.id in readable) for one in part], folded)
+            for title, all_of_them, sentence, folded in groups
+            if (part := _among(all_of_them, shown))
         ],
         table=_table(_among(questions, shown), known),
     )

@@ -88,6 +88,12 @@ def levels_of(scores: pd.DataFrame, facet: str) -> list[str]:
     return sorted(scores[facet].unique(), key=lambda level: {FLOOR: -1, CEILING: 1}.get(bound_of(level) or "", 0))
 
 
+def bounds_in(scores: pd.DataFrame) -> set[str]:
+    """The bounds that took part, in any facet."""
+    levels = (level for facet in facets_of(scores) for level in levels_of(scores, facet))
+    return {bound for level in levels if (bound := bound_of(level))}
+
+
 def choices_of(scores: pd.DataFrame, facet: str) -> list[str]:
     """The levels one could choose: all but the bounds."""
     return [level for level in levels_of(scores, facet) if bound_of(level) is None]

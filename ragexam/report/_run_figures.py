@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -42,35 +41,25 @@ _CAPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class RunFigures:
-    """The figures that could be drawn."""
-
-    components: Picture | None = None
-    information: Picture | None = None
-    groupings: tuple[Picture, ...] = ()
-    pruning: Picture | None = None
-    retrieval: Picture | None = None
-    costs: Picture | None = None
-
-
-def draw_figures(findings: RunFindings) -> RunFigures:
-    """Draw every figure that the run folder has the files for, and write them to its `figures/`."""
+def draw_figures(findings: RunFindings) -> dict[str, Picture]:
+    """Draw every figure that the run folder has the files for into its `figures/`; those of the page by name."""
     evidence = findings.evidence
     folder, scores, model = evidence.folder.path / "figures", evidence.scores, evidence.model
     for name in FIGURE_NAMES:  # none is left of an earlier report that the files no longer support
         for suffix in ("csv", "pdf", "png"):
             (folder / f"{name}.{suffix}").unlink(missing_ok=True)
     _accuracy(scores, folder)
-    frontier, reading = findings.frontier, findings.reading
-    return RunFigures(
-        components=None if model is None or model.components.empty else _components(model, folder),
-        information=None if model is None else _information(model, folder),
-        groupings=() if model is None else _groupings(model, evidence.questions, folder),
-        pruning=None if evidence.pruning is None else _pruning(evidence.pruning, folder),
-        retrieval=None if len(reading) < _FEWEST_RETRIEVERS else _retrieval(reading, folder),
-        costs=None if frontier is None else cost_figure(frontier, pipeline_names(scores), folder),
-    )
+    drawn: list[Picture] = []
+    if model is not None:
+        drawn += [] if model.components.empty else [_components(model, folder)]
+        drawn += [_information(model, folder), *_groupings(model, evidence.questions, folder)]
+    if evidence.pruning is not None:
+        drawn.append(_pruning(evidence.pruning, folder))
+    if len(findings.reading) >= _FEWEST_RETRIEVERS:
+        drawn.append(_retrieval(findings.reading, folder))
+    if findings.frontier is not None:
+        drawn.append(cost_figure(findings.frontier, pipeline_names(scores), folder))
+    return {one.name: one for one in drawn}
 
 
 def _accuracy(scores: pd.DataFrame, folder: Path) -> None:
@@ -160,7 +149,6 @@ def _draw_costs(ax: Axes, table: pd.DataFrame, unit: str) -> None:
 
 
 def _retrieval(found: pd.DataFrame, folder: Path) -> Picture:
-    """How often the source was read and the answer right, by retriever, from `reading_table`."""
     caption = (
         "How often the source passage was read, and how often the answer was right, by retriever, with 95 % intervals "
         "over questions."

@@ -10,10 +10,15 @@ from examcore.page import chance, joined, points
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, describe, sentences
 from ragexam.report._exam_section import model_roles
-from ragexam.report._response_scores import bound_of, facets_of, levels_of, without_black_boxes
+from ragexam.report._response_scores import bounds_in, facets_of, levels_of, without_black_boxes
 from ragexam.report._run_evidence import RunEvidence
 from ragexam.report._run_findings import RunFindings
 from ragexam.report._trust_section import misfit_sentences
+
+_ALLOWANCE = (
+    " Intervals in ability allow for combinations that do better or worse than their parts suggest and for answers "
+    "that pipelines share; intervals in accuracy only for the choice of questions."
+)
 
 
 @dataclass(frozen=True)
@@ -49,23 +54,15 @@ class VerdictSection:
 def verdict_section(found: RunFindings) -> VerdictSection:
     """The verdict, the warnings that belong beside it, and a card per component."""
     fitted = [verdict for verdict in found.verdicts if verdict.compared and verdict.unit != "accuracy"]
-    by_accuracy = [
-        facet_name(verdict.facet) for verdict in found.verdicts if verdict.compared and verdict not in fitted
-    ]
+    others = [verdict for verdict in found.verdicts if verdict.compared and verdict not in fitted]
+    by_accuracy = [facet_name(verdict.facet) for verdict in others]
     all_by_accuracy = found.from_accuracy or bool(by_accuracy and not fitted)
     scale = "accuracy, resampled over questions" if all_by_accuracy else "the fitted measurement model"
     if by_accuracy and not all_by_accuracy:
         scale += f", for the {joined(by_accuracy)} from accuracy, resampled over questions"
-    scores = found.evidence.scores
-    levels = [level for facet in facets_of(scores) for level in levels_of(scores, facet)]
-    bounds = sorted({bound for level in levels if (bound := bound_of(level))})
+    bounds = sorted(bounds_in(found.evidence.scores))
     left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
-    allowance = (
-        ""
-        if all_by_accuracy
-        else " Intervals in ability allow for combinations that do better or worse than their parts suggest and for "
-        "answers that pipelines share; intervals in accuracy only for the choice of questions."
-    )
+    allowance = "" if all_by_accuracy else _ALLOWANCE
     return VerdictSection(
         sentences(found.verdicts) if found.verdicts else ["The answers name no components to compare."],
         [*verdict_warnings(found), *misfit_sentences(found.departures)],
