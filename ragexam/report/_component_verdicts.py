@@ -12,7 +12,7 @@ import pandas as pd
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report._component_names import facet_name, facet_plural, level_name
-from ragexam.report._level_draws import INTERVAL, LevelDraws, probabilities_best
+from ragexam.report._fitted_model import INTERVAL, LevelDraws, probabilities_best
 from ragexam.report._response_scores import NOTHING, choices_of, facets_of, paired_difference
 
 CONFIDENT = 0.8

@@ -16,10 +16,10 @@ from irt.plots import records
 from rag.servers import Price
 from ragexam._config import GridSettings
 from ragexam.report._component_names import facet_name, level_name, pipeline_names
-from ragexam.report._figure_files import Picture
 from ragexam.report._page_parts import (
     PageSection,
     PageTable,
+    Picture,
     TableCell,
     column_heads,
     number_cell,

@@ -12,7 +12,7 @@ from examcore import BOOTSTRAP_DRAWS, IntervalEstimate
 from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, choosable
-from ragexam.report._level_draws import INTERVAL, LevelDraws
+from ragexam.report._fitted_model import INTERVAL, LevelDraws
 from ragexam.report._page_parts import (
     PageSection,
     PageTable,

@@ -11,9 +11,8 @@ import pandas as pd
 from examcore.page import joined, plain_number, signed, signed_range
 from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
-from ragexam.report._figure_files import Picture
 from ragexam.report._fitted_model import FittedModel
-from ragexam.report._page_parts import PageSection, PageTable, column_heads, number_cell, table_row
+from ragexam.report._page_parts import PageSection, PageTable, Picture, column_heads, number_cell, table_row
 from ragexam.report._response_scores import bound_of, row_interval
 
 _LARGE_RESIDUAL = 0.25

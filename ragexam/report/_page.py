@@ -10,10 +10,10 @@ from examcore.page import clipped, page_frame, page_template
 from ragexam.report._accuracy_tables import accuracy_section, topics_section
 from ragexam.report._costs_section import costs_section
 from ragexam.report._exam_section import exam_section, key_numbers, provenance
-from ragexam.report._figure_files import Picture
 from ragexam.report._interactions import interactions_section
 from ragexam.report._level_gains import change_section
 from ragexam.report._measurement_sections import components_section, information_section
+from ragexam.report._page_parts import Picture
 from ragexam.report._pipelines_section import pipelines_section
 from ragexam.report._pruning import pruning_section
 from ragexam.report._question_groupings import groupings_section

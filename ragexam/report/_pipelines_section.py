@@ -13,8 +13,7 @@ from examcore import IntervalEstimate
 from examcore.page import chance, percent_range, plain_number, signed
 from ragexam.report._component_names import facet_name, level_name, pipeline_names
 from ragexam.report._costs_section import measure_heads, measured_cells
-from ragexam.report._fitted_model import FittedModel
-from ragexam.report._level_draws import probabilities_best
+from ragexam.report._fitted_model import FittedModel, probabilities_best
 from ragexam.report._page_parts import (
     PageTable,
     TableCell,

@@ -11,8 +11,7 @@ import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import joined, percent, plain_number, signed
-from ragexam.report._figure_files import Picture
-from ragexam.report._page_parts import PageSection
+from ragexam.report._page_parts import PageSection, Picture
 from ragexam.report._response_scores import row_interval
 
 _NEEDED = ("kept", "dropped", "trajectory", "theta", "heldout_gain")

@@ -11,10 +11,8 @@ import pandas as pd
 from examcore import Question
 from examcore.page import clipped, percent, percent_range, plain_number
 from irt import kernels
-from ragexam.report._figure_files import Picture
-from ragexam.report._fitted_model import FittedModel
-from ragexam.report._level_draws import interval_of
-from ragexam.report._page_parts import PageTable, TableCell, TableRow, column_heads, number_cell, table_row
+from ragexam.report._fitted_model import FittedModel, interval_of
+from ragexam.report._page_parts import PageTable, Picture, TableCell, TableRow, column_heads, number_cell, table_row
 from ragexam.report._response_scores import NOTHING, accuracy
 from taxonomy import FORMS, LEVELS, bloom, form
 

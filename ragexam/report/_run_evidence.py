@@ -23,7 +23,7 @@ from ragexam._retrieval import read_retrieval
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
 from ragexam.report._pruning import PruningRecord, pruning_record
 from ragexam.report._response_scores import bound_of, read_scores
-from ragexam.report._source_reading import read_answers
+from ragexam.report._retrieval_section import read_answers
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from irt.plots import COLOURS, records, shorten
 from ragexam.report._accuracy_tables import accuracy_table, axes_of
 from ragexam.report._component_names import facet_name, level_name, pipeline_names
 from ragexam.report._costs_section import CostFrontier
-from ragexam.report._figure_files import Picture, picture
 from ragexam.report._fitted_model import THETA, FittedModel
+from ragexam.report._page_parts import Picture, picture
 from ragexam.report._pruning import PruningRecord
 from ragexam.report._question_groupings import BLOOM, FORM, QuestionGrouping
 from ragexam.report._response_scores import bound_of

@@ -12,9 +12,9 @@ from typing import Any
 from exam_gen.review import CONTENT, FAULTS, Edit, Review, Reviewed, apply_edits, edit_of
 from exam_gen.rules import objections, rule_of
 from examcore import Exam, Question, locked_log, read_exam, read_log, write_dropped, write_exam
-from ragexam.review._application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review._marked_passage import hidden_characters, pieces
 from ragexam.review._run_files import RunFiles, now, question_flags, shares_right
+from ragexam.review._server import Body, ConflictError, Query, number_of, place_of, text_of
 from taxonomy import labels
 
 CLIPPED = 200

@@ -12,10 +12,21 @@ import pandas as pd
 
 from examcore import write_text
 from examcore.page import page_frame, page_template
-from ragexam.report.comparison._change_sentences import comparison_sentences, not_compared
-from ragexam.report.comparison._change_tables import ability_tables, accuracy_tables, verdict_table
-from ragexam.report.comparison._changes import AbilityChanges, AccuracyChanges, ability_changes, accuracy_changes
-from ragexam.report.comparison._paired_runs import PairedRuns, pair_runs
+from ragexam.report.comparison._change_sections import (
+    ability_tables,
+    accuracy_tables,
+    comparison_sentences,
+    not_compared,
+    verdict_table,
+)
+from ragexam.report.comparison._changes import (
+    AbilityChanges,
+    AccuracyChanges,
+    PairedRuns,
+    ability_changes,
+    accuracy_changes,
+    pair_runs,
+)
 from ragexam.report.comparison._question_drift import drift_section
 
 CONTENTS = (

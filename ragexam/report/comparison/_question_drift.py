@@ -20,8 +20,7 @@ from ragexam.report._page_parts import (
 )
 from ragexam.report._question_cards import HEADING, PASSAGE, QuestionCard, card_choices
 from ragexam.report._questions_section import LISTED_STEM
-from ragexam.report.comparison._changes import REACH, AbilityChanges, AccuracyChanges
-from ragexam.report.comparison._paired_runs import PairedRuns
+from ragexam.report.comparison._changes import REACH, AbilityChanges, AccuracyChanges, PairedRuns
 
 SHOWN = 20
 """Questions in a table, each of which is shown to be read."""

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ragexam.report._component_verdicts import FacetVerdict, judge_all
-from ragexam.report._level_draws import LevelDraws, accuracy_draws
+from ragexam.report._fitted_model import LevelDraws, accuracy_draws
 from ragexam.report._level_gains import change_section, each_change, first_changes, headroom
 from ragexam.report._response_scores import paired_difference
 
