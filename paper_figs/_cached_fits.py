@@ -46,7 +46,8 @@ def components(run: TaskResults) -> pd.DataFrame:
     if (given / "components.csv").is_file() and (given / "fit.json").is_file():
         folder = given
     else:
-        _require_facets(run)
+        if set(irt.facet_names(run.data)) <= set(irt.constant_facets(run.data)):
+            raise ValueError(f"{run.responses}: no facet has two levels; wanted columns such as llm and retriever")
         folder = _made(run, "components", lambda to: _facet_fit(run.data).save(to))
     table = pd.read_csv(folder / "components.csv", dtype={"facet": str, "level": str})
     if table.empty:
@@ -77,11 +78,6 @@ def _facet_fit(data: irt.ResponseMatrix) -> irt.Fit:
         if "method 'nuts'" not in str(error):
             raise
         return irt.fit(data, model=MODEL, method="nuts", facets=facets, seed=SEED)
-
-
-def _require_facets(run: TaskResults) -> None:
-    if set(irt.facet_names(run.data)) <= set(irt.constant_facets(run.data)):
-        raise ValueError(f"{run.responses}: no facet has two levels; wanted columns such as llm and retriever")
 
 
 def _checked(path: Path) -> dict[str, Any]:

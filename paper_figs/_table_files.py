@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -50,6 +51,7 @@ class PaperTable:
 LONGEST = 40
 """Letters of a name in a table; the CSV has all of them."""
 DASH = "–"
+"""What stands in a cell without a value."""
 
 
 def row(*texts: str | PaperCell) -> PaperRow:
@@ -60,6 +62,19 @@ def row(*texts: str | PaperCell) -> PaperRow:
 def heading(text: str) -> PaperRow:
     """A line over the rows of a group."""
     return PaperRow((PaperCell(text),), heading=True)
+
+
+def rows_by_task(
+    data: pd.DataFrame, tasks: Sequence[str], cell: Callable[[Mapping[Hashable, Any]], str]
+) -> tuple[PaperRow, ...]:
+    """A line for each `attribute` under the heading of its `group`, with a cell for each `task`; a dash without one."""
+    rows = []
+    for group, part in data.groupby("group", sort=False):
+        rows.append(heading(str(group)))
+        for attribute, found in part.groupby("attribute", sort=False):
+            cells = {one["task"]: cell(one) for one in found.to_dict("records")}
+            rows.append(row(name(str(attribute)), *(cells.get(task, DASH) for task in tasks)))
+    return tuple(rows)
 
 
 def name(text: str) -> str:

@@ -14,13 +14,13 @@ from typing import Any
 import pandas as pd
 
 import irt
+from examcore import Question, parse_json_object, read_exam, read_text
 from taxonomy import labels
 
 BOUNDS = ("closed-book", "oracle")
 """Retrievers that bound what retrieval can do, and are no choice."""
 FACETS: Mapping[str, str] = {"llm": "Language model", "retriever": "Retriever", "icl": "Prompting mode"}
 """Components of a pipeline and what they are called in a heading."""
-_NOT_FACETS = ("student", "item", "score", "trials")
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,7 @@ class TaskResults:
     @cached_property
     def data(self) -> irt.ResponseMatrix:
         """Who answered what; ValueError where there are no answers."""
-        if not self.responses.is_file():
-            raise FileNotFoundError(f"{self.responses}: no such file; wanted a run folder or a folder of its answers")
-        with self.responses.open(encoding="utf-8", newline="") as file:
-            header = next(csv.reader(file), [])
-        return irt.read_responses(self.responses, [name for name in header if name not in _NOT_FACETS])
+        return irt.read_responses(self.responses)
 
     @cached_property
     def questions(self) -> pd.DataFrame:
@@ -59,7 +55,7 @@ class TaskResults:
         """
         exam, released = self.folder / "exam.jsonl", self.folder / "questions.csv"
         if exam.is_file():
-            rows = [_of_exam(line) for line in _lines(exam)]
+            rows = [_of_exam(question) for question in read_exam(exam).questions]
         elif released.is_file():
             rows = list(_of_released(released))
         else:
@@ -105,13 +101,11 @@ class TaskResults:
     def _told(self, name: str, needed: str) -> Mapping[str, Any] | None:
         """A JSON object of its own file, or the part of that name of the run's record."""
         path, record = self.folder / f"{name}.json", self.folder / "run.json"
-        found: object
+        found: object = None
         if path.is_file():
             found = read_json(path)
         elif record.is_file():
             path, found = record, read_json(record).get(name)
-        else:
-            return None
         if found is None:
             return None
         if not isinstance(found, dict) or needed not in found:
@@ -133,13 +127,7 @@ def read_run(argument: str, cache: Path) -> TaskResults:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object; ValueError in one line for anything else."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}; wanted JSON") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: JSON {type(found).__name__}; wanted an object")
-    return found
+    return parse_json_object(read_text(path), str(path))
 
 
 def level_name(facet: str, level: str) -> str:
@@ -154,27 +142,15 @@ def facet_name(facet: str) -> str:
     return FACETS.get(facet, facet)
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
-        if line.strip():
-            try:
-                found = json.loads(line)
-                yield {"id": str(found["id"]), "question": str(found["question"]), **found}
-            except (ValueError, TypeError, KeyError) as error:
-                raise ValueError(f"{path}:{number}: {error}; wanted one question per line") from None
-
-
-def _of_exam(line: Mapping[str, Any]) -> dict[str, Any]:
-    text, choices = str(line["question"]), [str(one) for one in line.get("choices", ())]
+def _of_exam(question: Question) -> dict[str, Any]:
     return {
-        "question": str(line["id"]),
-        "topic": str(line.get("topic") or ""),
-        "key": line.get("answer"),
-        "choices": len(choices),
-        "stem_words": len(text.split()),
-        "choice_words": tuple(len(one.split()) for one in choices),
-        "text": text,
-        **_labels(line.get("labels") or {}, text),
+        "question": question.id,
+        "topic": question.topic,
+        "key": question.key,
+        "stem_words": len(question.stem.split()),
+        "choice_words": tuple(len(one.split()) for one in question.choices),
+        "text": question.stem,
+        **_labels(question.labels, question.stem),
     }
 
 
@@ -186,7 +162,6 @@ def _of_released(path: Path) -> Iterator[dict[str, Any]]:
                     "question": row["question"],
                     "topic": row["topic"],
                     "key": int(row["key"]),
-                    "choices": int(row["choices"]),
                     "stem_words": int(row["stem_words"]),
                     "choice_words": tuple(int(one) for one in row["choice_words"].split()),
                     "text": None,

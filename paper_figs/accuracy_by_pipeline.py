@@ -51,11 +51,8 @@ def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
         retrievers = dict.fromkeys(data.loc[data["llm"] == llm, "retriever"])
         rows += [row(name(one), *(_cell(by_place.get((llm, one, task))) for task in tasks)) for one in retrievers]
     heads = ("Retriever", *(name(task) for task in tasks))
-    return [
-        PaperTable(
-            "accuracy_by_pipeline", "Accuracy by language model and retriever, %", NOTE, data, heads, tuple(rows)
-        )
-    ]
+    title = "Accuracy by language model and retriever, %"
+    return [PaperTable("accuracy_by_pipeline", title, NOTE, data, heads, tuple(rows))]
 
 
 def _cells(run: TaskResults, seed: int) -> Cells:
@@ -96,10 +93,5 @@ def _cell(found: Mapping[Hashable, Any] | None) -> PaperCell:
     return PaperCell(with_limits(accuracy, 1, scale=100) + ("†" if tied else ""), strong=bool(found["best"]))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -136,10 +136,5 @@ def _look(level: str, chosen: Sequence[str]) -> tuple[str, object]:
     return plots.COLOURS[place % len(plots.COLOURS)], "-" if place < len(plots.COLOURS) else plots.DASHES[3]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -12,13 +12,14 @@ from examcore import IntervalEstimate
 from irt import kernels
 from paper_figs import _cached_fits as fits
 from paper_figs._command_line import script
-from paper_figs._question_resampling import over_questions
+from paper_figs._question_resampling import over_questions, posterior
 from paper_figs._table_files import DASH, PaperRow, PaperTable, name, row, with_limits
 from paper_figs._task_results import TaskResults
 from paper_figs.bloom_levels import BY_VERBS, MEANINGS
 from taxonomy import LEVELS, VERBS
 
 EXAMPLE_WORDS = 28
+"""Of an example; the column then has about as many lines as the others."""
 NOTE = (
     "A question may have several levels. Accuracy: percent correct over all pipelines, with 90 % interval over the "
     "level's questions. Information: of a question, on average at the pipelines' abilities, with 90 % interval of "
@@ -77,9 +78,7 @@ def _information(run: TaskResults, ids: Sequence[str]) -> IntervalEstimate:
     drawn = fit.thinned(1000)
     places = [fit.data.items.index(one) for one in ids]
     each = [kernels.information(theta, *(drawn[key][:, one, None] for key in "abcd")).mean(axis=1) for one in places]
-    draws = np.mean(each, axis=0)
-    low, high = np.quantile(draws, [0.05, 0.95])
-    return IntervalEstimate(float(draws.mean()), float(low), float(high))
+    return posterior(np.mean(each, axis=0))
 
 
 def _row(one: Mapping[Hashable, Any]) -> PaperRow:
@@ -97,10 +96,5 @@ def _example(one: Mapping[Hashable, Any]) -> str:
     return " ".join(words[:EXAMPLE_WORDS]) + (" …" if len(words) > EXAMPLE_WORDS else "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -96,10 +96,5 @@ def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     return [PaperFigure("bloom_levels", "Bloom's revised taxonomy", CAPTION, panels)]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from examcore import IntervalEstimate
 from paper_figs import _cached_fits as fits
 from paper_figs._command_line import script
 from paper_figs._question_resampling import interval, shares, weights
-from paper_figs._table_files import DASH, PaperRow, PaperTable, heading, name, row, with_limits
+from paper_figs._table_files import PaperTable, name, rows_by_task, with_limits
 from paper_figs._task_results import TaskResults, facet_name, level_name
 
 NOTE = (
@@ -22,6 +23,7 @@ NOTE = (
     "use the same model answer alike: where the fit finds that, its intervals are as wide as questions differ."
 )
 ABILITY, ACCURACY = "ability", "accuracy"
+_UNITS = {ABILITY: "ability, standard deviations", ACCURACY: "accuracy, percentage points"}
 
 
 def compute(run: TaskResults) -> pd.DataFrame:
@@ -48,29 +50,20 @@ def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Levels by task, first in ability, then in accuracy."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
     tasks = [run.task for run in runs]
-    rows: list[PaperRow] = []
-    for scale, unit in ((ABILITY, "ability, standard deviations"), (ACCURACY, "accuracy, percentage points")):
-        part = data[data["scale"] == scale]
-        for facet in dict.fromkeys(part["facet"]):
-            rows.append(heading(f"{facet_name(facet)}: {unit}"))
-            for level in dict.fromkeys(part.loc[part["facet"] == facet, "level"]):
-                here = part[(part["facet"] == facet) & (part["level"] == level)].set_index("task")
-                rows.append(row(name(level_name(facet, level)), *(_cell(here, task, scale) for task in tasks)))
+    parts = data.sort_values("scale", key=lambda scale: scale != ABILITY, kind="stable")
+    named = parts.assign(
+        group=parts["facet"].map(facet_name) + ": " + parts["scale"].map(_UNITS),
+        attribute=list(map(level_name, parts["facet"], parts["level"])),
+    )
     heads = ("", *(name(task) for task in tasks))
-    return [PaperTable("component_abilities", "What components are worth", NOTE, data, heads, tuple(rows))]
+    rows = rows_by_task(named, tasks, _cell)
+    return [PaperTable("component_abilities", "What components are worth", NOTE, data, heads, rows)]
 
 
-def _cell(here: pd.DataFrame, task: str, scale: str) -> str:
-    if task not in here.index:
-        return DASH
-    found = IntervalEstimate(*(float(here[column].loc[task]) for column in ("effect", "low", "high")))
-    return with_limits(found, 2 if scale == ABILITY else 1, scale=1 if scale == ABILITY else 100, sign=True)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
+def _cell(one: Mapping[Hashable, Any]) -> str:
+    found = IntervalEstimate(one["effect"], one["low"], one["high"])
+    return with_limits(found, sign=True) if one["scale"] == ABILITY else with_limits(found, 1, scale=100, sign=True)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

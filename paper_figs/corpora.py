@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from paper_figs._command_line import script
-from paper_figs._table_files import DASH, PaperRow, PaperTable, name, number, row
+from paper_figs._table_files import DASH, PaperTable, name, number, row
 from paper_figs._task_results import TaskResults
 
 NOTE = (
@@ -33,7 +33,7 @@ def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     told = [run.task for run in runs if run.corpus]
     lacking = [run.task for run in runs if not run.corpus]
     values = {(one["attribute"], one["task"]): one for one in data.to_dict("records")}
-    rows = [row(one, *(_cell(values[one, task]) for task in told)) for one in _ATTRIBUTES] if told else _none()
+    rows = [row(one, *(_cell(values[one, task]) for task in told)) for one in _ATTRIBUTES] if told else [_NOTHING]
     note = NOTE.format(f"Not told by the results: {', '.join(lacking)}." if lacking else "").strip()
     return [PaperTable("corpora", "Corpora", note, data, ("", *(name(task) for task in told)), tuple(rows))]
 
@@ -48,6 +48,7 @@ _ATTRIBUTES: Mapping[str, str] = {
     "Vocabulary": "vocabulary",
     "Topics": "topics",
 }
+_NOTHING = row("No task's results tell of its corpus.")
 
 
 def _of(found: Mapping[str, Any], key: str) -> tuple[float | None, float | None, float | None]:
@@ -67,14 +68,5 @@ def _cell(found: Mapping[Hashable, Any]) -> str:
     return f"{text} [{number(float(found['least']), 0)}, {number(float(found['most']), 0)}]"
 
 
-def _none() -> list[PaperRow]:
-    return [row("No task's results tell of its corpus.")]
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -91,11 +91,8 @@ def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     """The drawing with the numbers of all tasks."""
     table = pd.concat([compute(run) for run in runs], ignore_index=True)
     panel = FigurePanel(table, draw, height=2.7 + 0.26 * (len(runs) - 1))
-    return [
-        PaperFigure(
-            "exam_process", "Writing, sitting, measuring and shortening an exam", CAPTION, (panel,), across=True
-        )
-    ]
+    title = "Writing, sitting, measuring and shortening an exam"
+    return [PaperFigure("exam_process", title, CAPTION, (panel,), across=True)]
 
 
 def _count(row: Mapping[Hashable, Any]) -> str:
@@ -118,10 +115,5 @@ def _arrow(ax: Axes, one: Step, other: Step) -> None:
                                  linewidth=0.9))  # fmt: skip
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

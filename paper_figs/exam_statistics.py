@@ -11,7 +11,7 @@ import pandas as pd
 from examcore import IntervalEstimate
 from paper_figs._command_line import script
 from paper_figs._question_resampling import jeffreys
-from paper_figs._table_files import DASH, PaperRow, PaperTable, heading, name, number, row, with_limits
+from paper_figs._table_files import DASH, PaperTable, name, number, rows_by_task, with_limits
 from paper_figs._task_results import TaskResults
 
 NOTE = (
@@ -42,13 +42,9 @@ def compute(run: TaskResults) -> pd.DataFrame:
 def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Attributes by task."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
-    values = {(one["attribute"], one["task"]): one for one in data.to_dict("records")}
-    rows: list[PaperRow] = []
-    for group, attributes in ROWS.items():
-        rows.append(heading(group))
-        rows += [row(one, *(_cell(values[one, run.task]) for run in runs)) for one in attributes]
+    rows = rows_by_task(data, [run.task for run in runs], _cell)
     heads = ("", *(name(run.task) for run in runs))
-    return [PaperTable("exam_statistics", "Exams", NOTE, data, heads, tuple(rows))]
+    return [PaperTable("exam_statistics", "Exams", NOTE, data, heads, rows)]
 
 
 PaperRuns = dict[str, tuple[float, float, float, float]]
@@ -116,10 +112,5 @@ def _cell(one: Mapping[Hashable, Any]) -> str:
     return with_limits(limits, 1, scale=100)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

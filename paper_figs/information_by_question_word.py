@@ -22,10 +22,5 @@ def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
     return [grouping.plate(runs, "information_by_question_word", title, CAPTION, "form", FORMS)]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -14,7 +14,7 @@ from irt.plots import grid, group_places, legend_below
 from paper_figs import _cached_fits as fits
 from paper_figs._command_line import script
 from paper_figs._figure_files import FigurePanel, PaperFigure
-from paper_figs._grouped_information import SCALE, THETA
+from paper_figs._grouped_information import SCALE, THETA, information
 from paper_figs._question_resampling import INTERVAL
 from paper_figs._task_results import TaskResults
 from taxonomy import FORMS, LEVELS
@@ -37,7 +37,7 @@ def compute(run: TaskResults) -> pd.DataFrame:
     `panel` is curve or information (one group per question, and `mean`), word, bloom, or pipeline (abilities alone).
     """
     fit = fits.item_fit(run)
-    information = fit.information(THETA)
+    found = fit.information(THETA)
     draws = fit.thinned(400)
     # [draws, items, theta], a piece at a time.
     curves = np.stack([kernels.probability(THETA, *(draws[name][:, one, None] for name in "abcd"))
@@ -47,8 +47,8 @@ def compute(run: TaskResults) -> pd.DataFrame:
     frames = [
         _per_item("curve", fit.data.items, curves.mean(axis=0)),
         _frame("curve", "mean", n, curves.mean(axis=(0, 1)), low, high),
-        _per_item("information", fit.data.items, information.mean),
-        _frame("information", "mean", n, information.total / n, information.total_low / n, information.total_high / n),
+        _per_item("information", fit.data.items, found.mean),
+        _frame("information", "mean", n, found.total / n, found.total_low / n, found.total_high / n),
         _grouped(run, "word", "form", FORMS),
         _grouped(run, "bloom", "bloom", LEVELS),
         pd.DataFrame({"panel": "pipeline", "group": fit.abilities["student"], "theta": fit.abilities["theta"],
@@ -128,9 +128,7 @@ def _frame(panel: str, group: str, n: int, value: np.ndarray, low: np.ndarray, h
 
 
 def _grouped(run: TaskResults, panel: str, kind: str, order: Sequence[str]) -> pd.DataFrame:
-    found = run.labelled(kind)
-    groups = {name: found[name] for name in sorted(found, key=[*order, *found].index)}
-    table = fits.item_fit(run).information_by(groups, THETA)
+    table = information(run, kind, order)
     names = {"n_items": "questions", "total": "value", "total_low": "low", "total_high": "high"}
     return table.rename(columns=names)[["group", "questions", "theta", "value", "low", "high"]].assign(panel=panel)
 
@@ -162,10 +160,5 @@ def _finish(ax: Axes, table: pd.DataFrame) -> None:
     legend_below(ax, columns=3)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
-from irt import Floats
 from paper_figs import _cached_fits as fits
 from paper_figs import held_out
 from paper_figs._command_line import script
-from paper_figs._question_resampling import INTERVAL, interval, shares, weights
-from paper_figs._table_files import PaperRow, PaperTable, heading, name, row, with_limits
+from paper_figs._question_resampling import interval, posterior, shares, weights
+from paper_figs._table_files import PaperTable, name, rows_by_task, with_limits
 from paper_figs._task_results import TaskResults
 
 IN_SAMPLE = "2PL on the answers it was fitted to"
@@ -39,22 +38,16 @@ def compute(run: TaskResults) -> pd.DataFrame:
 def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Attributes by task."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
-    values = {(one["group"], one["attribute"], one["task"]): one for one in data.to_dict("records")}
-    rows: list[PaperRow] = []
-    for group in dict.fromkeys(data["group"]):
-        rows.append(heading(group))
-        for one in dict.fromkeys(data.loc[data["group"] == group, "attribute"]):
-            cells = [values[group, one, run.task] for run in runs]
-            rows.append(row(one, *(_cell(group, cell) for cell in cells)))
+    rows = rows_by_task(data, [run.task for run in runs], _cell)
     heads = ("", *(name(run.task) for run in runs))
-    return [PaperTable("model_fit", "Fit of the item response model", NOTE, data, heads, tuple(rows))]
+    return [PaperTable("model_fit", "Fit of the item response model", NOTE, data, heads, rows)]
 
 
-def _cell(group: str, cell: Mapping[Hashable, Any]) -> str:
-    found = IntervalEstimate(cell["value"], cell["low"], cell["high"])
-    if "%" in group:
+def _cell(one: Mapping[Hashable, Any]) -> str:
+    found = IntervalEstimate(one["value"], one["low"], one["high"])
+    if "%" in one["group"]:
         return with_limits(found, 1, scale=100)
-    return with_limits(found, 3 if group.startswith("Error") else 2)
+    return with_limits(found, 3 if one["group"].startswith("Error") else 2)
 
 
 def _accuracy(run: TaskResults) -> list[tuple[str, str, IntervalEstimate]]:
@@ -91,20 +84,10 @@ def _parameters(run: TaskResults) -> list[tuple[str, str, IntervalEstimate]]:
     }
     found: list[tuple[str, str, IntervalEstimate]] = []
     for label, draws in quantities.items():
-        found.append(("Parameters", f"{label}: mean", _posterior(draws.mean(axis=1))))
-        found.append(("Parameters", f"{label}: standard deviation", _posterior(draws.std(axis=1, ddof=1))))
+        found.append(("Parameters", f"{label}: mean", posterior(draws.mean(axis=1))))
+        found.append(("Parameters", f"{label}: standard deviation", posterior(draws.std(axis=1, ddof=1))))
     return found
 
 
-def _posterior(draws: Floats) -> IntervalEstimate:
-    low, high = np.quantile(draws, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return IntervalEstimate(float(draws.mean()), float(low), float(high))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script."""
-    return script(build, __doc__, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script(build, __doc__))

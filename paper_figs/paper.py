@@ -156,7 +156,8 @@ def document(sections: Sequence[PaperSection], found: PaperRuns, folder: Path) -
     """One HTML page without network or scripts; pictures are in it, files beside it."""
     parts = "".join(_section(section, folder) for section in sections)
     entries = "".join(f'<li><a href="#{_anchor(one.label)}">{html.escape(one.label)}</a></li>' for one in sections)
-    tasks = "".join(f"<li>{html.escape(_told(run))}</li>" for run in found.runs)
+    sizes = {run: f"{len(run.data.students)} pipelines, {len(run.data.items)} questions" for run in found.runs}
+    tasks = "".join(f"<li>{html.escape(f'{one.task}: {size} ({one.folder})')}</li>" for one, size in sizes.items())
     absent = "".join(f"<li>{html.escape(one)}</li>" for one in found.left_out)
     left = f"<p>Left out:</p><ul>{absent}</ul>" if absent else ""
     return _PAGE.format(tasks=tasks, left=left, entries=entries, parts=parts)
@@ -186,11 +187,6 @@ def _figure(plate: PaperFigure, folder: Path) -> str:
         f'src="data:image/svg+xml;base64,{picture}"><figcaption>{html.escape(plate.caption)} '
         f'<span class="files">{files}</span></figcaption></figure>'
     )
-
-
-def _told(run: TaskResults) -> str:
-    data = run.data
-    return f"{run.task}: {len(data.students)} pipelines, {len(data.items)} questions ({run.folder})"
 
 
 def _anchor(label: str) -> str:

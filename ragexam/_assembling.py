@@ -1,15 +1,15 @@
-"""Versions of exams as files: assembling one from another, and telling two apart."""
+"""Exams as files: opening one with its sources, assembling one from another, and telling two apart."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from exam_gen import ExamDiff, Stratum, assemble, attribute, diff_exams
-from examcore import Exam, RunFolder, read_exam, write_exam, write_text
+from examcore import Chunk, Exam, RunFolder, read_exam, write_exam, write_text
 from examcore.console import printable
 
 FORMAT = 1
@@ -125,3 +125,28 @@ def _stratum_line(stratum: Stratum) -> str:
     short = "" if stratum.taken >= stratum.wanted else f", {stratum.wanted} wanted"
     name = " / ".join(printable(part) or "(none)" for part in stratum.name)
     return f"{name}: {stratum.taken} of {stratum.available}{short}"
+
+
+def with_sources(exam: Exam) -> Exam:
+    """The exam with a source passage named for every question; one that names none is its own."""
+    return Exam(
+        tuple(
+            replace(one, chunk_id=one.chunk_id or one.id, document_id=one.document_id or one.chunk_id or one.id)
+            for one in exam.questions
+        )
+    )
+
+
+def contexts(exam: Exam) -> list[Chunk]:
+    """The passages an exam was written from, for an exam that came without its chunks."""
+    for question in exam.questions:
+        if not question.context:
+            raise ValueError(
+                f"exam: question {question.id!r} has no context; wanted the text it was written from, or chunks.jsonl "
+                "beside the exam"
+            )
+    found = {
+        q.chunk_id: Chunk(q.chunk_id, q.document_id, q.context, 0, len(q.context), topic=q.topic)
+        for q in exam.questions
+    }
+    return list(found.values())

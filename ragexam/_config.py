@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field as DataclassField
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +36,7 @@ from rag import (
 )
 
 WRITER = "embedded:qwen2.5-coder-1.5b"
+"""The smallest model at hand whose questions mostly survive the checks."""
 
 
 class CorpusSettings(SettingsGroup):
@@ -175,11 +175,8 @@ def _require_usual(settings: RunFitSettings | RunPruneSettings, *names: str) -> 
 
 def _stored(settings: RunFitSettings | RunPruneSettings, always: Sequence[str]) -> dict[str, Any]:
     values = asdict(settings)
-    return {one.name: values[one.name] for one in fields(settings) if _is_stored(settings, one, always)}
-
-
-def _is_stored(settings: RunFitSettings | RunPruneSettings, one: DataclassField[Any], always: Sequence[str]) -> bool:
-    return one.name in always or getattr(settings, one.name) != one.default
+    usual = {one.name: one.default for one in fields(settings)}
+    return {name: value for name, value in values.items() if name in always or getattr(settings, name) != usual[name]}
 
 
 class ExamConfig(SettingsGroup):
@@ -240,7 +237,9 @@ class Config(ExamConfig):
         return self
 
 
-def of_generate(corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: Sequence[str]) -> ExamConfig:
+def generate_config(
+    corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: Sequence[str]
+) -> ExamConfig:
     """The configuration of `ragexam generate`, from its arguments."""
     from ragexam._settings import check
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from exam_gen.corpora import Inventory, chunk, gather, take_inventory
 from examcore import Chunk, Document, RunFolder, RunRecord, read_chunks, read_documents
 from examcore.console import aligned_rows, counts_text, printable
-from ragexam._config import Config, ExamConfig, of_generate
+from ragexam._config import Config, ExamConfig, generate_config
 from ragexam._settings import read
 
 CHARACTERS_PER_TOKEN = 4.5
@@ -87,5 +87,5 @@ def corpus_table(where: str, overrides: Sequence[str] = ()) -> CorpusTable:
     elif where.endswith((".yaml", ".yml")):
         cut = cut_corpus(read(Path(where), Config, overrides))
     else:
-        cut = cut_corpus(of_generate(where, Path(), 0, {}, overrides))
+        cut = cut_corpus(generate_config(where, Path(), 0, {}, overrides))
     return CorpusTable(take_inventory(cut.documents, cut.chunks, cut.left_out), where, tuple(cut.warnings))

@@ -6,10 +6,11 @@ import math
 import os
 import re
 import time
-from collections.abc import Sequence
+import timeit
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import takewhile
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from exam_gen import MAX_TOKENS, QUESTION_FORMATS, closed_prompt, open_prompt, question_prompt, wrong_answers_prompt
@@ -39,15 +40,17 @@ FOUND_ANEW = 0.42
 """Share of a further retriever's passages that none before it found, whose prompts are therefore new: six retrievers of
 one passage each found 3.1 different ones for a question."""
 SAMPLE = 40
+"""Prompts whose lengths are measured: their mean is then known to a few percent."""
 BUSY = 1.5
 """A load for each processor that is told."""
 NUTS_SECONDS = 60.0
+"""What sampling a fit takes: 36 to 41 s for 100 pipelines and 500 questions, and its compilation."""
 SERVER_SECONDS = 1.5
 """What one request to a server takes, a guess: hosted ones differ by a factor of three either way."""
-CHUNKS_PER_SURVIVOR = 2.0
-QUESTION_TOKENS = 110
+CHUNKS_PER_SURVIVOR, QUESTION_TOKENS = 2.0, 110
 """Chunks tried for one question that is written in one request, and the tokens it is written in: guesses, too."""
 LETTERS_TOKENS = 3
+"""A letter, and what may stand around it."""
 
 
 @dataclass(frozen=True)
@@ -122,16 +125,16 @@ class RunEstimate:
     def lines(self) -> list[str]:
         """The estimate for a reader."""
         size = f"{self.documents} documents, {self.chunks} chunks, {self.questions} questions"
-        sitting = [_work_line("sitting", one) for one in self.sitting]
+        servers = f"servers: {self.requests:,} requests, cost {self.cost:.2f} at the configured price"
         return [
             f"{size}, {self.pipelines} pipelines",
             _work_line("writing", self.writing),
             _work_line("verifying", self.verifying),
-            *sitting,
+            *(_work_line("sitting", one) for one in self.sitting),
             *self._time_lines(),
             *self._warnings(),
             f"still to download: {self.download_bytes / 1e6:.0f} MB; cost of local models: none",
-            *self._server_lines(),
+            *([servers] if self.requests else []),
         ]
 
     def _time_lines(self) -> list[str]:
@@ -159,13 +162,8 @@ class RunEstimate:
             )
         return found
 
-    def _server_lines(self) -> list[str]:
-        if not self.requests:
-            return []
-        return [f"servers: {self.requests:,} requests, cost {self.cost:.2f} at the configured price"]
 
-
-def foresee(config: Config, progress: Progress) -> RunEstimate:
+def estimate_run(config: Config, progress: Progress) -> RunEstimate:
     """Estimate what a run will take from its corpus, its grid and the measured speed of this machine."""
     with progress.step("corpus"):
         documents, chunks, *_ = cut_corpus(config)
@@ -236,6 +234,10 @@ def measure(size: int = 1024) -> Machine:
     return Machine(2 * size**3 / product, large.numel() * 2 / pass_over, torch.get_num_threads())
 
 
+def _best(work: Callable[[], object]) -> float:
+    return min(timeit.repeat(work, timer=time.thread_time, number=1))
+
+
 def write_work(
     config: Config, chunks: Sequence[Chunk], machine: Machine, stock: WritingSupply | None = None
 ) -> tuple[Work, Work]:
@@ -254,11 +256,11 @@ def write_work(
     load = Load(tried, reading, tried * STEM_TOKENS, round(tried * (1 + WRONG_PER_FACT)))
     own = tried * (asked_own + WRONG_PER_FACT * wrong_own)
     writing = _writing(config, machine, load, own, config.exam.max_tokens)
-    checks = _mean([_tokens(prompt) for one in found for prompt in _verification(one)])
-    by_letters = config.exam.verification == "letters"
-    load = _choosing(
-        verifier, round(tried * CHECKS_PER_FACT), checks, 1 + config.exam.candidates, by_letters=by_letters
-    )
+    stem = "x" * 90
+    asking = [open_prompt(one.chunk.title, one.chunk.text, stem) for one in found]
+    checks = fmean(map(_tokens, [*asking, *[closed_prompt(stem)] * len(asking)]))
+    prompts, letters = round(tried * CHECKS_PER_FACT), config.exam.verification == "letters"
+    load = _choosing(verifier, prompts, checks, 1 + config.exam.candidates, by_letters=letters)
     seconds = _reading(parameters(verifier.model), load.read / PASSAGES_SHARED, machine)
     return writing, _work(verifier, load, seconds)
 
@@ -278,7 +280,7 @@ def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Ma
         made = [exam_prompt(example, [chunk] * passages, [shot] * one.shots) for chunk in sample]
         share = new if passages else 1.0
         prompts += share
-        tokens += share * _mean([_tokens(prompt) for prompt in made])
+        tokens += share * fmean(map(_tokens, made))
     by_letters = spec.answers == "letters"
     load = _choosing(spec, round(config.exam.questions * prompts), tokens / prompts, 4, by_letters=by_letters)
     return _work(spec, load, _reading(parameters(spec.model), load.read, machine))
@@ -287,10 +289,8 @@ def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Ma
 def ask_work(spec: BlackBoxSpec, config: Config) -> Work:
     """What a black box is asked; nobody here knows what it reads and what it costs."""
     server = spec.server or ServerOptions()
-    seconds = config.exam.questions * max(
-        SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf)
-    )
-    return Work(spec.name, config.exam.questions, 0, 0, round(seconds, 1), config.exam.questions)
+    asked = config.exam.questions
+    return Work(spec.name, asked, 0, 0, round(asked * _seconds_per_request(server), 1), asked)
 
 
 class Load(NamedTuple):
@@ -327,9 +327,13 @@ def _work(model: ModelSettings | LlmSpec, load: Load, seconds: float) -> Work:
     if not is_server(model.model):
         return Work(model.model, load.prompts, load.read, load.written, round(seconds, 1))
     server = model.server or ServerOptions()
-    seconds = load.requests * max(SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf))
+    seconds = load.requests * _seconds_per_request(server)
     cost = server.price_per_million.of(load.read, load.written)
     return Work(model.model, load.prompts, load.read, load.written, round(seconds, 1), load.requests, round(cost, 4))
+
+
+def _seconds_per_request(server: ServerOptions) -> float:
+    return max(SERVER_SECONDS / server.concurrency, 60 / (server.requests_per_minute or math.inf))
 
 
 def parameters(model: str) -> float:
@@ -348,37 +352,17 @@ def _work_line(step: str, work: Work) -> str:
     return f"{step} with {work.model}: {work.prompts} prompts, {tokens}{requests}, about {duration(work.seconds)}"
 
 
-def _verification(fact: Fact) -> list[Prompt]:
-    stem = "x" * 90
-    return [open_prompt(fact.chunk.title, fact.chunk.text, stem), closed_prompt(stem)]
-
-
 def _tokens(prompt: Prompt) -> float:
     return TEMPLATE_TOKENS + len(prompt.system + prompt.user + prompt.reply) / CHARACTERS_PER_TOKEN
 
 
 def _lengths(prompts: Sequence[Prompt]) -> tuple[float, float]:
     """Tokens of a prompt on average, and of them those behind what all prompts begin with."""
-    whole = _mean([_tokens(one) for one in prompts])
-    texts = sorted(one.system + one.user for one in prompts)
-    # What the first and the last in order share, all between them share.
-    pairs = zip(texts[0], texts[-1], strict=False) if len(texts) > 1 else ()
-    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return whole, whole - common / CHARACTERS_PER_TOKEN
+    whole = fmean(map(_tokens, prompts))
+    texts = [one.system + one.user for one in prompts]
+    common = os.path.commonprefix(texts) if len(texts) > 1 else ""  # noqa: RUF071 - letter by letter, as wanted
+    return whole, whole - len(common) / CHARACTERS_PER_TOKEN
 
 
 def _reading(size: float, tokens: float, machine: Machine) -> float:
     return 2 * size * tokens / (machine.flops * EFFICIENCY)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _best(work: Any, times: int = 5) -> float:
-    spent = []
-    for _ in range(times):
-        began = time.thread_time()
-        work()
-        spent.append(time.thread_time() - began)
-    return min(spent)

@@ -1,8 +1,7 @@
-"""The commands on what an exam holds: corpus, statistics, classify, assemble, diff, retrieval."""
+"""The commands on an exam: what it holds, versions of it, and its way to other tools and back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +9,13 @@ import typer
 
 from examcore.console import AsJson, Quiet, Seed, show_result
 
+exam_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. corpus.sample=50.")
 ]
 
 
+@exam_app.command(epilog="Example: ragexam corpus documents/")
 def corpus(
     where: Annotated[str, typer.Argument(metavar="CORPUS", help="A corpus, a configuration .yaml or a run folder.")],
     overrides: Overrides = None,
@@ -26,6 +27,7 @@ def corpus(
     show_result(corpus_table(where, overrides or ()), as_json=as_json)
 
 
+@exam_app.command(epilog="Example: ragexam statistics runs/quickstart")
 def statistics(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
     as_json: AsJson = False,
@@ -36,6 +38,7 @@ def statistics(
     show_result(exam_table(exam), as_json=as_json)
 
 
+@exam_app.command(epilog="Example: ragexam assemble runs/quickstart --size 40 --by topic,bloom --out exam.jsonl")
 def assemble(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
     size: Annotated[int, typer.Option(min=1, help="Wanted number of questions.")],
@@ -54,6 +57,7 @@ def assemble(
     show_result(assemble_exam(exam, size, out, attributes, equal=equal, seed=seed), as_json=as_json)
 
 
+@exam_app.command(epilog="Example: ragexam diff runs/quickstart exam.jsonl")
 def diff(
     before: Annotated[Path, typer.Argument(metavar="A", help="exam.jsonl, or a run folder.")],
     after: Annotated[Path, typer.Argument(metavar="B", help="exam.jsonl, or a run folder.")],
@@ -65,6 +69,7 @@ def diff(
     show_result(compare_exams(before, after), as_json=as_json)
 
 
+@exam_app.command(epilog="Example: ragexam retrieval runs/quickstart")
 def retrieval(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder whose exam was sat.")],
     as_json: AsJson = False,
@@ -77,14 +82,36 @@ def retrieval(
     show_result(measure_retrieval(run, Progress(quiet=quiet)), as_json=as_json)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    commands: dict[str, tuple[Callable[..., None], str]] = {
-        "corpus": (corpus, "documents/"),
-        "statistics": (statistics, "runs/quickstart"),
-        "assemble": (assemble, "runs/quickstart --size 40 --by topic,bloom --out exam.jsonl"),
-        "diff": (diff, "runs/quickstart exam.jsonl"),
-        "retrieval": (retrieval, "runs/quickstart"),
-    }
-    for name, (command, example) in commands.items():
-        app.command(name, epilog=f"Example: ragexam {name} {example}")(command)
+@exam_app.command(epilog="Example: ragexam export runs/quickstart --to lm-eval --out tasks")
+def export(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="lm-eval, inspect, hf, csv or responses.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
+    name: Annotated[
+        str, typer.Option(help="What tasks or the data set are called; default: from the exam's hash.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Write an exam for lm-evaluation-harness, Inspect or the Hugging Face hub or as a table, or its answers so far."""
+    from ragexam.exchange import export_exam
+
+    show_result(export_exam(exam, to, out, name), as_json=as_json)
+
+
+@exam_app.command("import", epilog="Example: ragexam import samples --exam runs/quickstart --out responses.csv")
+def import_answers(
+    samples: Annotated[
+        list[str],
+        typer.Argument(metavar="SAMPLES...", help="samples_*.jsonl, .json or .eval logs, or LLM=FILE; folders."),
+    ],
+    exam: Annotated[Path, typer.Option("--exam", metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The responses to write (.csv).")],
+    normalization: Annotated[
+        str, typer.Option(help="How lm-eval's log-likelihoods choose: sum, character or byte.")
+    ] = "character",
+    as_json: AsJson = False,
+) -> None:
+    """Read answers of lm-evaluation-harness and Inspect to an exported exam: responses.csv."""
+    from ragexam.exchange import import_answers as read_answers
+
+    show_result(read_answers(samples, exam, out, normalization), as_json=as_json)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen import Baseline, ExamStatistics, exam_statistics
-from examcore import Question, RunFolder, read_documents, read_dropped, read_exam, read_pool
+from examcore import RunFolder, read_documents, read_dropped, read_exam, read_pool
 from examcore.console import aligned_rows, counts_text, jsonable, printable
 
 
@@ -62,7 +62,7 @@ def exam_table(exam: Path) -> ExamTable:
     A run whose questions were all lost has a table, too. Questions without labels get those of `taxonomy.labels`.
     Raises `FileNotFoundError` where there is no exam.
     """
-    from taxonomy import LEVELS
+    from taxonomy import LEVELS, labels
 
     folder = RunFolder(exam if exam.is_dir() else exam.parent)
     path = folder.exam if exam.is_dir() else exam
@@ -73,18 +73,14 @@ def exam_table(exam: Path) -> ExamTable:
     # Only the run's own exam goes with the run's losses; another file beside it has a history of its own.
     own = path.name == folder.exam.name
     found = exam_statistics(
-        [] if empty else [_labelled(one) for one in read_exam(path).questions],
+        []
+        if empty
+        else [one if one.labels else replace(one, labels=labels(one.stem)) for one in read_exam(path).questions],
         read_dropped(folder.dropped) if own and folder.dropped.is_file() else (),
         pool=read_pool(folder.shots) if own else (),
         topics={one.topic for one in read_documents(folder.corpus)} if own and folder.corpus.is_file() else (),
     )
     return ExamTable(found, tuple(level for level in LEVELS if level not in found.labels.get("bloom", {})))
-
-
-def _labelled(question: Question) -> Question:
-    from taxonomy import labels
-
-    return question if question.labels else replace(question, labels=labels(question.stem))
 
 
 def _listed(name: str, counts: Mapping[str, object]) -> list[tuple[str, str]]:

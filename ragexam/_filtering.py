@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,11 @@ from examcore import (
     write_exam,
 )
 from ragexam._config import WriterSettings
-from ragexam._filter_results import DroppedExample, FilteredExam, FilterPreview, RulePreview
 
 EXAMPLES = 3
 """Examples shown of what a rule drops."""
+SHOWN_CHARACTERS = 160
+"""Characters of an example's question that are printed; JSON holds all."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,80 @@ class FilterSource:
         given = {name: value for name, value in (("model", model), ("encoder", encoder)) if value is not None}
         writer = WriterSettings.model_validate({**known.get("writer", {}), **given})
         return cls(exam, folder, known.get("filters", {}), writer)
+
+
+@dataclass(frozen=True)
+class DroppedExample:
+    """A question that a rule would drop by itself, and why."""
+
+    id: str
+    reason: str
+    question: str
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RulePreview:
+    """What one rule would remove: `alone` of all questions, `dropped` of those `seen` in its turn.
+
+    `share` is that of `dropped` among all questions, `rewritten` the questions that it would change.
+    """
+
+    rule: str
+    limit: str
+    what: str
+    alone: int
+    seen: int
+    dropped: int
+    share: float
+    rewritten: int
+    examples: tuple[DroppedExample, ...]
+
+    def lines(self) -> list[str]:
+        """A row of the table, and the examples below it."""
+        rewritten = f" ({self.rewritten} rewritten)" if self.rewritten else ""
+        counts = f"{self.rule:22} {self.limit:>6} {self.alone:6} {self.dropped:8} {self.share:6.1%}"
+        examples = [f"    {one.reason}\n        {one.question[:SHOWN_CHARACTERS]}" for one in self.examples]
+        return [f"{counts}  {self.what}{rewritten}", *examples]
+
+
+@dataclass(frozen=True)
+class FilterPreview:
+    """A dry run: the questions of the exam, those that would be kept, and what each rule would remove."""
+
+    n_questions: int
+    kept: int
+    rules: tuple[RulePreview, ...]
+
+    def record(self) -> dict[str, Any]:
+        """The dry run as JSON types."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """A table with examples."""
+        head = f"{'rule':22} {'limit':>6} {'alone':>6} {'in turn':>8} {'share':>6}  drops what"
+        rows = [line for one in self.rules for line in one.lines()]
+        return [head, *rows, f"{self.kept} of {self.n_questions} questions would be kept"]
+
+
+@dataclass(frozen=True)
+class FilteredExam:
+    """A new exam: its file, the questions before and after, and those dropped and rewritten by rule."""
+
+    out: Path
+    n_questions: int
+    kept: int
+    dropped: Mapping[str, int]
+    rewritten: Mapping[str, int]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {**asdict(self), "out": str(self.out)}
+
+    def lines(self) -> list[str]:
+        """Where the exam is, its size and its losses."""
+        lost = ", ".join(f"{count} {name}" for name, count in self.dropped.items()) or "none"
+        return [f"{self.out}: {self.kept} questions; dropped: {lost}"]
 
 
 def changed(settings: Mapping[str, object], given: Sequence[str]) -> dict[str, object]:
@@ -116,21 +192,12 @@ def _tools(
     source: FilterSource, rules: Sequence[Rule], replies: ReplyStore, seed: int, report: ReportProgress
 ) -> RuleTools:
     """What the rules need and no more: models are loaded for the rules that ask for them."""
+    from rag import DEFAULT_ENCODER, embed, load_language_model
+
     needs, writer = needs_of(rules), source.writer
-    model = None
-    if "model" in needs:
-        from rag import load_model
-
-        model = CachedLanguageModel(
-            load_model(writer.model, writer.dtype, writer.device, server=writer.server), replies
-        )
-    return RuleTools(_encoder(writer) if "encoder" in needs else None, model, seed, report)
-
-
-def _encoder(writer: WriterSettings) -> Callable[[Sequence[str]], Any]:
-    from rag import DEFAULT_ENCODER, embed
-
-    return lambda texts: embed(texts, encoder=writer.encoder or DEFAULT_ENCODER)
+    model = CachedLanguageModel(load_language_model(writer), replies) if "model" in needs else None
+    encode = partial(embed, encoder=writer.encoder or DEFAULT_ENCODER) if "encoder" in needs else None
+    return RuleTools(encode, model, seed, report)
 
 
 def _preview(rule: Rule, step: RuleStep, alone: RuleStep, total: int) -> RulePreview:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import irt
 from examcore import ReportProgress, RunFolder, read_exam, write_exam
-from rag import FACETS, FACTORS, OWN_FACETS
-from ragexam._config import Config, RunPruneSettings
+from rag import OWN_FACETS
+from ragexam._config import Config
 
 
 def fit_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
@@ -21,10 +21,11 @@ def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None
     """Prune the exam of a run into `pruned/`: `prune.json`, the exam that is left, and its fit."""
     assert config.prune is not None
     data, options = run_data(folder), n_choices(folder.exam)
+    known = {one.name: getattr(config.prune, one.name) for one in fields(irt.PruneSettings)}
     chosen = irt.prune(
         data,
         irt.load_fit(folder.fit),
-        settings=_prune_settings(config.prune, config.seed),
+        settings=irt.PruneSettings(**known | {"seed": config.seed}),
         groups=topics(folder.exam) if config.prune.balance else None,
         options=options,
         progress=report,
@@ -48,17 +49,9 @@ def fitted(
     )
 
 
-def _prune_settings(settings: RunPruneSettings, seed: int) -> irt.PruneSettings:
-    values = {one.name: getattr(settings, one.name) for one in fields(irt.PruneSettings)}
-    return irt.PruneSettings(**values | {"seed": seed})
-
-
 def run_data(folder: RunFolder) -> irt.ResponseMatrix:
     """The responses of a run, with the facets that vary in it."""
-    with folder.responses.open(encoding="utf-8") as file:
-        columns = file.readline().strip().split(",")
-    facets = [*FACETS, *(one for one in FACTORS if one in columns)]
-    return irt.without_constant_facets(_crossed(irt.read_responses(folder.responses, facets=facets)))
+    return irt.without_constant_facets(_crossed(irt.read_responses(folder.responses)))
 
 
 def _crossed(data: irt.ResponseMatrix) -> irt.ResponseMatrix:

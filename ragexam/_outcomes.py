@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,29 +13,29 @@ from rag.answering import LetterExaminee, build_black_box
 from rag.servers import Traffic
 
 Made = TypeVar("Made")
-Heard = dict[str, Traffic]
+TrafficByName = dict[str, Traffic]
 """What went over the wire, by the name of who was asked."""
 
 
-def builds(grid: Grid, heard: Heard) -> dict[str, ExamineeFactory]:
+def examinee_factories(grid: Grid, heard: TrafficByName) -> dict[str, ExamineeFactory]:
     """How to make everyone who sits, by name; `heard` receives the traffic of those that are made in this process."""
-    return {one.name: partial(_built, one, heard) for one in grid.examinees}
+    return {one.name: partial(_examinee, one, heard) for one in grid.examinees}
 
 
-def _built(one: LlmSpec | BlackBoxSpec, heard: Heard) -> LanguageModel | Examinee:
+def _examinee(one: LlmSpec | BlackBoxSpec, heard: TrafficByName) -> LanguageModel | Examinee:
     if isinstance(one, BlackBoxSpec):
-        return _heard(one.name, build_black_box(one), heard)
-    model = _heard(one.name, one.load(), heard)
+        return _with_traffic(one.name, build_black_box(one), heard)
+    model = _with_traffic(one.name, one.load(), heard)
     return LetterExaminee(model) if one.answers == "letters" else model
 
 
-def _heard(name: str, made: Made, heard: Heard) -> Made:
+def _with_traffic(name: str, made: Made, heard: TrafficByName) -> Made:
     if isinstance(traffic := getattr(made, "traffic", None), Traffic):
         heard[name] = traffic
     return made
 
 
-def mixture(modes: Mapping[str, str]) -> list[str]:
+def mixed_mode_warnings(modes: Mapping[str, str]) -> list[str]:
     """A warning for a grid whose examinees answer in different ways; none for any other."""
     kinds = dict.fromkeys(modes.values())
     if len(kinds) < 2:
@@ -44,7 +44,7 @@ def mixture(modes: Mapping[str, str]) -> list[str]:
     return [f"answers come about in different ways ({who}): their accuracies are not comparable"]
 
 
-def outcome(grid: Grid, store: AnswerStore, heard: Heard) -> dict[str, Any]:
+def outcome(grid: Grid, store: AnswerStore, heard: TrafficByName) -> dict[str, Any]:
     """What `run.json` says of a sitting: `modes`, `unparsed` and `truncated` by pipeline, `servers`, `notes`.
 
     `servers` counts the requests of this process; whoever was asked in another is not among them.
@@ -56,33 +56,27 @@ def outcome(grid: Grid, store: AnswerStore, heard: Heard) -> dict[str, Any]:
         "truncated": {name: one.truncated for name, (_, one) in found.items() if one.truncated},
         "servers": {name: traffic.as_dict() for name, traffic in heard.items()},
         "notes": [
-            *mixture(grid.modes),
+            *mixed_mode_warnings(grid.modes),
             *_counted(list(found.values())),
             *dict.fromkeys(note for traffic in heard.values() for note in traffic.notes),
         ],
     }
 
 
-def _counted(found: Sequence[tuple[str, PipelineOutcome]]) -> list[str]:
+def _counted(found: Sequence[tuple[str, PipelineOutcome]]) -> Iterator[str]:
     """One sentence for each examinee with replies that named no choice, one for each with shortened prompts."""
     answered, unparsed, truncated = Counter[str](), Counter[str](), Counter[str]()
     for name, one in found:
         answered[name] += one.answered
         unparsed[name] += one.unparsed
         truncated[name] += one.truncated
-    return [
-        *(
-            f"{name}: {count} of {answered[name]} replies named no choice and count as wrong"
-            for name, count in unparsed.items()
-            if count
-        ),
-        *(
+    for name, count in (+unparsed).items():
+        yield f"{name}: {count} of {answered[name]} replies named no choice and count as wrong"
+    for name, count in (+truncated).items():
+        yield (
             f"{name}: {count} of {answered[name]} prompts were longer than it reads; their last passages were left out "
             "or cut"
-            for name, count in truncated.items()
-            if count
-        ),
-    ]
+        )
 
 
 def left_out(grid: Grid) -> list[str]:

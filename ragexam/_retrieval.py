@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from examcore import (
     INTERVAL_LEVEL,
@@ -28,8 +29,8 @@ from examcore import (
 )
 from rag import BOUNDS, OWN_FACETS, ClosedBook, Retriever
 from rag.retrieval import CUTOFFS, SourceRank, find_sources, passage_index
+from ragexam._assembling import contexts
 from ragexam._config import GridSettings
-from ragexam._sources import contexts
 from ragexam._steps import Steps
 
 COLUMNS = ("retriever", "measure", "estimate", "low", "high", "questions")
@@ -42,6 +43,7 @@ class Library:
     folder: RunFolder
     exam: Exam
     grid: GridSettings
+    indexes: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def chunks(self) -> Sequence[Chunk]:
@@ -52,7 +54,7 @@ class Library:
     def retrievers(self) -> Mapping[str, Retriever]:
         """The retrievers by name; that of black boxes finds nothing, as they are given no passages."""
         specs = self.grid.grid.retrievers
-        built = {one.name: one.build(self.chunks, self._indexes.get(one.parts.encoder)) for one in specs}
+        built = {one.name: one.build(self.chunks, self.indexes.get(one.parts.encoder)) for one in specs}
         return built | ({OWN_FACETS: ClosedBook(OWN_FACETS)} if self.grid.grid.black_boxes else {})
 
     def encode(self, progress: Progress) -> None:
@@ -61,14 +63,9 @@ class Library:
         Before the retrievers are built, which share what is found here.
         """
         for encoder in dict.fromkeys(one.parts.encoder for one in self.grid.grid.retrievers if one.encoders):
-            if encoder not in self._indexes:
+            if encoder not in self.indexes:
                 with progress.step_if_told("passages") as report:
-                    self._indexes[encoder] = passage_index(self.chunks, encoder, progress=report)
-
-    @cached_property
-    def _indexes(self) -> dict[str, Any]:
-        """What is searched, by encoder."""
-        return {}
+                    self.indexes[encoder] = passage_index(self.chunks, encoder, progress=report)
 
 
 def retrieval_step(steps: Steps, library: Library) -> None:
@@ -156,23 +153,16 @@ def read_retrieval(path: Path) -> RetrievalTable:
 
 
 def _ranks(found: SourceRank) -> list[tuple[object, ...]]:
-    return [
-        (found.retriever, question, "" if math.isnan(rank) else int(rank))
-        for question, rank in zip(found.questions, found.ranks, strict=True)
-    ]
+    ranks = ["" if math.isnan(rank) else int(rank) for rank in found.ranks]
+    return [(found.retriever, *row) for row in zip(found.questions, ranks, strict=True)]
 
 
 def _summary(found: SourceRank) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    for measure, values in found.measured().items():
-        mean = mean_interval(values)
-        rows.append((found.retriever, measure, *(round(one, 6) for one in mean), len(values)))
-    return rows
+    return [
+        (found.retriever, measure, *(round(one, 6) for one in mean_interval(values)), len(values))
+        for measure, values in found.measured().items()
+    ]
 
 
 def _write(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    write_text(path, [table.getvalue()])
+    write_text(path, [pd.DataFrame(rows, columns=list(columns)).to_csv(index=False, lineterminator="\n")])

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exam_gen import WrittenExam, split_pool, write_screened
-from exam_gen.corpora import ChunkBounds, Inventory, chunk, gather, need_source, take_inventory
+from exam_gen.corpora import Inventory, chunk, gather, need_source, take_inventory
 from exam_gen.rules import dropped_question
 from examcore import (
     Exam,
     LanguageModel,
     Progress,
-    Question,
     ReplyStore,
     ReportProgress,
     RunFolder,
@@ -36,7 +35,6 @@ from examcore import (
 from irt import FEWEST_STUDENTS_TO_PRUNE
 from rag import (
     AnswerStore,
-    Engine,
     Sitting,
     embed,
     failed_requests,
@@ -47,22 +45,26 @@ from rag import (
     usage_record,
 )
 from rag.engines import EngineOptions, open_engine
+from ragexam._assembling import contexts, with_sources
 from ragexam._config import Config, ExamConfig, GridSettings
 from ragexam._corpus_table import CorpusTable, corpus_table
 from ragexam._exam_table import exam_table
 from ragexam._measure import fit_run, prune_run
-from ragexam._outcomes import Heard, builds, left_out, mixture, outcome
+from ragexam._outcomes import TrafficByName, examinee_factories, left_out, mixed_mode_warnings, outcome
 from ragexam._retrieval import Library, retrieval_step
 from ragexam._run_results import SittingResult, WritingResult
-from ragexam._sources import contexts, with_sources
 from ragexam._steps import Steps
+
+if TYPE_CHECKING:
+    from ragexam.report import RunSummary
 
 HERE = EngineOptions()
 """Exams are sat in this process where nothing else is said."""
 POOL_ONLY = "fewer survived than the pool takes"
+"""Why the last questions are dropped where all would go into the pool."""
 
 
-def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> dict[str, Any]:
+def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> RunSummary:
     """Do what is left to do of a run and return the summary that `run.json` keeps; `engine` says where it is sat."""
     folder = RunFolder(config.run)
     with folder.held():
@@ -144,7 +146,9 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
 
     def cut(report: ReportProgress) -> None:
         documents = read_documents(folder.corpus)
-        count = (lambda text: writer().count_tokens(text)) if bounds_tokens(corpus.chunks) else None
+        # A bound on tokens takes a tokenizer to keep.
+        bounds = corpus.chunks.min_tokens or corpus.chunks.max_tokens is not None
+        count = (lambda text: writer().count_tokens(text)) if bounds else None
         chunks = chunk(documents, corpus.chunks, count, progress=report)
         write_chunks(folder.chunks, chunks)
         left_out = steps.record.content.get("corpus", {}).get("left_out", {})
@@ -173,12 +177,17 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
 
     def answer(report: ReportProgress) -> None:
         pool = read_pool(folder.shots)
-        warned = mixture(grid.grid.modes)
+        warned = mixed_mode_warnings(grid.grid.modes)
         for warning in warned:
             steps.progress.say(f"warning: {warning}")
-        heard: Heard = {}
+        heard: TrafficByName = {}
+        identities = {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)}
+        who, searching = examinee_factories(grid.grid, heard), library.retrievers
+        sitting = Sitting(
+            exam, grid.grid.pipelines, library.chunks, who, searching, pool, grid.sitting(seed), identities
+        )
         with AnswerStore(folder.answers) as store, open_engine(engine, steps.progress.say) as at_work:
-            _sit(store, library, pool, seed, report, heard, at_work)
+            sit(sitting, store, progress=report, engine=at_work)
             store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
             steps.record.content["sitting"] = told = outcome(grid.grid, store, heard)
         for note in told["notes"]:
@@ -211,18 +220,22 @@ def measure_steps(steps: Steps, config: Config) -> None:
     steps.do("prune", pruning, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
 
 
-def report_step(steps: Steps) -> dict[str, Any]:
+def report_step(steps: Steps) -> RunSummary:
     """Write the summary into the record, then the page that shows it."""
     from ragexam.report import analyse_run, summarize, write_report
+
+    def write(_: ReportProgress) -> None:
+        write_report(findings)
 
     record = steps.record
     findings = analyse_run(steps.folder.path)
     record.content["summary"] = summarize(findings).record()
     record.save()
-    steps.do("report", {"at": time.time()}, [steps.folder.report], lambda _: _ignore(write_report(findings)))
-    record.content["summary"]["seconds"] = record.seconds
+    steps.do("report", {"at": time.time()}, [steps.folder.report], write)
+    summary = replace(summarize(findings), seconds=record.seconds)
+    record.content["summary"] = summary.record()
     record.save()
-    return dict(record.content["summary"])
+    return summary
 
 
 def _corpus_table(steps: Steps) -> CorpusTable:
@@ -233,6 +246,8 @@ def _corpus_table(steps: Steps) -> CorpusTable:
 
 def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, report: ReportProgress) -> None:
     """Write the exam's files, and into the record what the models were asked and what it cost."""
+    from taxonomy import labels
+
     folder = steps.folder
     chunks = read_chunks(folder.chunks)
     second = load_language_model(config.verifier) if config.verifier else None
@@ -258,17 +273,20 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
     steps.record.content["usage"] = spent = usage_record(works)
     if written.stopped:
-        spent["notes"].append(_short(len(written.questions), settings.questions, config.pool, written.stopped))
+        also = f" and {config.pool} for the pool" if config.pool else ""
+        spent["notes"].append(
+            f"the exam is shorter than wanted: {len(written.questions)} questions passed, "
+            f"{config.exam.questions}{also} were asked for; {written.stopped}"
+        )
     for note in spent["notes"]:
         steps.progress.say(f"note: {note}")
     if len(written.questions) <= config.pool:
-        write_dropped(
-            folder.dropped, [*written.dropped, *(dropped_question(one, POOL_ONLY) for one in written.questions)]
-        )
-        raise ValueError(
-            f"{config.corpus.source}: {_none_left(written, config.pool, spent)}; all losses: {folder.dropped}"
-        )
-    exam, pool = split_pool(_labelled(written.questions), config.pool, config.seed)
+        lost = [*written.dropped, *(dropped_question(one, POOL_ONLY) for one in written.questions)]
+        write_dropped(folder.dropped, lost)
+        why = _none_left(written, config.pool, spent)
+        raise ValueError(f"{config.corpus.source}: {why}; all losses: {folder.dropped}")
+    labelled = [replace(one, labels={**one.labels, **labels(one.stem)}) for one in written.questions]
+    exam, pool = split_pool(labelled, config.pool, config.seed)
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)
     write_exam(folder.exam, exam)
@@ -284,44 +302,6 @@ def _none_left(written: WrittenExam, pool: int, spent: Mapping[str, Any]) -> str
     failed = failed_requests(spent)
     requests = f"; failed requests: {failed}" if failed else ""
     return f"no question survived ({why}{requests}); wanted more text or another writer"
-
-
-def _short(found: int, wanted: int, pool: int, why: str) -> str:
-    also = f" and {pool} for the pool" if pool else ""
-    return f"the exam is shorter than wanted: {found} questions passed, {wanted - pool}{also} were asked for; {why}"
-
-
-def _labelled(questions: Sequence[Question]) -> list[Question]:
-    from taxonomy import labels
-
-    return [replace(one, labels={**one.labels, **labels(one.stem)}) for one in questions]
-
-
-def _sit(
-    store: AnswerStore,
-    library: Library,
-    pool: Sequence[Question],
-    seed: int,
-    report: ReportProgress,
-    heard: Heard,
-    engine: Engine,
-) -> None:
-    grid = library.grid
-    sit(
-        Sitting(
-            library.exam,
-            grid.grid.pipelines,
-            library.chunks,
-            builds(grid.grid, heard),
-            library.retrievers,
-            pool,
-            grid.sitting(seed),
-            {one.name: one.identity for one in (*grid.grid.examinees, *grid.grid.retrievers)},
-        ),
-        store,
-        progress=report,
-        engine=engine,
-    )
 
 
 def _require_examples(beside: Path, there: int, grid: GridSettings) -> None:
@@ -348,12 +328,3 @@ def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
         write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))
     if source.shots.exists() and not (folder.answers.exists() and read_pool(folder.shots)):
         write_exam(folder.shots, read_pool(source.shots))
-
-
-def bounds_tokens(bounds: ChunkBounds) -> bool:
-    """Whether a bound on tokens is set, which takes a tokenizer to keep."""
-    return bool(bounds.min_tokens) or bounds.max_tokens is not None
-
-
-def _ignore(_: object) -> None:
-    """A step's work returns nothing."""

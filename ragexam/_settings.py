@@ -131,7 +131,10 @@ def _place(source: Path | str, lines: Lines | None, where: tuple[str | int, ...]
     told = next((one for one in given if f"{name}.".startswith(f"{one}.") or f"{one}.".startswith(f"{name}.")), None)
     if told is not None:
         return f"--set {told}"
-    return f"{source}:{_line(where, lines)}" if lines is not None else str(source)
+    if lines is None:
+        return str(source)
+    known = next((where[:n] for n in range(len(where), 0, -1) if where[:n] in lines), ())
+    return f"{source}:{lines.get(known, 1)}"
 
 
 def _without_group(message: str, where: tuple[str | int, ...]) -> str:
@@ -174,8 +177,3 @@ def _names(kind: object, before: str = "") -> Iterator[str]:
             if not name.startswith("_") and name != "model_config":
                 yield f"{before}{name}"
                 yield from _names(inner, f"{before}{name}.")
-
-
-def _line(where: tuple[str | int, ...], lines: Lines) -> int:
-    known = next((where[:n] for n in range(len(where), 0, -1) if where[:n] in lines), ())
-    return lines.get(known, 1)

@@ -110,6 +110,6 @@ def _filled(before: object, default: object) -> object:
 
 def _lasting(settings: object) -> object:
     """Settings without how a server is asked, which may change in a run."""
-    return (
-        {key: value for key, value in settings.items() if key != "server"} if isinstance(settings, dict) else settings
-    )
+    if not isinstance(settings, dict):
+        return settings
+    return {key: value for key, value in settings.items() if key != "server"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +12,7 @@ from typer.core import TyperGroup
 
 from examcore import BAD_INPUT, Progress, error_line, exit_status_of
 from examcore.console import AsJson, Quiet, Seed, show, show_result
-from ragexam import _exam_commands as exam_commands
-from ragexam import _exchange_commands as exchange_commands
+from ragexam._exam_commands import Overrides, exam_app
 
 TASKS = {
     "Set up": ("init", "estimate", "run", "doctor"),
@@ -33,7 +31,7 @@ class CommandGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, loaded where it is only listed here."""
-        return LOADED_LATER[cmd_name](cmd_name) if cmd_name in LOADED_LATER else super().get_command(ctx, cmd_name)
+        return _loaded(cmd_name) if cmd_name in LISTED else super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer calls it
         """One section of the help for each task."""
@@ -46,30 +44,22 @@ class CommandGroup(TyperGroup):
                 )
 
 
-def _measurement(name: str) -> Any:
-    from irt.commands import application
+def _loaded(name: str) -> Any:
+    """A command of a module that loads much."""
+    loaded: typer.Typer
+    if name == "grade":
+        from grading.commands import app as loaded
+    elif name in ("run", "sit", "classify"):
+        from ragexam._model_commands import model_commands as loaded
+    else:
+        from irt.commands import application
 
-    return typer.main.get_group(application(Progress().step, "ragexam")).commands[name]
-
-
-def _free_text(name: str) -> Any:
-    from grading.commands import app as grading
-
-    group = typer.main.get_group(grading)
-    group.name = name
-    return group
-
-
-def _sitting(name: str) -> Any:
-    from ragexam._sitting_commands import sitting
-
-    return typer.main.get_group(sitting).commands[name]
-
-
-def _classifying(name: str) -> Any:
-    from ragexam._classify_command import classifying
-
-    return typer.main.get_group(classifying).commands[name]
+        loaded = application(Progress().step, "ragexam")
+    group = typer.main.get_group(loaded)
+    if name == "grade":
+        group.name = name
+        return group
+    return group.commands[name]
 
 
 app = typer.Typer(
@@ -80,9 +70,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Overrides = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. exam.questions=80.")
-]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
 
 
@@ -158,11 +145,11 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
-    from ragexam._config import of_generate
+    from ragexam._config import generate_config
     from ragexam._run import run_exam
 
     given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
-    settings = of_generate(corpus, out, seed, given, overrides or ())
+    settings = generate_config(corpus, out, seed, given, overrides or ())
     show_result(run_exam(settings, Progress(quiet=quiet)), as_json=as_json)
 
 
@@ -217,14 +204,6 @@ LISTED = {
     **MEASUREMENT,
 }
 """The first sentence of each command whose module loads much, so that `--help` need not load it."""
-LOADED_LATER: dict[str, Callable[[str], Any]] = {
-    "run": _sitting,
-    "sit": _sitting,
-    "classify": _classifying,
-    "grade": _free_text,
-    **dict.fromkeys(MEASUREMENT, _measurement),
-}
-
 for _name, _purpose in LISTED.items():
     app.command(_name, help=_purpose)(lambda: None)
 
@@ -241,8 +220,7 @@ def report(
     from ragexam.report.comparison import write_comparison
 
     if other is not None:
-        written = write_comparison(run, other, out)
-        show(written.record(), as_json=as_json, lines=str(written.path))
+        show_result(write_comparison(run, other, out), as_json=as_json)
         return
     if out is not None:
         raise ValueError("--out: found with one run, whose page is RUN/report.html; wanted two runs with it")
@@ -275,14 +253,11 @@ def view(
         raise ValueError(f"--{'result' if result else 'sheet'}: wanted --audit N with it")
     if audit is not None and write:
         raise ValueError("--write: found with --audit; wanted one of them")
-    progress = Progress()
     if audit is None:
-        found, lines = review_session(run, port, progress, page=not write)
-    else:
-        found, lines = audit_session(
-            run, AuditRequest(audit, seed, sheet, page=not result and sheet is None), port, progress
-        )
-    show(found, as_json=as_json, lines=lines)
+        show_result(review_session(run, port, Progress(), page=not write), as_json=as_json)
+        return
+    request = AuditRequest(audit, seed, sheet, page=not result and sheet is None)
+    show_result(audit_session(run, request, port, Progress()), as_json=as_json)
 
 
 @app.command(epilog="Example: ragexam doctor")
@@ -304,14 +279,13 @@ def estimate(
 ) -> None:
     """Tokens, time and download size of a run, before running it."""
     from ragexam._config import Config
-    from ragexam._estimate import foresee
+    from ragexam._estimate import estimate_run
     from ragexam._settings import read
 
-    show_result(foresee(read(config, Config, overrides or ()), Progress(quiet=quiet)), as_json=as_json)
+    show_result(estimate_run(read(config, Config, overrides or ()), Progress(quiet=quiet)), as_json=as_json)
 
 
-exam_commands.register(app)
-exchange_commands.register(app)
+app.add_typer(exam_app)
 
 
 if __name__ == "__main__":

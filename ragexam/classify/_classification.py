@@ -94,17 +94,16 @@ def classify(exam: Exam, wanted: LabellingRequest) -> tuple[Exam, list[Classific
     Labels of other names that the exam has stay. A question that a model's reply gives no levels has none: the rules
     do not stand in. `metadata.labelled_by` says of each name who gave the labels.
     """
-    found = [_labelled(exam, one, wanted.ask) for one in wanted.taxonomies]
+    ask = wanted.ask
+    found = [
+        _by_rules(exam, one) if ask is None or not one.has_definitions else _by_model(exam, one, ask)
+        for one in wanted.taxonomies
+    ]
     clusters = None
     if wanted.encode is not None:
         clusters = cluster([question.stem for question in exam.questions], wanted.encode, seed=wanted.seed)
         found += [_clustered(exam, clusters)] if clusters.names else []
     return Exam(tuple(_with_labels(one, found) for one in exam.questions)), found, clusters
-
-
-def _labelled(exam: Exam, taxonomy: Taxonomy, ask: ModelLabeller | None) -> Classification:
-    asks_model = ask is not None and taxonomy.has_definitions
-    return _by_model(exam, taxonomy, ask) if ask is not None and asks_model else _by_rules(exam, taxonomy)
 
 
 def _by_rules(exam: Exam, taxonomy: Taxonomy) -> Classification:
@@ -120,7 +119,9 @@ def _by_rules(exam: Exam, taxonomy: Taxonomy) -> Classification:
 
 
 def _by_model(exam: Exam, taxonomy: Taxonomy, ask: ModelLabeller) -> Classification:
-    asked = label_by_model(taxonomy, [_shown(question) for question in exam.questions], ask)
+    # Stem and choices, the key not marked.
+    shown = ["\n".join([one.stem, *(f"- {choice}" for choice in one.choices)]) for one in exam.questions]
+    asked = label_by_model(taxonomy, shown, ask)
     given = zip(exam.ids, asked.levels, strict=True)
     return Classification(
         name=taxonomy.name,
@@ -130,11 +131,6 @@ def _by_model(exam: Exam, taxonomy: Taxonomy, ask: ModelLabeller) -> Classificat
         labels={name: levels for name, levels in given if levels is not None},
         asked=asked,
     )
-
-
-def _shown(question: Question) -> str:
-    """A question as a labeller reads it: stem and choices, the key not marked."""
-    return "\n".join([question.stem, *(f"- {choice}" for choice in question.choices)])
 
 
 def _clustered(exam: Exam, clusters: Clustering) -> Classification:

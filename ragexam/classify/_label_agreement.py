@@ -1,13 +1,22 @@
-"""Two labellers of the same questions: how far they agree, on the whole and level by level."""
+"""Another labeller's labels, from a table or an exam, and how far they agree with ours."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import nan
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha
+import pandas as pd
 
+from examcore import Exam, IntervalEstimate, cohen_kappa, krippendorff_alpha, wilson, write_text
+from grading import FileRow, read_rows
+from ragexam._assembling import open_exam
+from ragexam.classify._classification import Classification
+
+Labels = Mapping[str, tuple[str, ...]]
+SEPARATOR = ";"
+"""Divides the levels of a question in a table."""
 Labelling = Mapping[str, Sequence[str]]
 """The levels that a labeller gave each question, by its id; perhaps none."""
 
@@ -38,6 +47,26 @@ class LabellerAgreement(NamedTuple):
     levels: dict[str, LevelAgreement]
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
+
+    def equal_share(self, interval: float) -> IntervalEstimate:
+        """The share of equal labels with Wilson's interval."""
+        share = self.equal / self.n
+        return IntervalEstimate(share, *wilson(share, self.n, interval))
+
+    def record(self, interval: float) -> dict[str, Any]:
+        """The agreement as JSON types: the first labeller is `ours`, the second `theirs`."""
+        return {
+            "n": self.n,
+            "equal": {"count": self.equal, **self.equal_share(interval).as_dict()},
+            "kappa": self.kappa.as_dict(),
+            "alpha": self.alpha.as_dict(),
+            "levels": {
+                name: {"ours": one.first, "theirs": one.second, "both": one.both, "kappa": one.kappa.as_dict()}
+                for name, one in self.levels.items()
+            },
+            "only_ours": list(self.only_first),
+            "only_theirs": list(self.only_second),
+        }
 
 
 def compare_labels(
@@ -82,3 +111,74 @@ def compare_labels(
         only_first=tuple(name for name in first if name not in second),
         only_second=tuple(name for name in second if name not in first),
     )
+
+
+def compare(
+    exam: Exam, found: Sequence[Classification], other: Path, *, interval: float, seed: int
+) -> dict[str, LabellerAgreement]:
+    """The agreement with another labeller in every respect that both labelled; `ValueError` when there is none."""
+    ours = {one.name: one for one in found}
+    theirs = read_labels(other, {name: one.levels for name, one in ours.items()}, exam)
+    return {
+        name: compare_labels(ours[name].labels, labels, ours[name].levels, interval=interval, seed=seed)
+        for name, labels in theirs.items()
+    }
+
+
+def read_labels(path: Path, levels: Mapping[str, Sequence[str]], exam: Exam) -> Mapping[str, Labels]:
+    """Labels by taxonomy and question: of a table `question,NAME…`, of an `exam.jsonl` or of a run folder.
+
+    Several levels of a question are divided by `;`; an empty field is a question that was not labelled. Raises
+    `ValueError` (file:line, found, wanted) for a level that is none, a question that stands twice, and when the file
+    has none of the taxonomies or none of the questions.
+    """
+    if path.is_dir() or path.name.removesuffix(".gz").endswith(".jsonl"):
+        other = open_exam(path)
+        given = {
+            name: {one.id: tuple(one.labels[name]) for one in other.questions if one.labels.get(name)}
+            for name in levels
+        }
+    else:
+        given = _table(path, levels)
+    wanted = set(exam.ids)
+    given = {name: labels for name, labels in given.items() if wanted & set(labels)}
+    if not given:
+        raise ValueError(f"{path}: no labels of these questions; wanted 'question' and some of {', '.join(levels)}")
+    for name, labels in given.items():
+        _check(path, name, labels, levels[name])
+    return given
+
+
+def write_labels(path: Path, exam: Exam, found: Sequence[Classification]) -> None:
+    """Write the table that `read_labels` reads: ids and labels, no text; empty where a question has no level."""
+    columns = {one.name: [SEPARATOR.join(one.labels.get(name, ())) for name in exam.ids] for one in found}
+    write_text(path, [pd.DataFrame({"question": exam.ids, **columns}).to_csv(index=False, lineterminator="\n")])
+
+
+def _table(path: Path, levels: Mapping[str, Sequence[str]]) -> dict[str, dict[str, tuple[str, ...]]]:
+    given: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in levels}
+    places: dict[str, str] = {}
+    for row in read_rows(path, {"question": ("id", "question_id")}):
+        question = row.text("question")
+        if question in places:
+            raise ValueError(f"{row.place}: question {question!r} stands in {places[question]} too; wanted it once")
+        places[question] = row.place
+        for name in levels:
+            if name in row.fields:
+                given[name][question] = _levels(row, name, levels[name])
+    return given
+
+
+def _levels(row: FileRow, name: str, known: Sequence[str]) -> tuple[str, ...]:
+    found = {one.strip() for one in row.text(name).split(SEPARATOR)}
+    strange = sorted(found - set(known))
+    if strange:
+        raise ValueError(f"{row.place}: {name} {strange[0]!r}; wanted {', '.join(known)}, several divided by ';'")
+    return tuple(level for level in known if level in found)
+
+
+def _check(path: Path, name: str, labels: Labels, known: Sequence[str]) -> None:
+    for question, given in labels.items():
+        strange = sorted(set(given) - set(known))
+        if strange:
+            raise ValueError(f"{path}: {name} of {question!r} is {strange[0]!r}; wanted {', '.join(known)}")

@@ -13,8 +13,7 @@ from ragexam.exchange._formats import json_text
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The hub's categories, by the number of questions they end before."""
 
-TEXT = ("id", "question", "document_id", "chunk_id", "topic", "context", "metadata")
-LISTS = ("choices", "labels")
+_COLUMNS = ("id", "question", "choices", "answer", "document_id", "chunk_id", "topic", "context", "labels", "metadata")
 
 
 def dataset_files(exam: Exam, name: str) -> dict[str, str]:
@@ -40,7 +39,6 @@ def _row(question: Question) -> dict[str, object]:
 
 
 def _card(exam: Exam, name: str) -> str:
-    order = ("id", "question", "choices", "answer", "document_id", "chunk_id", "topic", "context", "labels", "metadata")
     front = {
         "pretty_name": name,
         "task_categories": ["multiple-choice", "question-answering"],
@@ -49,15 +47,15 @@ def _card(exam: Exam, name: str) -> str:
         "configs": [
             {"config_name": "default", "data_files": [{"split": "test", "path": "data/test.jsonl"}], "default": True}
         ],
-        "dataset_info": {"features": [_feature(column) for column in order]},
+        "dataset_info": {"features": [_feature(column) for column in _COLUMNS]},
     }
     return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n{_words(exam, name)}"
 
 
 def _feature(column: str) -> dict[str, object]:
-    if column in LISTS:
+    if column in ("choices", "labels"):
         return {"name": column, "list": "string"}
-    return {"name": column, "dtype": "string" if column in TEXT else "int64"}
+    return {"name": column, "dtype": "int64" if column == "answer" else "string"}
 
 
 def _words(exam: Exam, name: str) -> str:

@@ -30,7 +30,11 @@ def task_files(exam: Exam, asked: Sequence[ExamPrompts], name: str) -> dict[str,
     `NAME` and `NAME_chat` run all of either kind.
     """
     files = {"exam_data.py": template("exam_data.py")}
-    promptings = _promptings(name)
+    # Text and beginning of the reply meet on lines of their own, or in the turns of a chat.
+    promptings = {
+        name: {"doc_to_text": "{{prompt}}\n" + ANSWER_PREFIX},
+        f"{name}_chat": {"doc_to_text": "prompt", "gen_prefix": ANSWER_PREFIX},
+    }
     for one in asked:
         data = f"{slug(one.name)}.jsonl"
         files[data] = "".join(json_text(_doc(exam, question, one)) for question in exam.questions)
@@ -42,14 +46,6 @@ def task_files(exam: Exam, asked: Sequence[ExamPrompts], name: str) -> dict[str,
                 )
             files[f"{task}.yaml"] = _task(task, tag, data, prompting, exam)
     return files
-
-
-def _promptings(name: str) -> dict[str, dict[str, str]]:
-    """How text and beginning of the reply meet: on lines of their own, or in the turns of a chat."""
-    return {
-        name: {"doc_to_text": "{{prompt}}\n" + ANSWER_PREFIX},
-        f"{name}_chat": {"doc_to_text": "prompt", "gen_prefix": ANSWER_PREFIX},
-    }
 
 
 def _doc(exam: Exam, question: Question, asked: ExamPrompts) -> dict[str, object]:

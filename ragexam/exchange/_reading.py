@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from examcore import Exam, RunFolder, read_exam
+from examcore import Exam
 from rag import Pipeline, write_responses
+from ragexam._assembling import open_exam
 from ragexam.exchange import _inspect_tasks as inspect_tasks
 from ragexam.exchange import _lm_eval as lm_eval
 from ragexam.exchange._formats import ImportedAnswer
-from ragexam.exchange._inspect_logs import read_log_file
+from ragexam.exchange._inspect_tasks import read_log_file
 
 PATTERNS = ("samples_*.jsonl", "*.eval", "*.json")
 """What is looked for in a folder; results files of lm-eval are passed over."""
@@ -59,7 +60,7 @@ def import_answers(sources: Sequence[str], exam_path: Path, out: Path, normaliza
     if normalization not in lm_eval.NORMALIZATIONS:
         wanted = ", ".join(lm_eval.NORMALIZATIONS)
         raise ValueError(f"--normalization {normalization}: not in these files; wanted one of {wanted}")
-    exam = read_exam(RunFolder(exam_path).exam if exam_path.is_dir() else exam_path)
+    exam = open_exam(exam_path)
     named = [pair for source in sources for pair in _files(source)]
     answers = _once(one for llm, path in named for one in read_answers(path, llm, exam, normalization))
     if not answers:
@@ -68,7 +69,11 @@ def import_answers(sources: Sequence[str], exam_path: Path, out: Path, normaliza
     scores = {(one.pipeline.id, one.question): one.right for one in answers}
     trials = {(one.pipeline.id, one.question): one.trials for one in answers}
     write_responses(out, exam.ids, pipelines, scores, trials if set(trials.values()) != {1} else None)
-    students = {one.id: _counts(answers, one) for one in pipelines}
+    answered = {one.id: [answer for answer in answers if answer.pipeline == one] for one in pipelines}
+    students = {
+        name: AnswerCounts(len(mine), sum(one.right for one in mine), sum(one.trials for one in mine))
+        for name, mine in answered.items()
+    }
     return ImportResult(out, exam.hash, len(exam), students)
 
 
@@ -84,10 +89,7 @@ def _files(source: str) -> list[tuple[str, Path]]:
     """The model name given, if any, and the files."""
     llm, equals, rest = source.partition("=")
     path = Path(source)
-    if equals and not path.exists():
-        path = Path(rest)
-    else:
-        llm = ""
+    llm, path = (llm, Path(rest)) if equals and not path.exists() else ("", path)
     if not path.exists():
         raise FileNotFoundError(
             f"{path}: no such file; wanted samples of lm-eval, a log of Inspect or a folder of them"
@@ -112,8 +114,3 @@ def _once(answers: Iterable[ImportedAnswer]) -> list[ImportedAnswer]:
         places[key] = one.place
         kept.append(one)
     return kept
-
-
-def _counts(answers: Sequence[ImportedAnswer], pipeline: Pipeline) -> AnswerCounts:
-    mine = [one for one in answers if one.pipeline == pipeline]
-    return AnswerCounts(len(mine), sum(one.right for one in mine), sum(one.trials for one in mine))

@@ -1,20 +1,22 @@
-"""Writing an exam for another tool: what lies beside it goes into one folder."""
+"""Writing an exam for another tool, or its answers as a table: what lies beside it goes into one folder."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from examcore import Exam, RunFolder, read_chunks, read_exam, read_pool, write_text
-from rag import AnswerStore, ExamPrompts, bound_prompts, stored_prompts
-from ragexam._sources import contexts, with_sources
+import pandas as pd
+
+from examcore import Exam, Question, RunFolder, read_chunks, read_pool, write_text
+from rag import AnswerStore, ExamPrompts, bound_prompts, responses_text, stored_prompts
+from ragexam._assembling import contexts, open_exam, with_sources
 from ragexam.exchange import _hub as hub
 from ragexam.exchange import _inspect_tasks as inspect_tasks
 from ragexam.exchange import _lm_eval as lm_eval
-from ragexam.exchange import _response_export as sat
-from ragexam.exchange import _table as table
 from ragexam.exchange._formats import slug
 
 
@@ -27,6 +29,8 @@ class Export(NamedTuple):
 
 
 FORMATS = ("lm-eval", "inspect", "hf", "csv", "responses")
+MOST_NAMED = 3
+"""So many pipelines are named that lack answers, those that lack most."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +70,10 @@ def export_exam(path: Path, to: str, out: Path, name: str = "") -> ExportResult:
         raise ValueError(f"--to {to}: unknown; wanted one of {', '.join(FORMATS)}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out}: is there and not empty; wanted a new folder")
-    exam = with_sources(read_exam(RunFolder(path).exam if path.is_dir() else path))
+    exam = with_sources(open_exam(path))
     asked, notes = asked_beside(path, exam) if to in ("lm-eval", "inspect") else ([], [])
     chosen = slug(name or f"ragexam_{exam.hash[:8]}")
-    export = _answers(path, exam, out) if to == "responses" else _export(to, exam, asked, chosen, out)
+    export = answer_files(path, exam, out) if to == "responses" else _export(to, exam, asked, chosen, out)
     for file, text in export.files.items():
         write_text(out / file, [text])
     return ExportResult(
@@ -98,12 +102,7 @@ def _export(to: str, exam: Exam, asked: Sequence[ExamPrompts], name: str, out: P
         return Export(inspect_tasks.task_files(exam, asked), use)
     if to == "hf":
         return Export(hub.dataset_files(exam, name), [f"datasets.load_dataset({str(out)!r}, split='test')"])
-    return Export(table.table_files(exam), [])
-
-
-def _answers(path: Path, exam: Exam, out: Path) -> Export:
-    files, notes = sat.answer_files(_beside(path).answers, exam)
-    return Export(files, [f"ragexam fit {out / name} --out {out / 'fit'}" for name in files], notes)
+    return Export(table_files(exam), [])
 
 
 def _beside(path: Path) -> RunFolder:
@@ -128,7 +127,12 @@ def asked_beside(path: Path, exam: Exam) -> tuple[list[ExamPrompts], list[str]]:
             else:
                 notes.append(f"retrievers are left out: {store.path} holds answers to exam {store.exam or '(none)'}")
     asked = _together(ends, before)
-    _distinct([one.name for one in asked], folder.answers)
+    slugs = [slug(one.name) for one in asked]
+    for one, short in zip(asked, slugs, strict=True):
+        if slugs.count(short) > 1:
+            raise ValueError(
+                f"{folder.answers}: retriever {one.name!r}: two are called {short!r} in files; wanted other names"
+            )
     return asked, notes
 
 
@@ -145,8 +149,38 @@ def _together(ends: Sequence[ExamPrompts], before: Sequence[ExamPrompts]) -> lis
     return sorted([*added, *before], key=lambda one: one.kind not in {end.kind for end in ends})
 
 
-def _distinct(names: Sequence[str], store: Path) -> None:
-    slugs = [slug(name) for name in names]
-    for name, short in zip(names, slugs, strict=True):
-        if slugs.count(short) > 1:
-            raise ValueError(f"{store}: retriever {name!r}: two are called {short!r} in files; wanted other names")
+def answer_files(path: Path, exam: Exam, out: Path) -> Export:
+    """`responses.csv`; `responses-so-far.csv`, empty where an answer is missing, and a note that counts those.
+
+    Raises ValueError without answers, and for those to another exam.
+    """
+    store = _beside(path).answers
+    if not store.exists():
+        raise ValueError(f"{store}: no such file; wanted the answers of a sitting (ragexam sit)")
+    with AnswerStore(store) as answers:
+        if answers.exam != exam.hash:
+            raise ValueError(f"{store}: holds answers to exam {answers.exam or '(none)'}; wanted exam {exam.hash}")
+        pipelines, scores = answers.pipelines(), answers.scores(exam)
+    lacking = Counter(one.id for one in pipelines for question in exam.ids if (one.id, question) not in scores)
+    name = "responses-so-far.csv" if lacking else "responses.csv"
+    files = {name: responses_text(exam.ids, pipelines, scores)}
+    use = [f"ragexam fit {out / name} --out {out / 'fit'}"]
+    if not lacking:
+        return Export(files, use)
+    named = ", ".join(f"{name} {count}" for name, count in lacking.most_common(MOST_NAMED))
+    more = f" and {len(lacking) - MOST_NAMED} more pipelines" if len(lacking) > MOST_NAMED else ""
+    note = (
+        f"{lacking.total()} of {len(pipelines) * len(exam)} answers are missing ({named}{more}): one that failed at "
+        "hard questions looks better than it is; the command of the sitting asks them again"
+    )
+    return Export(files, use, [note])
+
+
+def table_files(exam: Exam) -> dict[str, str]:
+    """`exam.csv`: a row per question, a column per choice (empty where a question has fewer), the index from 0."""
+    fields = ["id", "stem", "key", "document_id", "chunk_id", "topic", "context"]
+    table = pd.DataFrame(exam.questions, columns=[one.name for one in dataclass_fields(Question)])
+    choices = pd.DataFrame(table["choices"].tolist()).fillna("").add_prefix("choice_")
+    shown = pd.concat([table[fields[:2]], choices, table[fields[2:]]], axis=1)
+    shown = shown.rename(columns={"stem": "question", "key": "answer"})
+    return {"exam.csv": shown.to_csv(index=False, lineterminator="\n")}

@@ -1,16 +1,29 @@
-"""The accuracy part of the page: heat maps of two facets."""
+"""The accuracy part of the page: heat maps of two facets, and of topics."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
-from examcore import IntervalEstimate
-from examcore.page import HeatCell, HeatRow, HeatTable
+from examcore import IntervalEstimate, Question
+from examcore.page import HeatCell, HeatRow, HeatTable, clipped
+from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
-from ragexam.report._page_sections import HeatSection
-from ragexam.report._response_scores import CEILING, FLOOR, accuracy, bound_of, facets_of, levels_of
+from ragexam.report._page_parts import PageSection
+from ragexam.report._response_scores import (
+    CEILING,
+    FLOOR,
+    accuracy,
+    bound_of,
+    bounds_in,
+    facets_of,
+    levels_of,
+    row_interval,
+)
 
 
 def accuracy_table(scores: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
@@ -36,10 +49,10 @@ def axes_of(scores: pd.DataFrame) -> tuple[str, str, str | None] | None:
     return facets[0], facets[1], facets[2] if len(facets) > 2 else None
 
 
-def accuracy_section(scores: pd.DataFrame) -> HeatSection:
+def accuracy_section(scores: pd.DataFrame) -> PageSection:
     """Heat maps averaged and split, bounds in words."""
     tables, details = _heat_tables(scores)
-    return HeatSection((_bounds(scores),), tables, details)
+    return PageSection((_bounds(scores),), tables=tables, folded=details)
 
 
 def _heat_tables(scores: pd.DataFrame) -> tuple[list[HeatTable], list[HeatTable]]:
@@ -69,32 +82,23 @@ def pipeline_accuracy(scores: pd.DataFrame) -> dict[str, IntervalEstimate]:
 def heat_table(scores: pd.DataFrame, row: str, column: str, caption: str) -> HeatTable:
     """Accuracy by the levels of two columns as a heat map."""
     table = accuracy_table(scores, row, column)
-    columns = list(dict.fromkeys(table["column"]))
-    rows = tuple(
-        HeatRow(
-            level_name(row, str(name)), tuple(map(_cell, part[["accuracy", "low", "high"]].itertuples(index=False)))
-        )
-        for name, part in table.groupby("row", sort=False)
-    )
-    heads = tuple(_bound_marked(column, level) for level in columns)
+    columns, by_row = table["column"].unique(), table.groupby("row", sort=False)
+    cells = {name: [_cell(row_interval(one, "accuracy")) for one in records(part)] for name, part in by_row}
+    rows = tuple(HeatRow(level_name(row, str(name)), tuple(found)) for name, found in cells.items())
+    marks = {FLOOR: f"{FLOOR} (floor)", CEILING: f"{CEILING} (ceiling)"}
+    heads = tuple(marks.get(bound_of(level) or "", level_name(column, level)) for level in columns)
     return HeatTable(caption, facet_name(row), heads, rows)
 
 
-def _cell(found: tuple[float, float, float]) -> HeatCell:
+def _cell(found: IntervalEstimate) -> HeatCell:
     estimate, low, high = (100 * value for value in found)
     if not math.isfinite(estimate):
         return HeatCell(None, "–", "")
     return HeatCell(round(estimate), f"{estimate:.0f}", f"{low:.0f} to {high:.0f}")
 
 
-def _bound_marked(facet: str, level: str) -> str:
-    bound = bound_of(level)
-    return {FLOOR: f"{FLOOR} (floor)", CEILING: f"{CEILING} (ceiling)"}.get(bound or "", level_name(facet, level))
-
-
 def _bounds(scores: pd.DataFrame) -> str:
-    levels = [level for facet in facets_of(scores) for level in levels_of(scores, facet)]
-    found = {bound_of(level) for level in levels}
+    found = bounds_in(scores)
     if {FLOOR, CEILING} <= found:
         return (
             "Closed book answers without a passage and oracle is handed the passage the question was written from: "
@@ -110,3 +114,42 @@ def _bounds(scores: pd.DataFrame) -> str:
 def _title(facet: str) -> str:
     name = facet_name(facet)
     return name[:1].upper() + name[1:]
+
+
+SHOWN = 15
+"""Rows of the table; smaller topics share the last one."""
+_FEW = 10
+"""Questions of a topic below which its accuracy is known to 15 points at best."""
+
+
+def topics_section(questions: Sequence[Question], scores: pd.DataFrame) -> PageSection:
+    """A heat map of topics by retriever (or the first facet), the largest topics first; the smallest pooled."""
+    counts = Counter(question.topic for question in questions)
+    if len(counts) < 2:
+        return PageSection(("All questions have the same topic, or none.",))
+    names = _names(counts)
+    topic_of = {question.id: names[question.topic] for question in questions}
+    by_topic = scores.assign(topic=scores["item"].map(topic_of))
+    facets = facets_of(scores)
+    column = "retriever" if "retriever" in facets else facets[0] if facets else "exam"
+    if not facets:
+        by_topic = by_topic.assign(exam="all pipelines")
+    order = list(dict.fromkeys(names[topic] for topic, _ in counts.most_common()))
+    lines = ["Intervals are wide where a topic has few questions: compare topics with care, rows of one topic freely."]
+    few = [topic for topic, count in counts.items() if count < _FEW]
+    if few:
+        lines.append(f"{len(few)} of {len(counts)} topics have fewer than {_FEW} questions.")
+    caption = f"Topic (number of questions) by {facet_name(column)} (percent correct, 95\u00a0% intervals)"
+    table = heat_table(by_topic, "topic", column, caption)
+    ranked = tuple(sorted(table.rows, key=lambda row: order.index(row.name)))
+    return PageSection(lines, tables=(replace(table, rows=ranked),))
+
+
+def _names(counts: Counter[str]) -> dict[str, str]:
+    """How each topic is shown: with its number of questions, the smallest pooled."""
+    ranked = counts.most_common()
+    alone = ranked if len(ranked) <= SHOWN else ranked[: SHOWN - 1]
+    names = {topic: f"{clipped(topic, 60) or 'no topic'} ({count})" for topic, count in alone}
+    rest = ranked[len(alone) :]
+    pooled = f"{len(rest)} other topics ({sum(count for _, count in rest)})"
+    return names | {topic: pooled for topic, _ in rest}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ragexam.report._response_scores import bound_of, facets_of
+from ragexam.report._response_scores import bound_of, pipelines_of
 
 FACET_NAMES: Mapping[str, str] = {
     "llm": "language model",
@@ -45,9 +45,7 @@ def level_name(facet: str, level: str) -> str:
 
 def pipeline_names(scores: pd.DataFrame) -> dict[str, str]:
     """Each pipeline by its levels."""
-    facets = facets_of(scores)
-    first = scores.drop_duplicates("student").set_index("student")
     return {
-        str(name): " + ".join(level_name(facet, str(row[facet])) for facet in facets) or str(name)
-        for name, row in first.iterrows()
+        name: " + ".join(level_name(facet, level) for facet, level in levels.items()) or name
+        for name, levels in pipelines_of(scores).items()
     }

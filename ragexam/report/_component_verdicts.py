@@ -12,7 +12,7 @@ import pandas as pd
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report._component_names import facet_name, facet_plural, level_name
-from ragexam.report._level_draws import INTERVAL, LevelDraws, probabilities_best
+from ragexam.report._fitted_model import INTERVAL, LevelDraws, probabilities_best
 from ragexam.report._response_scores import NOTHING, choices_of, facets_of, paired_difference
 
 CONFIDENT = 0.8
@@ -140,10 +140,5 @@ def _undecided(verdict: FacetVerdict) -> str:
 
 
 def _as_part(verdict: FacetVerdict) -> str:
-    name = level_name(verdict.facet, verdict.best)
-    kind = facet_name(verdict.facet)
-    if kind == "retriever":
-        return f"{name} as retriever"
-    if kind == "prompting mode":
-        return f"{name} in the prompt"
-    return f"{name} as {kind}"
+    name, kind = level_name(verdict.facet, verdict.best), facet_name(verdict.facet)
+    return f"{name} in the prompt" if kind == "prompting mode" else f"{name} as {kind}"

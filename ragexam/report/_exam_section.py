@@ -1,38 +1,28 @@
-"""The exam on the page: what was generated, dropped and kept, and how long its questions are."""
+"""The exam on the page: key numbers, what was generated, dropped and kept, lengths, and how the run was made."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from exam_gen import ExamStatistics
+from exam_gen import Baseline, ExamStatistics
 from exam_gen.rules import rule_of
-from examcore import Question
-from examcore.page import clipped, percent
+from examcore import IntervalEstimate, Question
+from examcore.page import clipped, duration, flattened, joined, percent, shown_value, signed
+from ragexam.report._component_names import facet_name
+from ragexam.report._page_parts import FactList, PageSection, PlainTable
+from ragexam.report._response_scores import facets_of
 from ragexam.report._run_evidence import RunEvidence
+from ragexam.report._run_findings import RunFindings
 
 
-@dataclass(frozen=True)
-class PlainTable:
-    """A small table of texts: the first cell of a row heads it, the others are numbers."""
-
-    caption: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class ExamSection:
-    """The exam in sentences and small tables."""
-
-    sentences: Sequence[str]
-    tables: Sequence[PlainTable]
-
-
-def exam_section(evidence: RunEvidence, statistics: ExamStatistics) -> ExamSection:
+def exam_section(evidence: RunEvidence, statistics: ExamStatistics) -> PageSection:
     """What was generated, dropped and kept, how long questions are, and the topics."""
     questions, dropped = evidence.questions, evidence.dropped
     n_kept, n_dropped = len(questions), len(dropped)
@@ -47,7 +37,7 @@ def exam_section(evidence: RunEvidence, statistics: ExamStatistics) -> ExamSecti
         reasons = Counter(clipped(rule_of(one.reason), 120) for one in dropped).most_common()
         rows = [[reason, f"{count}", percent(count / (n_kept + n_dropped))] for reason, count in reasons]
         tables.append(PlainTable("Why attempts were dropped", ("reason", "number", "share"), rows))
-    return ExamSection(lines, tables)
+    return PageSection(lines, tables=tables)
 
 
 def _lengths(questions: Sequence[Question]) -> PlainTable:
@@ -69,14 +59,119 @@ def _lengths(questions: Sequence[Question]) -> PlainTable:
 
 def _blind(statistics: ExamStatistics) -> PlainTable:
     """What examinees score who only look at the choices."""
-    found = {
-        "same position": statistics.fixed_answer,
-        "longest choice": statistics.longest_answer,
-        "shortest choice": statistics.shortest_answer,
-    }
+    names = ("same position", "longest choice", "shortest choice")
+    found = (statistics.fixed_answer, statistics.longest_answer, statistics.shortest_answer)
     rows = [
         [name, percent(one.accuracy), percent(one.chance), f"{one.p_value:.2g}", "yes" if one.within_chance else "no"]
-        for name, one in found.items()
+        for name, one in zip(names, found, strict=True)
     ]
     heads = ("always the", "accuracy", "by chance", "p", "is chance")
     return PlainTable("Answering without reading the question", heads, rows)
+
+
+@dataclass(frozen=True)
+class KeyNumber:
+    """A number under a heading, and what it is."""
+
+    heading: str
+    value: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class KeyNumbers:
+    """The key numbers and the warnings they call for."""
+
+    numbers: Sequence[KeyNumber]
+    warnings: Sequence[str]
+
+
+def key_numbers(found: RunFindings) -> KeyNumbers:
+    """The key numbers and the warnings they call for."""
+    evidence = found.evidence
+    n_documents = "" if evidence.n_documents is None else f" from {evidence.n_documents} documents"
+    numbers = [
+        KeyNumber("Questions", str(len(evidence.questions)), f"multiple choice, written{n_documents}"),
+        KeyNumber("Pipelines", str(len(found.accuracy)), _grid(evidence.scores)),
+        _passages(found.value_of_passages),
+        _baseline("Always the same letter", found.exam.fixed_answer, "the best position in hindsight"),
+        _baseline("Always the longest choice", found.exam.longest_answer, "the choice with the most characters"),
+    ]
+    return KeyNumbers(numbers, list(_baseline_warnings(found.exam)))
+
+
+def _baseline_warnings(exam: ExamStatistics) -> Iterator[str]:
+    if not exam.fixed_answer.within_chance:
+        yield "The right answer is too often at the same position: answering blindly pays."
+    for baseline, name in ((exam.longest_answer, "longest"), (exam.shortest_answer, "shortest")):
+        if not baseline.within_chance and baseline.accuracy > baseline.chance:
+            yield (
+                f"The right answers are too often the {name} ones: picking the {name} choice pays, so every score here "
+                "is inflated by something other than knowledge."
+            )
+        elif not baseline.within_chance:
+            yield f"The right answers are too rarely the {name} ones: leaving the {name} choice out pays."
+
+
+def _grid(scores: pd.DataFrame) -> str:
+    counts = {facet_name(facet): scores[facet].nunique() for facet in facets_of(scores)}
+    parts = (f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items())
+    return " × ".join(parts) or "each with its own name"
+
+
+def _passages(gain: IntervalEstimate) -> KeyNumber:
+    heading = "The right passage is worth"
+    if not math.isfinite(gain.estimate):
+        return KeyNumber(heading, "–", "Needs both oracle and closed book among the retrievers.")
+    limits = f"95 % interval {signed(100 * gain.low, 0)} to {signed(100 * gain.high, 0)}"
+    if math.isnan(gain.low):
+        limits = "interval unknown: one question"
+    return KeyNumber(heading, f"{signed(100 * gain.estimate, 0)} points", f"oracle minus closed book ({limits})")
+
+
+def _baseline(heading: str, found: Baseline, how: str) -> KeyNumber:
+    verdict = "within sampling error of chance" if found.within_chance else "not explained by chance"
+    luck = f"chance gives {percent(found.chance)}; p = {found.p_value:.2g}"
+    return KeyNumber(heading, percent(found.accuracy), f"{how}: {verdict} ({luck})")
+
+
+_LONG = 20
+"""Facts beyond which a list is folded away."""
+_ROLES = {"model": "wrote", "writer": "wrote", "verifier": "checked", "judge": "checked"}
+"""Entries of a question's metadata that name a model, and what that model did."""
+
+
+def provenance(evidence: RunEvidence) -> list[FactList]:
+    """Configuration, versions, models and time per step."""
+    record = evidence.record
+    roles = [(name, f"{joined(found)} the questions") for name, found in model_roles(evidence.questions).items()]
+    parts = [FactList(title, facts) for title, facts in (("Seeds", _seeds(record)), ("Models", roles)) if facts]
+    for title, key in (("Configuration", "configuration"), ("Versions", "versions"), ("Input", "inputs")):
+        value = record.get(key)
+        if isinstance(value, Mapping):
+            facts = [(name, shown_value(one)) for name, one in flattened(value)]
+            parts.append(FactList(title, facts, long=len(facts) > _LONG))
+    if evidence.seconds:
+        facts = [(name, duration(seconds)) for name, seconds in evidence.seconds.items() if seconds]
+        facts.append(("in all", duration(sum(evidence.seconds.values()))))
+        parts.append(FactList("Time", facts))
+    return parts or [FactList("Record", [("run.json", "absent")])]
+
+
+def _seeds(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The seed of the run, and those that parts of it were given."""
+    found = [("run", shown_value(record["seed"]))] if "seed" in record else []
+    configuration = record.get("configuration")
+    parts = flattened(configuration) if isinstance(configuration, Mapping) else ()
+    return found + [(name, shown_value(value)) for name, value in parts if name.endswith(".seed")]
+
+
+def model_roles(questions: Sequence[Question]) -> dict[str, list[str]]:
+    """Which models `wrote` and which `checked` the questions, as the questions tell: model to what it did."""
+    roles: dict[str, list[str]] = {}
+    for question in questions:
+        for key, value in question.metadata.items():
+            role = _ROLES.get(key)
+            if role and isinstance(value, str) and value and role not in roles.setdefault(value, []):
+                roles[value].append(role)
+    return roles

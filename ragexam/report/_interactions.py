@@ -15,15 +15,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from examcore import IntervalEstimate
 from examcore.page import joined, p_value, percent, points
 from irt import mean_probability
+from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._fitted_model import FittedModel
-from ragexam.report._page_sections import PageSection
-from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
-from ragexam.report._response_scores import bound_of
-from ragexam.report._simultaneous_intervals import LEVEL, MEASURES, simultaneous_means
+from ragexam.report._page_parts import (
+    PageSection,
+    PageTable,
+    TableCell,
+    TableRow,
+    column_heads,
+    number_cell,
+    points_cell,
+    table_row,
+)
+from ragexam.report._response_scores import LEVEL, MEASURES, bound_of, row_interval, simultaneous_means
 
 SHOWN = 12
 """Combinations in the table where fewer than that are clear."""
@@ -34,17 +41,17 @@ _MOST_CELLS = 2000
 COLUMNS = ("facet", "level", "other_facet", "other_level", *MEASURES)
 
 
-def combination_departures(model: FittedModel, *, seed: int = 0) -> pd.DataFrame:
+def combination_departures(model: FittedModel) -> pd.DataFrame:
     """`facet,level,other_facet,other_level,estimate,low,high,z,p_adjusted`, the clearest first.
 
     `estimate` is observed minus expected share right of the combination; empty where fewer than two components of the
     fit have two levels, and where there are more than 2,000 combinations.
     """
     found = _cells(model)
-    return pd.DataFrame(columns=list(COLUMNS)) if found is None else simultaneous_means(*found, COLUMNS[:4], seed)
+    return pd.DataFrame(columns=list(COLUMNS)) if found is None else simultaneous_means(*found, COLUMNS[:4])
 
 
-def level_departures(model: FittedModel, *, seed: int = 0) -> pd.DataFrame:
+def level_departures(model: FittedModel) -> pd.DataFrame:
     """`facet,level,estimate,low,high,z,p_adjusted`: by how much each level's accuracy misses what the fit expects.
 
     Observed minus expected share right over all questions; empty for a fit without components and for ratings.
@@ -56,7 +63,7 @@ def level_departures(model: FittedModel, *, seed: int = 0) -> pd.DataFrame:
         return pd.DataFrame(columns=[*COLUMNS[:2], *COLUMNS[4:]])
     misses = _misses(model)
     columns = [_mean(misses[term.level_of == place]) for term in terms for place in range(len(term.levels))]
-    return simultaneous_means(names, np.nan_to_num(np.stack(columns, axis=1)), COLUMNS[:2], seed)
+    return simultaneous_means(names, np.nan_to_num(np.stack(columns, axis=1)), COLUMNS[:2])
 
 
 def _cells(model: FittedModel) -> tuple[list[tuple[str, str, str, str]], NDArray[np.float64]] | None:
@@ -120,7 +127,7 @@ def interactions_section(model: FittedModel | None) -> PageSection:
         return PageSection(("Fewer than two components have levels to combine: there is nothing to add up.",))
     clear = found[found["p_adjusted"] <= 1 - LEVEL]
     lines = [_count(len(found), clear)]
-    choices = [row for row in clear.to_dict("records") if not _is_bound(row)]
+    choices = [row for row in records(clear) if not (bound_of(row["level"]) or bound_of(row["other_level"]))]
     if len(clear):
         lines.append(_consequence(choices))
     return PageSection(lines, tables=(_table(found.head(max(SHOWN, len(clear)))),))
@@ -143,12 +150,12 @@ def _count(n: int, clear: pd.DataFrame) -> str:
 def _consequence(choices: Sequence[Mapping[Any, Any]]) -> str:
     if not choices:
         return "All of them involve a bound (closed book or oracle): choosing by components is not affected."
-    largest = max(choices, key=lambda row: abs(float(str(row["estimate"]))))
-    way = "better" if float(str(largest["estimate"])) > 0 else "worse"
+    largest = max(choices, key=lambda row: abs(row["estimate"]))
+    way = "better" if largest["estimate"] > 0 else "worse"
     return (
         f"Among those one could choose, the largest is {joined(list(_names(largest)), 'with')}: {way} by "
-        f"{points(_interval(largest))} than expected. Where such a departure is as large as the gain of a component, "
-        "compare whole pipelines."
+        f"{points(row_interval(largest))} than expected. Where such a departure is as large as the gain of a "
+        "component, compare whole pipelines."
     )
 
 
@@ -157,35 +164,19 @@ def _table(found: pd.DataFrame) -> PageTable:
         "Accuracy of a combination minus what its components add up to, the clearest first; intervals (90\u00a0%) "
         "and p hold for all combinations at once"
     )
-    rows = tuple(_line(row) for row in found.to_dict("records"))
+    rows = tuple(map(_line, records(found)))
     return PageTable(caption, column_heads("combination", "with", "#departure", "#adjusted p", "verdict"), rows)
 
 
 def _line(row: Mapping[Any, Any]) -> TableRow:
-    first, second = _names(row)
-    p = float(str(row["p_adjusted"]))
-    departure = _interval(row)
-    clear = p <= 1 - LEVEL
-    verdict = ("better" if departure.estimate > 0 else "worse") + " than its parts" if clear else "as its parts say"
-    cells = (
-        TableCell(first),
-        TableCell(second),
-        number_cell(points(departure), departure.estimate),
-        number_cell(p_value(p), p),
-    )
-    return TableRow((*cells, TableCell(verdict, kind="told")))
+    p, departure = row["p_adjusted"], row_interval(row)
+    better = "better" if departure.estimate > 0 else "worse"
+    verdict = f"{better} than its parts" if p <= 1 - LEVEL else "as its parts say"
+    cells = (points_cell(departure), number_cell(p_value(p), p))
+    return table_row(*_names(row), *cells, TableCell(verdict, kind="told"))
 
 
 def _names(row: Mapping[Any, Any]) -> Iterator[str]:
     for facet, level in (("facet", "level"), ("other_facet", "other_level")):
-        name, value = str(row[facet]), str(row[level])
-        shown = level_name(name, value)
-        yield shown if name in ("retriever", "llm", "icl", "shots") else f"{facet_name(name)} {shown}"
-
-
-def _is_bound(row: Mapping[Any, Any]) -> bool:
-    return any(bound_of(str(row[name])) for name in ("level", "other_level"))
-
-
-def _interval(row: Mapping[Any, Any]) -> IntervalEstimate:
-    return IntervalEstimate(*(float(str(row[name])) for name in ("estimate", "low", "high")))
+        shown = level_name(row[facet], row[level])
+        yield shown if row[facet] in ("retriever", "llm", "icl", "shots") else f"{facet_name(row[facet])} {shown}"

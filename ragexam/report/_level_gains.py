@@ -8,14 +8,21 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from examcore import IntervalEstimate, bootstrap_mean
+from examcore import BOOTSTRAP_DRAWS, IntervalEstimate
 from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, choosable
-from ragexam.report._level_draws import INTERVAL, LevelDraws
-from ragexam.report._page_sections import PageSection
-from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
-from ragexam.report._response_scores import CEILING, NOTHING, bound_of, choices_of, facets_of, levels_of
+from ragexam.report._fitted_model import INTERVAL, LevelDraws
+from ragexam.report._page_parts import (
+    PageSection,
+    PageTable,
+    TableRow,
+    column_heads,
+    number_cell,
+    points_cell,
+    table_row,
+)
+from ragexam.report._response_scores import CEILING, NOTHING, bound_of, choices_of, levels_of, paired_difference
 
 OTHERS = ""
 """The start of a change from the average of the other levels."""
@@ -41,59 +48,46 @@ def first_changes(
     scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]
 ) -> list[LevelGain]:
     """For each compared facet, the best level against the average of the others; the largest gain first."""
-    found = [
-        _gain(scores, one, verdict.facet, OTHERS, verdict.best)
-        for verdict in verdicts
-        for one in draws
-        if verdict.compared and one.facet == verdict.facet
-    ]
-    return sorted(
-        found, key=lambda gain: -gain.accuracy.estimate if math.isfinite(gain.accuracy.estimate) else math.inf
-    )
+    compared = [(one, verdict.best) for verdict, one in _drawn(draws, verdicts) if verdict.compared]
+    found = [_gain(scores, one, OTHERS, best) for one, best in compared]
+    return sorted(found, key=lambda gain: (math.isnan(gain.accuracy.estimate), -gain.accuracy.estimate))
 
 
 def each_change(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> list[LevelGain]:
     """For each compared facet, the best level against every other, the largest gain of a facet first."""
-    known = {one.facet: one for one in draws}
     found = []
-    for verdict in verdicts:
-        if verdict.compared and verdict.facet in known:
+    for verdict, one in _drawn(draws, verdicts):
+        if verdict.compared:
             starts = [level for level, _ in verdict.chances if level != verdict.best]
-            some = [_gain(scores, known[verdict.facet], verdict.facet, start, verdict.best) for start in starts]
+            some = [_gain(scores, one, start, verdict.best) for start in starts]
             found += sorted(some, key=lambda gain: -gain.accuracy.estimate)
     return found
 
 
 def headroom(scores: pd.DataFrame, draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> LevelGain | None:
     """What handing over the right passage would add to the best retriever; None without an oracle."""
-    known = {one.facet: one for one in draws}
-    for verdict in verdicts:
-        ceiling = next((one for one in levels_of(scores, verdict.facet) if bound_of(one) == CEILING), None)
-        if ceiling and verdict.best and verdict.facet in known:
-            return _gain(scores, known[verdict.facet], verdict.facet, verdict.best, ceiling)
+    for verdict, one in _drawn(draws, verdicts):
+        ceiling = next((level for level in levels_of(scores, verdict.facet) if bound_of(level) == CEILING), None)
+        if ceiling and verdict.best:
+            return _gain(scores, one, verdict.best, ceiling)
     return None
 
 
-def _gain(scores: pd.DataFrame, draws: LevelDraws, facet: str, start: str, end: str) -> LevelGain:
+def _drawn(draws: Sequence[LevelDraws], verdicts: Sequence[FacetVerdict]) -> Iterator[tuple[FacetVerdict, LevelDraws]]:
+    """The verdicts with the draws of their facet, where there are any."""
+    known = {one.facet: one for one in draws}
+    return ((verdict, known[verdict.facet]) for verdict in verdicts if verdict.facet in known)
+
+
+def _gain(scores: pd.DataFrame, draws: LevelDraws, start: str, end: str) -> LevelGain:
+    facet = draws.facet
     others = [level for level in choices_of(scores, facet) if level != end] if start == OTHERS else [start]
     known = [level for level in others if level in draws.levels]
     if end not in draws.levels or not known:
         return LevelGain(facet, start, end, NOTHING, NOTHING, math.nan)
-    accuracy = _accuracy_gain(choosable(scores, facet), facet, others, end)
+    accuracy = paired_difference(choosable(scores, facet), facet, end, *others, level=INTERVAL, draws=BOOTSTRAP_DRAWS)
     gain = draws.contrast(end, *known)
     return LevelGain(facet, start, end, accuracy, gain, draws.probability_better(end, *known))
-
-
-def _accuracy_gain(scores: pd.DataFrame, facet: str, starts: Sequence[str], end: str) -> IntervalEstimate:
-    """Accuracy at `end` minus the mean of that at `starts`, paired over questions and all other facets."""
-    others = [name for name in facets_of(scores) if name != facet]
-    wide = scores.dropna(subset=["score"]).pivot_table(
-        index=["item", *others], columns=facet, values="score", aggfunc="mean"
-    )
-    if end not in wide.columns or not set(starts) <= set(wide.columns):
-        return NOTHING
-    gaps = (wide[end] - wide[list(starts)].mean(axis=1, skipna=False)).dropna().groupby("item").mean()
-    return bootstrap_mean(gaps.to_numpy(float), level=INTERVAL)
 
 
 def change_section(
@@ -114,7 +108,7 @@ def change_section(
     return PageSection(
         lines,
         tables=(_table(caption, shown, from_accuracy),),
-        folded=_table("From each level to the best one of its component", steps, from_accuracy),
+        folded=(_table("From each level to the best one of its component", steps, from_accuracy),),
     )
 
 
@@ -164,14 +158,12 @@ def _table(caption: str, gains: Sequence[LevelGain], from_accuracy: bool) -> Pag
 def _line(gain: LevelGain, from_accuracy: bool) -> TableRow:
     start = "the others tried" if gain.start == OTHERS else level_name(gain.facet, gain.start)
     end = level_name(gain.facet, gain.end)
-    cells = [
-        TableCell(facet_name(gain.facet)),
-        TableCell(start),
-        TableCell(f"{end} (the ceiling, no choice)" if bound_of(gain.end) else end),
-        number_cell(points(gain.accuracy) if math.isfinite(gain.accuracy.estimate) else "–", gain.accuracy.estimate),
-    ]
+    shown, ability = math.isfinite(gain.accuracy.estimate), gain.ability
+    cells = [points_cell(gain.accuracy) if shown else number_cell("–")]
     if not from_accuracy:
-        ability = gain.ability
         text = f"{signed(ability.estimate)} ({signed_range(ability)})" if math.isfinite(ability.estimate) else "–"
         cells.append(number_cell(text, ability.estimate))
-    return TableRow((*cells, number_cell(chance(gain.probability), gain.probability)))
+    cells.append(number_cell(chance(gain.probability), gain.probability))
+    return table_row(
+        facet_name(gain.facet), start, f"{end} (the ceiling, no choice)" if bound_of(gain.end) else end, *cells
+    )

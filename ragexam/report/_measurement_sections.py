@@ -8,14 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from examcore import IntervalEstimate
 from examcore.page import joined, plain_number, signed, signed_range
+from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
-from ragexam.report._figure_files import Picture
 from ragexam.report._fitted_model import FittedModel
-from ragexam.report._page_sections import PageSection
-from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
-from ragexam.report._response_scores import bound_of
+from ragexam.report._page_parts import PageSection, PageTable, Picture, column_heads, number_cell, table_row
+from ragexam.report._response_scores import bound_of, row_interval
 
 _LARGE_RESIDUAL = 0.25
 """Of the typical effect: a residual that may be smaller than this changes no choice of a component."""
@@ -46,20 +44,18 @@ def components_section(model: FittedModel | None, figure: Picture | None) -> Pag
                 "The effects of the components do not add up here: what a component is worth depends on what it is "
                 "combined with. Compare whole pipelines, not components."
             )
-    return PageSection(lines, warnings, figure=figure, folded=_effects(model.components))
+    return PageSection(lines, warnings, figure=figure, folded=(_effects(model.components),))
 
 
 def _effects(components: pd.DataFrame) -> PageTable:
     rows = tuple(
-        TableRow(
-            (
-                TableCell(facet_name(str(row["facet"]))),
-                TableCell(level_name(str(row["facet"]), str(row["level"]))),
-                number_cell(signed(row["effect"]), row["effect"]),
-                number_cell(signed_range(IntervalEstimate(row["effect"], row["low"], row["high"])), row["low"]),
-            )
+        table_row(
+            facet_name(row["facet"]),
+            level_name(row["facet"], row["level"]),
+            number_cell(signed(row["effect"]), row["effect"]),
+            number_cell(signed_range(row_interval(row, "effect")), row["low"]),
         )
-        for row in components.to_dict("records")
+        for row in records(components)
     )
     caption = "Effect of each level on ability, zero on average within a component, with 90\u00a0% intervals"
     return PageTable(caption, column_heads("component", "level", "#effect", "#90\u00a0% interval"), rows, sortable=True)
@@ -67,18 +63,16 @@ def _effects(components: pd.DataFrame) -> PageTable:
 
 def _typical(components: pd.DataFrame) -> float:
     """Standard deviation of the effects one could choose between, around their components' means."""
-    chosen = components[[bound_of(str(level)) is None for level in components["level"]]]
+    chosen = components[components["level"].map(bound_of).isna()]
     centred = chosen["effect"] - chosen.groupby("facet")["effect"].transform("mean")
     return float(np.sqrt((centred**2).mean()))
 
 
 def _spread(components: pd.DataFrame) -> Iterator[str]:
     """Which component matters most: the distance between its best and its worst level, bounds left out."""
-    spans = {}
-    for facet, rows in components.groupby("facet", sort=False):
-        effects = [row["effect"] for row in rows.to_dict("records") if bound_of(str(row["level"])) is None]
-        if len(effects) > 1:
-            spans[facet_name(str(facet))] = max(effects) - min(effects)
+    chosen = components[components["level"].map(bound_of).isna()]
+    effects = [(facet_name(str(facet)), rows["effect"]) for facet, rows in chosen.groupby("facet", sort=False)]
+    spans = {name: one.max() - one.min() for name, one in effects if len(one) > 1}
     if len(spans) > 1:
         ordered = sorted(spans.items(), key=lambda pair: -pair[1])
         spans_in_words = joined([f"{name} {plain_number(span)}" for name, span in ordered])

@@ -7,24 +7,22 @@ from pathlib import Path
 
 from examcore import write_text
 from examcore.page import clipped, page_frame, page_template
-from ragexam.report._accuracy_tables import accuracy_section
+from ragexam.report._accuracy_tables import accuracy_section, topics_section
 from ragexam.report._costs_section import costs_section
-from ragexam.report._exam_section import exam_section
+from ragexam.report._exam_section import exam_section, key_numbers, provenance
 from ragexam.report._interactions import interactions_section
-from ragexam.report._key_numbers import key_numbers
 from ragexam.report._level_gains import change_section
 from ragexam.report._measurement_sections import components_section, information_section
+from ragexam.report._page_parts import Picture
 from ragexam.report._pipelines_section import pipelines_section
-from ragexam.report._provenance import provenance
-from ragexam.report._pruning_section import pruning_section
+from ragexam.report._pruning import pruning_section
 from ragexam.report._question_groupings import groupings_section
 from ragexam.report._questions_section import questions_section
 from ragexam.report._response_scores import without_black_boxes
 from ragexam.report._retrieval_section import retrieval_section
 from ragexam.report._run_evidence import RunEvidence
-from ragexam.report._run_figures import RunFigures, draw_figures
+from ragexam.report._run_figures import draw_figures
 from ragexam.report._run_findings import RunFindings
-from ragexam.report._topics_section import topics_section
 from ragexam.report._trust_section import trust_section
 from ragexam.report._verdict_section import verdict_section
 
@@ -56,67 +54,39 @@ def write_report(findings: RunFindings) -> Path:
     return folder.report
 
 
-def render(findings: RunFindings, figures: RunFigures) -> str:
+def render(findings: RunFindings, figures: Mapping[str, Picture]) -> str:
     """The page as text; what comes from files is escaped by the template, only our own style and script are not."""
     return page_template("ragexam.report", "page.html").render(page_context(findings, figures))
 
 
-def page_context(findings: RunFindings, figures: RunFigures) -> Mapping[str, object]:
+def page_context(findings: RunFindings, figures: Mapping[str, Picture]) -> Mapping[str, object]:
     """Everything the template names: the frame, and a section for each part of the page."""
-    evidence = findings.evidence
-    return {
-        **page_frame(_title(evidence), _subtitle(findings), CONTENTS),
-        "verdict": verdict_section(findings),
-        **_answers(findings, figures),
-        **_measurement(findings, figures),
-        **_exam(findings, figures),
-        "grading": (evidence.folder.path / "grading" / "report.html").is_file(),
-    }
-
-
-def _answers(findings: RunFindings, figures: RunFigures) -> Mapping[str, object]:
-    """What pipelines answered: gains, accuracy, retrieval, cost."""
-    scores = findings.evidence.scores
+    evidence, costs, picture = findings.evidence, findings.costs, figures.get
+    questions, scores, model, pruning = evidence.questions, evidence.scores, evidence.model, evidence.pruning
+    subtitle = f"{len(questions)} questions, {len(findings.accuracy)} pipelines"
+    reading = (findings.reading, findings.worth_of_source, evidence.retrieval)
     gains = (without_black_boxes(scores), findings.draws, findings.verdicts, findings.from_accuracy)
     return {
+        **page_frame(_title(evidence), subtitle, CONTENTS),
+        "verdict": verdict_section(findings),
         "change": change_section(*gains),
         "numbers": key_numbers(findings),
         "accuracy": accuracy_section(scores),
-        "pipelines": pipelines_section(scores, findings.evidence.model, findings.costs),
-        "retrieval": retrieval_section(
-            scores, findings.reading, findings.worth_of_source, findings.evidence.retrieval, figures.retrieval
-        ),
-        "costs": costs_section(scores, findings.costs, findings.frontier, figures.costs),
-    }
-
-
-def _measurement(findings: RunFindings, figures: RunFigures) -> Mapping[str, object]:
-    """What the fitted model says, and how far to trust it."""
-    model = findings.evidence.model
-    return {
-        "components": components_section(model, figures.components),
+        "pipelines": pipelines_section(scores, model, costs),
+        "components": components_section(model, picture("component_contrasts")),
         "interactions": interactions_section(model),
-        "information": information_section(model, figures.information),
-        "diagnostics": trust_section(findings.evidence, findings.departures),
-    }
-
-
-def _exam(findings: RunFindings, figures: RunFigures) -> Mapping[str, object]:
-    """The questions, one by one and by kind, and how they came about."""
-    evidence, pruning = findings.evidence, findings.evidence.pruning
-    questions, scores = evidence.questions, evidence.scores
-    return {
+        "retrieval": retrieval_section(scores, *reading, picture("retrieval_and_answers")),
+        "costs": costs_section(scores, costs, findings.frontier, picture("quality_and_cost")),
+        "information": information_section(model, picture("exam_information")),
         "questions": questions_section(questions, findings.signs, () if pruning is None else pruning.dropped),
         "topics": topics_section(questions, scores),
-        "kinds": groupings_section(evidence.model, questions, scores, figures.groupings),
-        "pruning": pruning_section(pruning, figures.pruning),
+        "kinds": groupings_section(model, questions, scores, figures),
+        "pruning": pruning_section(pruning, picture("information_over_pruning")),
         "exam": exam_section(evidence, findings.exam),
+        "diagnostics": trust_section(evidence, findings.departures),
         "making": provenance(evidence),
+        "grading": (evidence.folder.path / "grading" / "report.html").is_file(),
     }
-
-
-def _subtitle(findings: RunFindings) -> str:
-    return f"{len(findings.evidence.questions)} questions, {len(findings.accuracy)} pipelines"
 
 
 def _title(evidence: RunEvidence) -> str:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
-from examcore.page import chance, percent, percent_range, plain_number, signed
+from examcore.page import chance, percent_range, plain_number, signed
 from ragexam.report._component_names import facet_name, level_name, pipeline_names
 from ragexam.report._costs_section import measure_heads, measured_cells
-from ragexam.report._fitted_model import FittedModel
-from ragexam.report._level_draws import probabilities_best
-from ragexam.report._page_tables import (
+from ragexam.report._fitted_model import FittedModel, probabilities_best
+from ragexam.report._page_parts import (
     PageTable,
     TableCell,
     TableFilters,
-    TableRow,
     column_heads,
     filter_menu,
     filter_tokens,
     number_cell,
+    percent_cell,
+    table_row,
 )
-from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of
+from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, pipelines_of, row_interval
 
 ID = "pipeline-list"
 FEW = 12
@@ -46,27 +45,33 @@ class PipelinesSection:
 
 def pipelines_section(scores: pd.DataFrame, model: FittedModel | None, costs: pd.DataFrame) -> PipelinesSection:
     """Whole pipelines: which is best, and all of them as a table."""
-    facets = facets_of(scores)
-    first = scores.drop_duplicates("student").set_index("student")
+    facets, first = facets_of(scores), pipelines_of(scores)
     marks = {
-        facet: filter_tokens(f"p{place}l", first[facet].astype(str).tolist()) for place, facet in enumerate(facets)
+        facet: filter_tokens(f"p{place}l", [one[facet] for one in first.values()]) for place, facet in enumerate(facets)
     }
-    by_cost = costs.set_index("student") if len(costs) else None
-    abilities = None if model is None else model.abilities.set_index("student")
-    rows = [
-        _row(str(name), part, facets, marks, abilities, by_cost) for name, part in scores.groupby("student", sort=False)
-    ]
-    rows.sort(key=lambda row: -_accuracy(row, len(facets) or 1))
-    names = [facet_name(facet) for facet in facets] or ["pipeline"]
-    names += ["#accuracy", "#95\u00a0% interval"]
-    names += [] if abilities is None else ["#ability", "#90\u00a0% interval"]
-    names += [] if by_cost is None else measure_heads(costs)
+    found = {str(name): accuracy(part) for name, part in scores.groupby("student", sort=False)}
+    ranked = sorted(found, key=lambda name: -found[name].estimate if math.isfinite(found[name].estimate) else 1.0)
+    named = {name: [level_name(*one) for one in first[name].items()] or [name] for name in ranked}
+    cells: dict[str, list[TableCell | str]] = {one: [*named[one], *_accuracy_cells(found[one])] for one in ranked}
+    heads = [*(map(facet_name, facets) if facets else ["pipeline"]), "#accuracy", "#95\u00a0% interval"]
+    if model is not None:
+        heads += ["#ability", "#90\u00a0% interval"]
+        abilities = model.abilities.set_index("student")
+        for name in ranked:
+            cells[name] += _ability_cells(abilities, name)
+    if len(costs):
+        heads += measure_heads(costs)
+        by_cost = costs.set_index("student")
+        for name in ranked:
+            cells[name] += measured_cells(by_cost.loc[name] if name in by_cost.index else None, costs)
+    tokens = {name: " ".join(marks[facet][level] for facet, level in first[name].items()) for name in ranked}
+    rows = tuple(table_row(*cells[name], tokens=tokens[name]) for name in ranked)
     caption = "Each pipeline, the most accurate first; tokens and seconds are those of a question"
     shown = [filter_menu(facet_name(facet), marks[facet]) for facet in facets if len(marks[facet]) > 1]
     return PipelinesSection(
         best_pipelines(model, scores),
-        f"All {len(rows)} pipelines{', with ability' if abilities is not None else ''}",
-        PageTable(caption, column_heads(*names), tuple(rows), sortable=True, headed=False),
+        f"All {len(rows)} pipelines{', with ability' if model is not None else ''}",
+        PageTable(caption, column_heads(*heads), rows, sortable=True, headed=False),
         TableFilters(ID, "pipelines", tuple(shown)),
         open=len(rows) <= FEW,
     )
@@ -76,14 +81,10 @@ def best_pipelines(model: FittedModel | None, scores: pd.DataFrame) -> list[str]
     """The pipeline most probably best among those one could choose, and how many cannot be told from it."""
     if model is None:
         return []
-    facets = facets_of(scores)
-    first = scores.drop_duplicates("student").set_index("student")
-    fit = model.fit
+    first, fit = pipelines_of(scores), model.fit
     students = fit.data.students
     choosable = [
-        place
-        for place, name in enumerate(students)
-        if name in first.index and all(bound_of(str(first.at[name, facet])) is None for facet in facets)
+        place for place, name in enumerate(students) if name in first and not any(map(bound_of, first[name].values()))
     ]
     if len(choosable) < 2:
         return []
@@ -103,39 +104,12 @@ def best_pipelines(model: FittedModel | None, scores: pd.DataFrame) -> list[str]
     ]
 
 
-def _row(
-    name: str,
-    part: pd.DataFrame,
-    facets: Sequence[str],
-    marks: Mapping[str, Mapping[str, str]],
-    abilities: pd.DataFrame | None,
-    costs: pd.DataFrame | None,
-) -> TableRow:
-    levels = {facet: str(part[facet].iloc[0]) for facet in facets}
-    found = accuracy(part)
-    cells = [TableCell(level_name(facet, level)) for facet, level in levels.items()] or [TableCell(name)]
-    cells += [number_cell(percent(found.estimate), found.estimate), number_cell(percent_range(found), found.low)]
-    if abilities is not None:
-        theta = _ability(abilities, name)
-        cells += [
-            number_cell(signed(theta.estimate), theta.estimate),
-            number_cell(
-                f"{plain_number(theta.low)} to {plain_number(theta.high)}" if math.isfinite(theta.low) else "–",
-                theta.low,
-            ),
-        ]
-    if costs is not None:
-        cells += measured_cells(costs.loc[name] if name in costs.index else None, costs)
-    return TableRow(tuple(cells), " ".join(marks[facet][level] for facet, level in levels.items()))
+def _accuracy_cells(found: IntervalEstimate) -> tuple[TableCell, TableCell]:
+    return percent_cell(found.estimate), number_cell(percent_range(found), found.low)
 
 
-def _accuracy(row: TableRow, place: int) -> float:
-    value = row.cells[place].value
-    return float(value) if value else -1.0
-
-
-def _ability(abilities: pd.DataFrame, name: str) -> IntervalEstimate:
-    if name not in abilities.index:
-        return NOTHING
-    found: Any = abilities.loc[name]
-    return IntervalEstimate(*(float(found[column]) for column in ("theta", "theta_low", "theta_high")))
+def _ability_cells(abilities: pd.DataFrame, name: str) -> tuple[TableCell, TableCell]:
+    known = name in abilities.index
+    theta = row_interval(abilities.loc[name], "theta", "theta_low", "theta_high") if known else NOTHING
+    limits = f"{plain_number(theta.low)} to {plain_number(theta.high)}" if math.isfinite(theta.low) else "–"
+    return number_cell(signed(theta.estimate), theta.estimate), number_cell(limits, theta.low)

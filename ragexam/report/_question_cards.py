@@ -46,14 +46,6 @@ class KnownQuestions:
 
 
 @dataclass(frozen=True)
-class CardChoice:
-    """A choice of a question, and whether it is the key."""
-
-    text: str
-    key: bool
-
-
-@dataclass(frozen=True)
 class QuestionCard:
     """A question as the page shows it.
 
@@ -63,7 +55,7 @@ class QuestionCard:
     number: int
     heading: str
     stem: str
-    choices: Sequence[CardChoice]
+    choices: Sequence[tuple[str, bool]]
     passage: str
     tokens: str = ""
     faults: Sequence[str] = ()
@@ -91,9 +83,9 @@ def question_card(question: Question, known: KnownQuestions, readable: bool) -> 
     )
 
 
-def card_choices(question: Question) -> list[CardChoice]:
-    """The choices of a question, long ones clipped."""
-    return [CardChoice(clipped(text, _CHOICE), place == question.key) for place, text in enumerate(question.choices)]
+def card_choices(question: Question) -> list[tuple[str, bool]]:
+    """The choices of a question, long ones clipped, and which one is the key."""
+    return [(clipped(text, _CHOICE), place == question.key) for place, text in enumerate(question.choices)]
 
 
 def fault_token(fault: QuestionFault) -> str:

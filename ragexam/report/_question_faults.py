@@ -132,10 +132,8 @@ class AnswerSigns:
 def answer_signs(evidence: RunEvidence) -> AnswerSigns:
     """Read the signs off the answers; with a fit also probable keys and dependence between questions."""
     scores, model = evidence.scores, evidence.model
-    share = {
-        str(name): float(value)
-        for name, value in scores.dropna(subset=["score"]).groupby("item")["score"].mean().items()
-    }
+    means = scores.dropna(subset=["score"]).groupby("item")["score"].mean()
+    share = {str(name): float(value) for name, value in means.items()}
     blind = _blind(scores)
     if model is None:
         return AnswerSigns(share, blind)
@@ -203,10 +201,8 @@ def _measured_faults(question: Question, signs: AnswerSigns) -> Iterator[Questio
 
 def _blind(scores: pd.DataFrame) -> dict[str, tuple[int, int]]:
     """Right answers and answers of the pipelines that read nothing, by question."""
-    rows = [scores[facet].map(lambda level: bound_of(str(level)) == FLOOR) for facet in facets_of(scores)]
-    if not rows:
-        return {}
-    part = scores[pd.concat(rows, axis=1).any(axis=1)].dropna(subset=["score"])
+    closed = scores[list(facets_of(scores))].map(lambda level: bound_of(level) == FLOOR).any(axis=1)
+    part = scores[closed].dropna(subset=["score"])
     found = part.groupby("item")["score"].agg(["sum", "count"])
     return {str(name): (round(row["sum"]), int(row["count"])) for name, row in found.iterrows()}
 

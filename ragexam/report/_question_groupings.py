@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from examcore import IntervalEstimate, Question
+from examcore import Question
 from examcore.page import clipped, percent, percent_range, plain_number
 from irt import kernels
-from ragexam.report._figure_files import Picture
-from ragexam.report._fitted_model import FittedModel
-from ragexam.report._level_draws import interval_of
-from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
-from ragexam.report._response_scores import accuracy
+from ragexam.report._fitted_model import FittedModel, interval_of
+from ragexam.report._page_parts import PageTable, Picture, TableCell, TableRow, column_heads, number_cell, table_row
+from ragexam.report._response_scores import NOTHING, accuracy
 from taxonomy import FORMS, LEVELS, bloom, form
 
 FEW = 5
@@ -74,32 +71,26 @@ _HIDDEN = frozenset({BLOOM.stored, FORM.stored, "words"})
 def groupings_of(questions: Sequence[Question]) -> list[QuestionGrouping]:
     """Bloom's levels, question words, and every other label that the exam's questions carry."""
     stored = dict.fromkeys(name for question in questions for name in question.labels)
-    more = [
-        QuestionGrouping(name, _NAMED.get(name, f"By {clipped(name, 40)}")) for name in stored if name not in _HIDDEN
-    ]
-    return [BLOOM, FORM, *more]
+    more = [name for name in stored if name not in _HIDDEN]
+    return [BLOOM, FORM, *(QuestionGrouping(name, _NAMED.get(name, f"By {clipped(name, 40)}")) for name in more)]
 
 
-def item_information(model: FittedModel, draws: int = _DRAWS) -> tuple[tuple[str, ...], np.ndarray]:
+def item_information(model: FittedModel) -> tuple[tuple[str, ...], np.ndarray]:
     """The fit's items, and draws `[D, I]` of their information averaged over the pipelines' abilities."""
     fit = model.fit
     theta = np.asarray(fit.point["theta"], float)[:, None]
-    thin = fit.thinned(draws)
-    rows = [
-        kernels.information(theta, *(thin[name][place] for name in "abcd")).mean(axis=0)
-        for place in range(len(thin["a"]))
-    ]
-    return fit.data.items, np.array(rows)
+    thin = fit.thinned(_DRAWS)
+    each = zip(*(thin[name] for name in "abcd"), strict=True)
+    return fit.data.items, np.array([kernels.information(theta, *one).mean(axis=0) for one in each])
 
 
 def groupings_section(
-    model: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Sequence[Picture]
+    model: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Mapping[str, Picture]
 ) -> GroupingsSection:
     """How to read it, a warning on the labels, a figure or a table for each grouping."""
-    drawn = {figure.name: figure for figure in figures}
     draws = None if model is None or model.fit.graded is not None else item_information(model)
     parts = [
-        GroupingPart(one.title, _table(one, questions, scores, draws), drawn.get(one.figure))
+        GroupingPart(one.title, _table(one, questions, scores, draws), figures.get(one.figure))
         for one in groupings_of(questions)
     ]
     lines = [
@@ -136,15 +127,15 @@ def _row(
 ) -> TableRow:
     right = accuracy(scores[scores["item"].isin(ids)])
     count = f"{len(ids)}{' (few)' if len(ids) < FEW else ''}"
-    cells = [
-        TableCell(clipped(name, 60) or "no label"),
+    cells: list[TableCell | str] = [
+        clipped(name, 60) or "no label",
         number_cell(count, len(ids)),
         number_cell(f"{percent(right.estimate)} ({percent_range(right)})", right.estimate),
     ]
     if draws is not None:
         known = set(ids)
         where = [place for place, item in enumerate(draws[0]) if item in known]
-        found = interval_of(draws[1][:, where].mean(axis=1)) if where else IntervalEstimate(*[math.nan] * 3)
+        found = interval_of(draws[1][:, where].mean(axis=1)) if where else NOTHING
         text = f"{plain_number(found.estimate)} ({plain_number(found.low)} to {plain_number(found.high)})"
         cells.append(number_cell(text, found.estimate))
-    return TableRow(tuple(cells))
+    return table_row(*cells)

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from examcore import Question
-from examcore.page import clipped, percent, plain_number
-from ragexam.report._page_tables import (
+from examcore.page import clipped, plain_number
+from ragexam.report._page_parts import (
     FilterMenu,
     PageTable,
     TableCell,
@@ -19,6 +19,8 @@ from ragexam.report._page_tables import (
     filter_menu,
     filter_tokens,
     number_cell,
+    percent_cell,
+    table_row,
     text_cell,
 )
 from ragexam.report._question_cards import (
@@ -80,29 +82,25 @@ def questions_section(
         pruned,
         filter_tokens("t", [question.topic for question in questions]),
     )
-    faulty = sorted((one for one in questions if faults[one.id]), key=lambda one: _badness(one, faults[one.id], signs))
+    faulty = [one for one in questions if faults[one.id]]
+    faulty.sort(key=lambda one: (faults[one.id][0].grade, _information(one, signs)))
     chosen = {question.id for question in (*faulty, *best)}
     rest = sorted((one for one in questions if one.id not in chosen), key=lambda one: -_information(one, signs))
     shown = [*faulty, *best, *rest][:LISTED]
     readable = _with_passages(shown)
     groups = (
-        ("To look at first: questions that do not measure", faulty, "The gravest stand first."),
-        ("Questions that carry the exam", best, "The most informative without a fault."),
-        ("All other questions", rest, "The most informative first." if signs.items is not None else ""),
+        ("To look at first: questions that do not measure", faulty, "The gravest stand first.", False),
+        ("Questions that carry the exam", best, "The most informative without a fault.", False),
+        ("All other questions", rest, "The most informative first." if signs.items is not None else "", bool(chosen)),
     )
     return QuestionsSection(
         sentences=_sentences(questions, faulty, shown, readable, signs),
         overview=_overview(faults),
         filters=_filters(known),
         groups=[
-            CardGroup(
-                title,
-                sentence,
-                [question_card(one, known, one.id in readable) for one in part],
-                folded=part[0].id not in chosen and len(chosen) > 0,
-            )
-            for title, part, sentence in ((title, _among(part, shown), words) for title, part, words in groups)
-            if part
+            CardGroup(title, sentence, [question_card(one, known, one.id in readable) for one in part], folded)
+            for title, all_of_them, sentence, folded in groups
+            if (part := _among(all_of_them, shown))
         ],
         table=_table(_among(questions, shown), known),
     )
@@ -134,10 +132,6 @@ def _neighbours(questions: Sequence[Question]) -> dict[str, list[int]]:
         question.id: [other for other in same[question.chunk_id] if other != place]
         for place, question in enumerate(questions, start=1)
     }
-
-
-def _badness(question: Question, faults: Sequence[QuestionFault], signs: AnswerSigns) -> tuple[float, float]:
-    return faults[0].grade, _information(question, signs)
 
 
 def _information(question: Question, signs: AnswerSigns) -> float:
@@ -182,9 +176,7 @@ def _overview(faults: Mapping[str, Sequence[QuestionFault]]) -> PageTable | None
     """How many questions have which fault, and what to do about it."""
     counts = {fault: sum(fault in found for found in faults.values()) for fault in FAULTS}
     rows = tuple(
-        TableRow(
-            (TableCell(fault.name), number_cell(f"{count}", count), text_cell(fault.sentence), text_cell(fault.advice))
-        )
+        table_row(fault.name, number_cell(f"{count}", count), text_cell(fault.sentence), text_cell(fault.advice))
         for fault, count in counts.items()
         if count
     )
@@ -198,12 +190,8 @@ _WORDS = ("what it means", "what to do", "question", "key", "remarks")
 
 
 def _filters(known: KnownQuestions) -> TableFilters:
-    present = {fault: None for fault in FAULTS if any(fault in found for found in known.faults.values())}
-    states = [
-        ("any fault", ANY_FAULT),
-        *((fault.name, fault_token(fault)) for fault in present),
-        ("no fault", NO_FAULT),
-    ]
+    present = [fault for fault in FAULTS if any(fault in found for found in known.faults.values())]
+    states = [("any fault", ANY_FAULT), *((one.name, fault_token(one)) for one in present), ("no fault", NO_FAULT)]
     states += [("carries the exam", BEST)] if known.best else []
     states += [("pruned", PRUNED)] if known.pruned else []
     choices = [FilterMenu("state", tuple((token, name) for name, token in states))]
@@ -225,14 +213,14 @@ def _table(questions: Sequence[Question], known: KnownQuestions) -> PageTable:
 
 def _row(question: Question, known: KnownQuestions, measured: bool) -> TableRow:
     place, share = known.numbers[question.id], known.signs.share_of(question)
-    cells = [
+    cells: list[TableCell | str] = [
         TableCell(f"{place}", f"{place}", f"#question-{place}", "number"),
         text_cell(clipped(question.stem, LISTED_STEM)),
         text_cell(clipped(question.answer, 80)),
-        TableCell(clipped(question.topic, 40)),
-        number_cell(percent(share), share),
+        clipped(question.topic, 40),
+        percent_cell(share),
     ]
     if measured:
         values = [known.signs.of(question, key) for key in ("b", "a", "information")]
         cells += [number_cell(plain_number(value), value) for value in values]
-    return TableRow((*cells, text_cell(", ".join(known.remarks(question)))))
+    return table_row(*cells, text_cell(", ".join(known.remarks(question))))

@@ -1,21 +1,103 @@
-"""Retrieval beside answers, in words and as a table."""
+"""Retrieval beside answers: how often the source passage was read and what that is worth, in words and a table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pandas as pd
 
-from examcore import IntervalEstimate
+from examcore import IntervalEstimate, Question, bootstrap_mean
 from examcore.page import joined, percent, percent_range, points
+from irt.plots import records
+from rag import AnswerStore
 from ragexam.report._component_names import level_name
-from ragexam.report._figure_files import Picture
-from ragexam.report._page_sections import PageSection
-from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, number_cell
-from ragexam.report._response_scores import NOTHING, bound_of, levels_of
+from ragexam.report._fitted_model import INTERVAL
+from ragexam.report._page_parts import (
+    PageSection,
+    PageTable,
+    Picture,
+    TableCell,
+    column_heads,
+    number_cell,
+    percent_cell,
+    table_row,
+)
+from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, levels_of, row_interval
 
 _FACET = "retriever"
+COLUMNS = (
+    *("retriever", "found", "found_low", "found_high", "accuracy", "accuracy_low", "accuracy_high"),
+    *("read_accuracy", "read_n", "unread_accuracy", "unread_n"),
+)
+
+
+def read_answers(path: Path, questions: Sequence[Question]) -> pd.DataFrame | None:
+    """`student,item,chosen,source,prompt_tokens,seconds` of the exam's questions; None without a store.
+
+    `source` is 1 where the passage that the question was written from was read, 0 where it was not, NaN for a question
+    that names none. Raises ValueError for a file that is no store.
+    """
+    if not path.is_file():
+        return None
+    written_from = {question.id: question.chunk_id for question in questions}
+    with AnswerStore(path) as store:
+        answers = [one for one in store.answers() if one.question in written_from]
+    sources = [(written_from[one.question], one.passages) for one in answers]
+    return pd.DataFrame(
+        {
+            "student": [one.pipeline for one in answers],
+            "item": [one.question for one in answers],
+            "chosen": [one.chosen for one in answers],
+            "source": [float(source in passages) if source else math.nan for source, passages in sources],
+            "prompt_tokens": [one.prompt_tokens for one in answers],
+            "seconds": [one.seconds for one in answers],
+        }
+    )
+
+
+def reading_table(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame:
+    """By retriever: share of answers for which the source passage was read, and accuracy, over questions (95 %).
+
+    `read_n` and `unread_n` count answers, `read_accuracy` and `unread_accuracy` are the shares right among them.
+    """
+    table = _joined(scores, answers)
+    if table is None:
+        return pd.DataFrame(columns=list(COLUMNS))
+    rows = []
+    for level in levels_of(scores, _FACET):
+        part = table[table[_FACET] == level]
+        found, right = accuracy(part.assign(score=part["source"])), accuracy(part)
+        halves = [part[part["source"] == value]["score"].dropna() for value in (1.0, 0.0)]
+        shares = [value for half in halves for value in (half.mean() if len(half) else math.nan, len(half))]
+        rows.append((level, *found, *right, *shares))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def worth_of_source(scores: pd.DataFrame, answers: pd.DataFrame | None) -> IntervalEstimate:
+    """Accuracy with the source passage read minus without, for one question and all else equal (90 %).
+
+    Compared are pipelines with a retriever that searches, which differ in the retriever alone, on questions where some
+    had the source and some had not: neither easy questions nor able models are counted as reading.
+    """
+    table = _joined(scores, answers)
+    if table is None:
+        return NOTHING
+    searching = table[table[_FACET].map(bound_of).isna()].dropna(subset=["source", "score"])
+    others = [name for name in facets_of(scores) if name != _FACET]
+    means = searching.pivot_table(index=["item", *others], columns="source", values="score", aggfunc="mean")
+    if not {0.0, 1.0} <= set(means.columns):
+        return NOTHING
+    gaps = (means[1.0] - means[0.0]).dropna().groupby("item").mean()
+    return bootstrap_mean(gaps.to_numpy(float), level=INTERVAL)
+
+
+def _joined(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Scores with whether the source was read; None where that is not known."""
+    if answers is None or _FACET not in scores.columns or answers["source"].isna().all():
+        return None
+    return scores.merge(answers[["student", "item", "source"]], on=["student", "item"], how="left")
 
 
 def retrieval_section(
@@ -50,9 +132,9 @@ def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:
             f"For the same question and the same model, reading the source is worth {points(worth)} of accuracy (90 % "
             "interval over questions)."
         )
-    searching = found[[bound_of(str(name)) is None for name in found["retriever"]]] if len(found) else found
-    unread = searching.dropna(subset=["unread_accuracy"]) if len(searching) else searching
-    if len(unread) and unread["unread_n"].sum():
+    searching = found[found["retriever"].map(bound_of).isna()]
+    unread = searching.dropna(subset=["unread_accuracy"])
+    if unread["unread_n"].sum():
         share = float((unread["unread_accuracy"] * unread["unread_n"]).sum() / unread["unread_n"].sum())
         lines.append(f"Where a retriever missed it, {percent(share)} of the answers were right.")
     if len(searching) > 2:
@@ -76,19 +158,21 @@ def _table(
     measures: Mapping[str, Mapping[str, IntervalEstimate]],
     shown: Sequence[str],
 ) -> PageTable:
-    by_name = {str(row["retriever"]): row for row in found.to_dict("records")}
+    by_name = {row["retriever"]: row for row in records(found)}
     names = ["retriever", *(f"#{name}" for name in shown)]
     names += ["#source read", "#accuracy", "#right when read", "#right when not"] if by_name else []
     rows = []
     for level in levels_of(scores, _FACET):
-        cells = [TableCell(level_name(_FACET, level))]
+        cells: list[TableCell | str] = [level_name(_FACET, level)]
         cells += [_share(measures.get(level, {}).get(name, NOTHING)) for name in shown]
         if by_name:
             row = by_name[level]
-            cells += [number_cell(percent(row["found"]), row["found"])]
-            cells += [_share(IntervalEstimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]))]
+            cells += [
+                percent_cell(row["found"]),
+                _share(row_interval(row, "accuracy", "accuracy_low", "accuracy_high")),
+            ]
             cells += [_half(row["read_accuracy"], row["read_n"]), _half(row["unread_accuracy"], row["unread_n"])]
-        rows.append(TableRow(tuple(cells)))
+        rows.append(table_row(*cells))
     caption = "Retrieval beside answers; hit and MRR with 90 % intervals, accuracy with 95 % intervals over questions"
     return PageTable(caption, column_heads(*names), tuple(rows), sortable=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +9,21 @@ from typing import Any
 
 import pandas as pd
 
-from examcore import Dropped, IntervalEstimate, Question, RunFolder, read_dropped, read_exam
+from examcore import (
+    Dropped,
+    IntervalEstimate,
+    Question,
+    RunFolder,
+    parse_json_object,
+    read_dropped,
+    read_exam,
+    read_text,
+)
 from ragexam._retrieval import read_retrieval
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
-from ragexam.report._pruning_record import PruningRecord, pruning_record
+from ragexam.report._pruning import PruningRecord, pruning_record
 from ragexam.report._response_scores import bound_of, read_scores
-from ragexam.report._stored_answers import read_answers
+from ragexam.report._retrieval_section import read_answers
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,9 @@ def read_evidence(run: Path) -> RunEvidence:
     if "retriever" in scores.columns:
         scores["retriever"] = scores["retriever"].replace(renamed)
     missing: list[str] = []
-    model = _model(folder, missing, renamed)
+    model = read_fitted_model(folder.fit, renamed) if (folder.fit / "fit.json").is_file() else None
+    if model is None:
+        missing.append("No measurement model was fitted: the verdict comes from accuracy alone.")
     pruned = _json(folder.pruned / "prune.json")
     if pruned is None:
         missing.append("The exam was not pruned, so there is nothing to say about a shorter one.")
@@ -121,13 +131,6 @@ def renamed_bounds(value: object) -> dict[str, str]:
     return {name: kind for one in value for name, kind in renamed_bounds(one).items()}
 
 
-def _model(folder: RunFolder, missing: list[str], renamed: Mapping[str, str]) -> FittedModel | None:
-    if not (folder.fit / "fit.json").is_file():
-        missing.append("No measurement model was fitted: the verdict comes from accuracy alone.")
-        return None
-    return read_fitted_model(folder.fit, renamed)
-
-
 def _retrieval(path: Path) -> Mapping[str, Mapping[str, IntervalEstimate]]:
     """The measures of `retrieval.csv` by retriever (90 %); empty where the run has none."""
     if not path.is_file():
@@ -149,15 +152,7 @@ def _check_same_exam(folder: RunFolder, questions: tuple[Question, ...], scores:
 
 
 def _json(path: Path) -> dict[str, Any] | None:
-    if not path.is_file():
-        return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}; wanted JSON") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path}: JSON {type(content).__name__}; wanted an object")
-    return content
+    return parse_json_object(read_text(path), str(path)) if path.is_file() else None
 
 
 def _count_lines(path: Path) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +14,8 @@ from examcore.page import clipped, flattened, joined, percent, plain_number, poi
 from irt.checks import duplicates
 from ragexam.report._component_names import level_name
 from ragexam.report._fitted_model import FittedModel
-from ragexam.report._page_tables import PageTable, TableCell, TableRow, column_heads, text_cell
+from ragexam.report._page_parts import PageSection, PageTable, column_heads, table_row, text_cell
+from ragexam.report._response_scores import row_interval
 from ragexam.report._run_evidence import RunEvidence
 
 FINE, LOOK, BAD = "fine", "look closer", "do not rely on it"
@@ -47,16 +48,6 @@ class TrustCheck:
     meaning: str
 
 
-@dataclass(frozen=True)
-class TrustSection:
-    """The checks as a table, the fit's own warnings and numbers as facts."""
-
-    sentences: Sequence[str]
-    warnings: Sequence[str] = ()
-    table: PageTable | None = None
-    facts: Sequence[tuple[str, str]] = ()
-
-
 class MissedLevel(NamedTuple):
     """A level of a component whose accuracy the model misses: observed minus expected share right."""
 
@@ -83,7 +74,7 @@ def misfit_sentences(levels: pd.DataFrame | None) -> list[str]:
     ]
 
 
-def trust_section(evidence: RunEvidence, levels: pd.DataFrame | None) -> TrustSection:
+def trust_section(evidence: RunEvidence, levels: pd.DataFrame | None) -> PageSection:
     """The checks as a table, the fit's own warnings and numbers, and what is absent."""
     model = evidence.model
     lines = list(evidence.missing)
@@ -93,14 +84,8 @@ def trust_section(evidence: RunEvidence, levels: pd.DataFrame | None) -> TrustSe
             f"{unanswered} of {len(evidence.scores)} answers are missing and were left out, not counted wrong."
         )
     if model is None:
-        return TrustSection(lines)
-    checks = [
-        *_converged(model),
-        *_prediction(model),
-        *_components(levels),
-        *_copies(model),
-        *_steep(model),
-    ]
+        return PageSection(lines)
+    checks = [*_converged(model), *_prediction(model), *_components(levels), *_copies(model), *_steep(model)]
     bad = [check for check in checks if check.state != FINE]
     head = f"{model.how}. " + (
         f"{len(bad)} of {len(checks)} checks deserve a look." if bad else f"All {len(checks)} checks are fine."
@@ -110,70 +95,64 @@ def trust_section(evidence: RunEvidence, levels: pd.DataFrame | None) -> TrustSe
         for name, value in flattened(model.diagnostics)
         if value is not None
     ]
-    caption = "What was checked, and what it means"
-    order = {BAD: 0, LOOK: 1, FINE: 2}
-    rows = tuple(
-        TableRow((TableCell(check.name), TableCell(check.state), text_cell(check.found), text_cell(check.meaning)))
-        for check in sorted(checks, key=lambda check: order[check.state])
-    )
-    table = PageTable(
-        caption, column_heads("check", "state", "found", "what it means", words=("found", "what it means")), rows
-    )
-    return TrustSection([head, *lines, *model.fit.notes], model.fit.warnings, table, facts)
+    ranked = sorted(checks, key=lambda check: (BAD, LOOK, FINE).index(check.state))
+    rows = tuple(table_row(one.name, one.state, text_cell(one.found), text_cell(one.meaning)) for one in ranked)
+    heads = column_heads("check", "state", "found", "what it means", words=("found", "what it means"))
+    table = PageTable("What was checked, and what it means", heads, rows)
+    return PageSection([head, *lines, *model.fit.notes], model.fit.warnings, (table,), facts=facts)
+
+
+def _check(name: str, good: bool, found: str, if_good: str, if_not: str, otherwise: str = LOOK) -> TrustCheck:
+    return TrustCheck(name, FINE if good else otherwise, found, if_good if good else if_not)
 
 
 def _converged(model: FittedModel) -> Iterator[TrustCheck]:
     known = model.fit.diagnostics
-    state = FINE if model.converged else BAD
-    found = "yes" if model.converged else "no"
-    meaning = (
-        "The computation reached its answer; running it again would give the same."
-        if model.converged
-        else "The computation did not settle: abilities, intervals and probabilities may be wrong. Fit again, longer."
+    yield _check(
+        "Did the fit converge?",
+        model.converged,
+        "yes" if model.converged else "no",
+        "The computation reached its answer; running it again would give the same.",
+        "The computation did not settle: abilities, intervals and probabilities may be wrong. Fit again, longer.",
+        otherwise=BAD,
     )
-    yield TrustCheck("Did the fit converge?", state, found, meaning)
     r_hat, effective = known.get("r_hat_max"), known.get("ess_bulk_min")
     if isinstance(r_hat, float) and isinstance(effective, float):
-        good = r_hat <= 1.01 and effective >= 400
-        yield TrustCheck(
+        yield _check(
             "Do independent runs agree?",
-            FINE if good else LOOK,
+            r_hat <= 1.01 and effective >= 400,
             f"R-hat at most {r_hat:.3f}; the worst number rests on {effective:,.0f} independent draws",
-            "Numbers are exact to the digits shown." if good else "The last digit shown may change from run to run.",
+            "Numbers are exact to the digits shown.",
+            "The last digit shown may change from run to run.",
         )
     divergent = known.get("divergences")
     if isinstance(divergent, int | float):
-        yield TrustCheck(
+        yield _check(
             "Did the sampler miss parts of the posterior?",
-            FINE if divergent == 0 else LOOK,
+            divergent == 0,
             f"{int(divergent)} of {known.get('draws', '?')} steps diverged",
-            "No."
-            if divergent == 0
-            else "Intervals of the most extreme questions may be cut a little short; little else changes.",
+            "No.",
+            "Intervals of the most extreme questions may be cut a little short; little else changes.",
         )
 
 
 def _prediction(model: FittedModel) -> Iterator[TrustCheck]:
     share = model.fit.diagnostics.get("pareto_k_above_0.7")
     if isinstance(share, float):
-        good = share < 0.01
-        yield TrustCheck(
+        yield _check(
             "Is the predictive score reliable?",
-            FINE if good else LOOK,
+            share < 0.01,
             f"{percent(share)} of the answers influence the fit too much for approximate cross-validation",
-            "Scores that compare models can be trusted."
-            if good
-            else "Do not compare models by elpd_loo here; abilities and components are not affected by this.",
+            "Scores that compare models can be trusted.",
+            "Do not compare models by elpd_loo here; abilities and components are not affected by this.",
         )
     reliability = model.fit.reliability
-    good = reliability >= 0.8
-    yield TrustCheck(
+    yield _check(
         "Can pipelines be told apart?",
-        FINE if good else LOOK,
+        reliability >= 0.8,
         f"reliability {plain_number(reliability, 2)} of 1",
-        "Differences between pipelines are large next to their errors."
-        if good
-        else "Much of the difference between pipelines is noise: more questions are needed.",
+        "Differences between pipelines are large next to their errors.",
+        "Much of the difference between pipelines is noise: more questions are needed.",
     )
 
 
@@ -182,13 +161,12 @@ def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
         return
     missed = missed_levels(levels)
     worst = _missed_level(levels.iloc[int(levels["estimate"].abs().argmax())].to_dict())
-    yield TrustCheck(
+    yield _check(
         "Does the model reproduce what was seen?",
-        LOOK if missed else FINE,
+        not missed,
         f"largest miss: {worst}",
-        "Accuracies by component are where the model expects them."
-        if not missed
-        else "A component's ability does not say what its accuracy says: the model's questions fit another component "
+        "Accuracies by component are where the model expects them.",
+        "A component's ability does not say what its accuracy says: the model's questions fit another component "
         "better. Go by accuracy for these.",
     )
 
@@ -203,8 +181,7 @@ def missed_levels(levels: pd.DataFrame | None) -> list[MissedLevel]:
 
 
 def _missed_level(row: Mapping[Any, Any]) -> MissedLevel:
-    departure = IntervalEstimate(*(float(row[name]) for name in IntervalEstimate._fields))
-    return MissedLevel(str(row["facet"]), str(row["level"]), departure)
+    return MissedLevel(row["facet"], row["level"], row_interval(row))
 
 
 def _copies(model: FittedModel) -> Iterator[TrustCheck]:
@@ -214,17 +191,13 @@ def _copies(model: FittedModel) -> Iterator[TrustCheck]:
         found = duplicates(fit.data, fit.parameters)
     except ValueError:
         return
-    n = len(fit.data.students)
-    alike = found.groups
-    yield TrustCheck(
+    alike = joined([clipped(str(names), 160) for names in found.groups["members"].head(2)])
+    yield _check(
         "Are the pipelines different ones?",
-        FINE if alike.empty else LOOK,
-        f"{n} pipelines are worth {found.effective_students:.0f} independent ones",
-        "None answers as a copy of another would."
-        if alike.empty
-        else "Some answer alike beyond what ability explains: "
-        + joined([clipped(str(names), 160) for names in alike["members"].head(2)])
-        + ". Intervals are narrower than they should be.",
+        found.groups.empty,
+        f"{len(fit.data.students)} pipelines are worth {found.effective_students:.0f} independent ones",
+        "None answers as a copy of another would.",
+        f"Some answer alike beyond what ability explains: {alike}. Intervals are narrower than they should be.",
     )
 
 
@@ -233,14 +206,12 @@ def _steep(model: FittedModel) -> Iterator[TrustCheck]:
         return
     slopes = np.asarray(model.fit.point["a"], float)
     steep = int((slopes > _STEEP).sum())
-    good = steep <= _MANY_STEEP * len(slopes)
-    yield TrustCheck(
+    yield _check(
         "Are questions believably sharp?",
-        FINE if good else LOOK,
+        steep <= _MANY_STEEP * len(slopes),
         f"{steep} of {len(slopes)} discriminations above {_STEEP:.0f}, the largest "
         f"{plain_number(float(np.nanmax(slopes)), 1)}",
-        "No question decides alone."
-        if good
-        else "Some questions split the pipelines like a step: whoever finds the passage is right, whoever does not is "
+        "No question decides alone.",
+        "Some questions split the pipelines like a step: whoever finds the passage is right, whoever does not is "
         "wrong. Information at those abilities is overstated, and intervals in ability are too narrow.",
     )

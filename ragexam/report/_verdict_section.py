@@ -6,16 +6,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
 from examcore.page import chance, joined, points
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, describe, sentences
-from ragexam.report._provenance import model_roles
-from ragexam.report._response_scores import bound_of, facets_of, levels_of, without_black_boxes
+from ragexam.report._exam_section import model_roles
+from ragexam.report._response_scores import bounds_in, facets_of, levels_of, without_black_boxes
 from ragexam.report._run_evidence import RunEvidence
 from ragexam.report._run_findings import RunFindings
 from ragexam.report._trust_section import misfit_sentences
+
+_ALLOWANCE = (
+    " Intervals in ability allow for combinations that do better or worse than their parts suggest and for answers "
+    "that pipelines share; intervals in accuracy only for the choice of questions."
+)
 
 
 @dataclass(frozen=True)
@@ -51,21 +54,15 @@ class VerdictSection:
 def verdict_section(found: RunFindings) -> VerdictSection:
     """The verdict, the warnings that belong beside it, and a card per component."""
     fitted = [verdict for verdict in found.verdicts if verdict.compared and verdict.unit != "accuracy"]
-    by_accuracy = [
-        facet_name(verdict.facet) for verdict in found.verdicts if verdict.compared and verdict not in fitted
-    ]
+    others = [verdict for verdict in found.verdicts if verdict.compared and verdict not in fitted]
+    by_accuracy = [facet_name(verdict.facet) for verdict in others]
     all_by_accuracy = found.from_accuracy or bool(by_accuracy and not fitted)
     scale = "accuracy, resampled over questions" if all_by_accuracy else "the fitted measurement model"
     if by_accuracy and not all_by_accuracy:
         scale += f", for the {joined(by_accuracy)} from accuracy, resampled over questions"
-    bounds = sorted(set(_bounds(found.evidence.scores)))
+    bounds = sorted(bounds_in(found.evidence.scores))
     left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
-    allowance = (
-        ""
-        if all_by_accuracy
-        else " Intervals in ability allow for combinations that do better or worse than their parts suggest and for "
-        "answers that pipelines share; intervals in accuracy only for the choice of questions."
-    )
+    allowance = "" if all_by_accuracy else _ALLOWANCE
     return VerdictSection(
         sentences(found.verdicts) if found.verdicts else ["The answers name no components to compare."],
         [*verdict_warnings(found), *misfit_sentences(found.departures)],
@@ -103,7 +100,8 @@ def verdict_warnings(found: RunFindings) -> list[str]:
 
 def _role_warnings(evidence: RunEvidence) -> Iterator[str]:
     """A model that wrote or checked questions and also sits the exam is flattered by its own selection."""
-    examinees = {_model(level): level for level in levels_of(evidence.scores, "llm")} if _has_llm(evidence) else {}
+    scores = evidence.scores
+    examinees = {_model(level): level for level in levels_of(scores, "llm")} if "llm" in facets_of(scores) else {}
     for name, roles in model_roles(evidence.questions).items():
         if _model(name) in examinees:
             yield (
@@ -112,34 +110,18 @@ def _role_warnings(evidence: RunEvidence) -> Iterator[str]:
             )
 
 
-def _has_llm(evidence: RunEvidence) -> bool:
-    return "llm" in facets_of(evidence.scores)
-
-
 def _model(name: str) -> str:
     """A model's bare name, so that a path or prefix does not hide that two are the same."""
     bare = name.rsplit("/", 1)[-1].rsplit(":", 1)[-1].lower().removesuffix(".gguf")
     return "".join(letter for letter in bare if letter.isalnum())
 
 
-def _bounds(scores: pd.DataFrame) -> Iterator[str]:
-    for facet in facets_of(scores):
-        for level in levels_of(scores, facet):
-            bound = bound_of(level)
-            if bound:
-                yield bound
-
-
 def _verdict_card(verdict: FacetVerdict) -> VerdictCard:
-    best = level_name(verdict.facet, verdict.best) if verdict.best else "–"
-    if verdict.compared and not verdict.told_apart:
-        answer = joined([level_name(verdict.facet, level) for level in verdict.ties], "or")
-    else:
-        answer = best
+    best = verdict.ties if verdict.compared and not verdict.told_apart else [verdict.best] if verdict.best else ()
     by_ability = verdict.compared and verdict.unit != "accuracy"
     return VerdictCard(
         heading=f"Best {facet_name(verdict.facet)}" if verdict.compared else facet_name(verdict.facet).capitalize(),
-        answer=answer,
+        answer=joined([level_name(verdict.facet, level) for level in best], "or") or "–",
         sentence=describe(verdict),
         accuracy=f"In accuracy: {points(verdict.accuracy_gap)}." if by_ability else "",
         chances=[

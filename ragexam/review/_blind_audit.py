@@ -17,9 +17,9 @@ from exam_gen.review import (
     read_judgments,
 )
 from examcore import Question, locked_log, write_lines
-from ragexam.review._application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review._marked_passage import KEY, PLAIN, hidden_characters, pieces
 from ragexam.review._run_files import RunFiles, now
+from ragexam.review._server import Body, ConflictError, Query, number_of, place_of, text_of
 
 
 class BlindAudit:

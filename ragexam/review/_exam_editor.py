@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,59 @@ from typing import Any
 from exam_gen.review import CONTENT, FAULTS, Edit, Review, Reviewed, apply_edits, edit_of
 from exam_gen.rules import objections, rule_of
 from examcore import Exam, Question, locked_log, read_exam, read_log, write_dropped, write_exam
-from ragexam.review._application import Body, ConflictError, Query, number_of, place_of, text_of
 from ragexam.review._marked_passage import hidden_characters, pieces
-from ragexam.review._question_flags import question_flags, shares_right
-from ragexam.review._review_progress import ReviewedExam, ReviewProgress
-from ragexam.review._run_files import RunFiles, now
+from ragexam.review._run_files import RunFiles, now, question_flags, shares_right
+from ragexam.review._server import Body, ConflictError, Query, number_of, place_of, text_of
 from taxonomy import labels
 
 CLIPPED = 200
 """Characters of a stem in the list."""
+TORN = (
+    "edits.jsonl ends in the middle of a line because of a crash. That decision was never confirmed and does not "
+    "count; all others do."
+)
+
+
+@dataclass(frozen=True)
+class ReviewProgress:
+    """How many questions of the exam as written were read and changed; `edits` counts all decisions in the log."""
+
+    exam: int
+    read: int
+    edited: int
+    retired: int
+    restored: int
+    edits: int
+
+    def record(self) -> dict[str, int]:
+        """The counts as JSON types."""
+        return asdict(self)
+
+    @property
+    def words(self) -> str:
+        """The counts in words."""
+        changed = f"{self.edited} edited, {self.retired} retired, {self.restored} restored"
+        return f"{self.read} of {self.exam} read, {changed}"
+
+
+@dataclass(frozen=True)
+class ReviewedExam:
+    """What was written: the exam's file, its number of questions and hash, how many are dropped, and the progress."""
+
+    path: Path
+    questions: int
+    hash: str
+    dropped: int
+    progress: ReviewProgress
+
+    def record(self) -> dict[str, object]:
+        """The result as JSON types."""
+        written = {"reviewed": str(self.path), "questions": self.questions, "hash": self.hash, "dropped": self.dropped}
+        return written | self.progress.record()
+
+    def lines(self) -> list[str]:
+        """The result in words."""
+        return [f"{self.path}: {self.questions} questions, {self.progress.words}"]
 
 
 class ExamEditor:
@@ -90,7 +134,14 @@ class ExamEditor:
     def reviewed(self) -> Reviewed:
         """The exam as it stands after the edits, questions with a new wording labelled anew."""
         exam, dropped = apply_edits(self.files.exam, self.files.dropped, self.review.edits)
-        return Reviewed(Exam(tuple(map(_labelled, exam.questions))), dropped)
+        # Labels follow the wording; dropped questions never had any.
+        labelled = [
+            replace(one, labels={**one.labels, **labels(one.stem)})
+            if {"edited", "restored"} & set(one.metadata)
+            else one
+            for one in exam.questions
+        ]
+        return Reviewed(Exam(tuple(labelled)), dropped)
 
     def write(self) -> ReviewedExam:
         """Write `reviewed.jsonl` and `reviewed-dropped.jsonl`."""
@@ -112,9 +163,8 @@ class ExamEditor:
         """How far the review has come."""
         touched = {edit.question for edit in self.review.edits}
         marks = Counter(mark for name in touched for mark in self._marks(name))
-        read = sum(
-            bool(self.review.standings[name]["read"]) for name in touched if self.review.entries[name].dropped is None
-        )
+        written = [name for name in touched if self.review.entries[name].dropped is None]
+        read = sum(bool(self.review.standings[name]["read"]) for name in written)
         edits = len(self.review.edits)
         return ReviewProgress(len(self.files.exam), read, marks["edited"], marks["retired"], marks["restored"], edits)
 
@@ -127,12 +177,8 @@ class ExamEditor:
         return shares_right(self.folder)
 
     @cached_property
-    def _names(self) -> list[str]:
-        return list(self.review.entries)
-
-    @cached_property
     def _order(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self._names, start=1)}
+        return {name: number for number, name in enumerate(self.review.entries, start=1)}
 
     def _start(self, _: Query) -> dict[str, object]:
         self.refresh()
@@ -148,13 +194,7 @@ class ExamEditor:
         return self._progress_and_notice()
 
     def _progress_and_notice(self) -> dict[str, object]:
-        notice = (
-            "edits.jsonl ends in the middle of a line because of a crash. That decision was never confirmed and does "
-            "not count; all others do."
-            if self.torn
-            else ""
-        )
-        return {"progress": self.progress().record(), "notice": notice}
+        return {"progress": self.progress().record(), "notice": TORN if self.torn else ""}
 
     def _search(self, query: Query) -> list[str]:
         """Ids of the questions that hold every word of the query, in stem, choices, passage, reason or raw text."""
@@ -192,16 +232,14 @@ class ExamEditor:
             reason=text_of(body, "reason", ""),
         )
         undone = None if edit.undoes is None else self.review.edits[edit.undoes - 1].action
-        return {
-            "row": self._row(edit.question),
-            "detail": self._detail(edit.question),
-            "undone": undone,
-        } | self._progress_and_notice()
+        shown = {"row": self._row(edit.question), "detail": self._detail(edit.question), "undone": undone}
+        return shown | self._progress_and_notice()
 
     def _question(self, query: Query) -> dict[str, object]:
         """A question by its number in the list: an address cannot carry every id."""
         self.refresh()
-        return self._detail(self._names[place_of(query, len(self._names)) - 1])
+        names = list(self.review.entries)
+        return self._detail(names[place_of(query, len(names)) - 1])
 
     def _marks(self, name: str) -> Iterator[str]:
         """What the reader has done with a question."""
@@ -246,8 +284,10 @@ class ExamEditor:
             "key_in_passage": any(kind == "key" for _, kind in marked),
             "flags": self._flags.get(name, []),
             "right": self._shares.get(name),
-            "hints": _hints(question),
-            "hidden": hidden_characters("\n".join([passage, *_texts(question)])),
+            "hints": objections(question) if question else [],
+            "hidden": hidden_characters(
+                "\n".join([passage, *([question.stem, *question.choices] if question else [])])
+            ),
             "facts": _facts(written, metadata),
             "history": [
                 {"number": one.number, "time": one.time, "action": one.action, "undoes": one.undoes}
@@ -255,21 +295,6 @@ class ExamEditor:
                 if one.question == name
             ],
         }
-
-
-def _labelled(question: Question) -> Question:
-    """Labels follow the wording; dropped questions never had any."""
-    if not {"edited", "restored"} & set(question.metadata):
-        return question
-    return replace(question, labels={**question.labels, **labels(question.stem)})
-
-
-def _hints(question: Question | None) -> list[str]:
-    return [] if question is None else objections(question)
-
-
-def _texts(question: Question | None) -> list[str]:
-    return [] if question is None else [question.stem, *question.choices]
 
 
 def _facts(question: Question | None, metadata: Mapping[str, Any]) -> dict[str, str]:

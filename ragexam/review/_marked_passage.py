@@ -9,6 +9,7 @@ from collections.abc import Iterator
 MAX_PATTERN = 2000
 """Longer texts are not looked for."""
 MAX_MARKS = 100
+"""A key that stands more often than this, such as "is", is marked so many times."""
 PLAIN, SENTENCE, KEY = "", "sentence", "key"
 
 Piece = tuple[str, str]

@@ -10,16 +10,17 @@ import hmac
 import json
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from examcore import error_line
-from ragexam.review._application import Application, ConflictError
 
+Query = Mapping[str, str]
+Body = Mapping[str, Any]
 MAX_BODY = 4 << 20
 """Bytes of a request that are read at most."""
 ADDRESS = "127.0.0.1"
@@ -37,6 +38,53 @@ HEADERS = {
 }
 _KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _FILES = ("review.css", "page.js", "editor.js", "review.js", "audit.js")
+
+
+class ConflictError(Exception):
+    """The request was made on a state that somebody else has changed since."""
+
+
+class Application(Protocol):
+    """What a page can ask for: reads by GET, writes by POST, each answered with a JSON value.
+
+    A `ValueError` is the caller's fault, told in one line; after a `ConflictError` the page reloads.
+    """
+
+    @property
+    def page(self) -> str:
+        """The name of the page's file."""
+
+    @property
+    def reads(self) -> Mapping[str, Callable[[Query], object]]:
+        """Reads by name."""
+
+    @property
+    def writes(self) -> Mapping[str, Callable[[Body], object]]:
+        """Writes by name."""
+
+
+def text_of(body: Body, name: str, default: str | None = None) -> str:
+    """A string of a request; `ValueError` when it is none."""
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise ValueError(f"request: {name} is no string; wanted one")
+    return value
+
+
+def number_of(body: Body, name: str) -> int:
+    """A whole number of a request; `ValueError` when it is none."""
+    value = body.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"request: {name} is no whole number; wanted one")
+    return value
+
+
+def place_of(query: Query, count: int) -> int:
+    """The number `n` of a query, from 1 to `count`; `ValueError` for another."""
+    text = query.get("n", "")[:20]
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= count):
+        raise ValueError(f"number {text!r}: nothing has it; wanted 1 to {count}")
+    return int(text)
 
 
 class ReviewServer(ThreadingHTTPServer):

@@ -5,21 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from exam_gen.review import audit_lines, missing_judgments
 from examcore import Progress
-from ragexam.review._application import Application
 from ragexam.review._blind_audit import BlindAudit
-from ragexam.review._exam_editor import ExamEditor
-from ragexam.review._server import ReviewServer
+from ragexam.review._exam_editor import ExamEditor, ReviewedExam
+from ragexam.review._server import Application, ReviewServer
 
 
-class SessionResult(NamedTuple):
-    """What a session did: its numbers as JSON types, and in words."""
+@dataclass(frozen=True)
+class SessionResult:
+    """What a session did: its `numbers` as JSON types, and in words."""
 
-    record: Mapping[str, Any]
-    lines: str
+    numbers: Mapping[str, Any]
+    words: str
+
+    def record(self) -> Mapping[str, Any]:
+        """The numbers."""
+        return self.numbers
+
+    def lines(self) -> list[str]:
+        """The words."""
+        return self.words.split("\n")
 
 
 @dataclass(frozen=True)
@@ -32,18 +40,17 @@ class AuditRequest:
     page: bool = True
 
 
-def review_session(run: Path, port: int, progress: Progress, *, page: bool) -> SessionResult:
+def review_session(run: Path, port: int, progress: Progress, *, page: bool) -> SessionResult | ReviewedExam:
     """Serve the page until it is stopped; without a page, write the reviewed exam."""
     editor = ExamEditor(run)
     if editor.torn:
         progress.say(f"{editor.folder.edits}: the last line was cut off by a crash and does not count; all others do")
     if not page:
-        written = editor.write()
-        return SessionResult(written.record(), written.lines())
+        return editor.write()
     _serve(editor, port, progress)
     editor.refresh()
     done = editor.progress()
-    lines = f"{editor.folder.edits}: {done.lines()}"
+    lines = f"{editor.folder.edits}: {done.words}"
     if done.edits and not editor.is_written():
         lines += f"\nreviewed.jsonl does not hold all of them yet: ragexam view {run} --write"
     return SessionResult(done.record(), lines)

@@ -34,6 +34,7 @@ from paper_figs import (
     information_over_pruning,
     irt_plates,
 )
+from paper_figs._command_line import script
 from paper_figs._task_results import TaskResults, read_run
 from taxonomy import FORMS, LEVELS
 from tests.paper_figs.released_folder import CORPUS, LLMS, RETRIEVERS, TOPICS, scores, write_released
@@ -51,7 +52,7 @@ def test_script_writes_its_files_for_hard_names(
     name: str, released: Path, cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = importlib.import_module(f"paper_figs.{name}")
-    assert module.main([str(released), "--out", str(tmp_path), "--cache", str(cache)]) == 0
+    assert script(module.build, module.__doc__, [str(released), "--out", str(tmp_path), "--cache", str(cache)]) == 0
     written = [Path(line) for line in capsys.readouterr().out.splitlines()]
     wanted = ["csv", "pdf", "png", "svg", "png"] if name in FIGURES else ["csv", "md", "tex"]
     assert [path.suffix[1:] for path in written] == wanted * (len(written) // len(wanted))
@@ -248,9 +249,9 @@ def test_script_refuses_a_folder_without_its_files_in_one_line(
     (tmp_path / "empty").mkdir()
     folder, out = str(tmp_path / "empty"), str(tmp_path / "out")
     if name == "corpora":  # a corpus may be untold
-        assert module.main([folder, "--out", out]) == 0
+        assert script(module.build, module.__doc__, [folder, "--out", out]) == 0
         return
-    assert module.main([folder, "--out", out, "--cache", str(tmp_path)]) == 2
+    assert script(module.build, module.__doc__, [folder, "--out", out, "--cache", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert "no such file" in error
     assert error.count("\n") == 1
@@ -258,7 +259,7 @@ def test_script_refuses_a_folder_without_its_files_in_one_line(
 
 
 def test_two_runs_of_one_name_are_refused(released: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bloom_levels.main([str(released), f"Hard  long={released}"]) == 2
+    assert script(bloom_levels.build, None, [str(released), f"Hard  long={released}"]) == 2
     assert "wanted TASK=FOLDER to tell them" in capsys.readouterr().err
 
 

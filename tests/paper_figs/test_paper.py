@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from paper_figs import paper
+from paper_figs._command_line import script
 from paper_figs._task_results import TaskResults
 from tests.paper_figs.released_folder import write_released
 
@@ -93,16 +94,16 @@ def test_the_gallery_names_every_script_and_its_command_works(
 ) -> None:
     gallery = (ROOT / "paper_figs" / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^\| `(\w+)\.py`", gallery, re.MULTILINE))
-    scripts = {path.stem for path in (ROOT / "paper_figs").glob("*.py") if "def main(" in path.read_text("utf-8")}
+    scripts = {path.stem for path in (ROOT / "paper_figs").glob("*.py") if "__main__" in path.read_text("utf-8")}
     assert named == scripts
     shown = re.search(r"^python paper_figs/(\w+)\.py (.*) --out figures$", gallery, re.MULTILINE)
     assert shown
     monkeypatch.chdir(ROOT)
-    main = importlib.import_module(f"paper_figs.{shown[1]}").main
-    assert main([*shown[2].split(), "--out", str(tmp_path)]) == 0
+    module = importlib.import_module(f"paper_figs.{shown[1]}")
+    assert script(module.build, module.__doc__, [*shown[2].split(), "--out", str(tmp_path)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 def test_every_part_of_the_document_is_a_script_of_its_own() -> None:
-    scripts = {path.stem for path in (ROOT / "paper_figs").glob("*.py") if "def main(" in path.read_text("utf-8")}
+    scripts = {path.stem for path in (ROOT / "paper_figs").glob("*.py") if "__main__" in path.read_text("utf-8")}
     assert {build.__module__.split(".")[-1] for build in paper.PARTS.values()} == scripts - {"paper"}

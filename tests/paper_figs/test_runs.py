@@ -52,8 +52,8 @@ def test_counts_come_from_their_file_or_from_the_record(hard: TaskResults, tmp_p
     ("name", "content", "message"),
     [
         ("corpus.json", "{}", r"corpus.json: no 'documents'; wanted what ragexam corpus --json tells"),
-        ("corpus.json", "[1]", r"corpus.json: JSON list; wanted an object"),
-        ("corpus.json", "{", r"corpus.json: .*; wanted JSON"),
+        ("corpus.json", "[1]", r"corpus.json: found JSON list; wanted an object"),
+        ("corpus.json", "{", r"corpus.json: malformed JSON .*; wanted one JSON object"),
         ("questions.csv", "question,key\nq,1\n", r"questions.csv:2: KeyError 'topic'; wanted a released question"),
     ],
 )

@@ -11,7 +11,7 @@ from rag import LlmSpec
 from ragexam import _estimate as estimate
 from ragexam._config import Config, GridSettings
 from ragexam._corpus_table import cut_corpus
-from ragexam._estimate import Machine, foresee, material, measure, parameters, sit_work, write_work
+from ragexam._estimate import Machine, estimate_run, material, measure, parameters, sit_work, write_work
 from ragexam._settings import read
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def test_prompts_that_several_retrievers_ask_alike_are_counted_once() -> None:
 
 
 def test_an_estimate_adds_up_and_costs_nothing_for_local_models() -> None:
-    found = foresee(config(questions=12), QUIET)
+    found = estimate_run(config(questions=12), QUIET)
     assert found.seconds == pytest.approx(sum(work.seconds for work in found.works) + 1, abs=1)
     assert found.pipelines == 4
     assert found.cost == 0
@@ -80,7 +80,7 @@ def test_the_time_is_a_range_with_its_basis_that_a_busy_machine_widens_upwards(m
     ranges = []
     for load in (0.0, 3.0):
         monkeypatch.setattr(estimate.os, "getloadavg", lambda load=load: (load * (os.cpu_count() or 1), 0.0, 0.0))
-        found = foresee(config(questions=12), QUIET)
+        found = estimate_run(config(questions=12), QUIET)
         text = "\n".join(found.lines())
         ranges.append((found.low / found.seconds, found.high / found.seconds))
         assert found.record()["machine"] == {"flops": 2e11, "bytes": 5e9, "threads": 2}
@@ -131,10 +131,10 @@ def test_no_chunk_is_asked_about_twice(mode: str) -> None:
 
 
 def test_a_corpus_that_can_hardly_give_the_wanted_number_is_told() -> None:
-    found = foresee(config(questions=5_000), QUIET)
+    found = estimate_run(config(questions=5_000), QUIET)
     assert found.reachable < 5_000
     assert f"about {found.reachable} questions, 5000 are wanted; wanted more text" in "\n".join(found.lines())
-    assert "wanted more text" not in "\n".join(foresee(config(questions=2), QUIET).lines())
+    assert "wanted more text" not in "\n".join(estimate_run(config(questions=2), QUIET).lines())
 
 
 def test_what_all_prompts_begin_with_is_read_once() -> None:
@@ -153,4 +153,4 @@ def test_other_work_on_the_machine_does_not_count() -> None:
     def waiting() -> None:
         time.sleep(0.05)
 
-    assert estimate._best(waiting, 1) < 0.02
+    assert estimate._best(waiting) < 0.02

@@ -18,7 +18,7 @@ import zstandard
 
 from examcore import Exam, Question, write_exam
 from ragexam.exchange import export_exam
-from ragexam.exchange._inspect_logs import read_log_file
+from ragexam.exchange._inspect_tasks import read_log_file
 from ragexam.exchange._reading import import_answers
 from tests.ragexam.exported import hostile_exam, rows_of, write_source
 

@@ -19,8 +19,8 @@ import pytest
 from exam_gen._prompts import ANSWER_VERSION, JSON_VERSION, LETTERS_VERSION, PAPER_VERSION
 from examcore import Progress, Question, read_chunks, read_dropped, read_exam, write_exam
 from rag import usage_lines
-from ragexam._config import Config, GridSettings, of_generate
-from ragexam._estimate import Machine, RunEstimate, foresee, write_work
+from ragexam._config import Config, GridSettings, generate_config
+from ragexam._estimate import Machine, RunEstimate, estimate_run, write_work
 from ragexam._run import HERE, run_exam, run_sitting
 from tests.command_line import ragexam_here
 from tests.rag.faulty_server import Body, Say, Server, chat, scripted, serving
@@ -41,7 +41,7 @@ def written(server: Server, out: Path, *overrides: str, questions: int = 8) -> t
     """The result of `ragexam generate` and what it told on the way."""
     told = io.StringIO()
     given = {"writer.model": f"openai:scripted@{server.url}", "exam.questions": questions, "corpus.sample": 12}
-    config = of_generate("python-docs", out, 3, given, ["writer.encoder=null", "pool=2", KEYED, *overrides])
+    config = generate_config("python-docs", out, 3, given, ["writer.encoder=null", "pool=2", KEYED, *overrides])
     return run_exam(config, Progress(told)).record(), told.getvalue()
 
 
@@ -309,7 +309,7 @@ def config(model: str, **exam: Any) -> Config:
 
 def test_an_estimate_tells_requests_and_cost_of_a_server_without_asking_it() -> None:
     def foreseen(**exam: Any) -> RunEstimate:
-        return foresee(config("openai:some-7b@http://127.0.0.1:9/v1", **exam), Progress(quiet=True))
+        return estimate_run(config("openai:some-7b@http://127.0.0.1:9/v1", **exam), Progress(quiet=True))
 
     likelihood, letters, paper = foreseen(), foreseen(verification="letters"), foreseen(mode="paper")
     for found in (likelihood, letters, paper):

@@ -21,7 +21,7 @@ import pytest
 from examcore import Progress, Question, RunFolder, write_exam
 from rag import Answer, AnswerStore
 from ragexam._config import Config, GridSettings
-from ragexam._estimate import FOUND_ANEW, foresee
+from ragexam._estimate import FOUND_ANEW, estimate_run
 from ragexam._measure import run_data
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
@@ -269,7 +269,7 @@ def test_an_estimate_counts_letters_and_black_boxes(tmp_path: Path, monkeypatch:
         content = configuration(tmp_path, server)
         far = {"name": "far", "model": "openai:some-7b@http://127.0.0.1:9/v1"}
         content["grid"]["llms"] = [far, {**far, "name": "lettered", "answers": "letters"}]
-        found = foresee(Config.model_validate(content), Progress(quiet=True))
+        found = estimate_run(Config.model_validate(content), Progress(quiet=True))
         assert not server.asked
     by_likelihood, by_letters, box = found.sitting
     # Of three pipelines two search, and find the same passage for some questions: those prompts are asked once.

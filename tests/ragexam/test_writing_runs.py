@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from examcore import Progress, read_dropped, read_exam
-from ragexam._config import Config, GridSettings, of_generate
+from ragexam._config import Config, GridSettings, generate_config
 from ragexam._corpus_table import corpus_table
 from ragexam._exam_table import exam_table
 from ragexam._run import HERE, run_all, run_exam, run_sitting
@@ -29,7 +29,7 @@ def _models(monkeypatch: pytest.MonkeyPatch) -> None:
 def generated(out: Path, *overrides: str, source: str = "python-docs") -> WritingResult:
     given = {"writer.model": FAST["model"], "exam.questions": 6, "corpus.sample": 6}
     return run_exam(
-        of_generate(source, out, 3, given, ["writer.encoder=null", "pool=0", *overrides]), Progress(quiet=True)
+        generate_config(source, out, 3, given, ["writer.encoder=null", "pool=0", *overrides]), Progress(quiet=True)
     )
 
 
@@ -46,7 +46,7 @@ def test_a_run_without_a_pool_is_sat(tmp_path: Path) -> None:
             "prune": None,
         }
     )
-    assert run_all(config, Progress(quiet=True))["n_pipelines"] == 2
+    assert run_all(config, Progress(quiet=True)).record()["n_pipelines"] == 2
 
 
 @pytest.mark.parametrize("name", ["", "exam.jsonl"])
@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_read_is_left_out_of_a_run_and_told(tmp_path: Path
     (documents / "good.txt").write_text("The mill holds one boiler. " * 20)
     (documents / "latin.txt").write_bytes(b"caf\xe9")
     told = io.StringIO()
-    config = of_generate(
+    config = generate_config(
         str(documents), tmp_path / "run", 3, {"writer.model": FAST["model"]}, ["writer.encoder=null", "pool=0"]
     )
     with pytest.raises(ValueError, match="no question survived"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,21 @@ import pandas as pd
 
 from examcore import write_text
 from examcore.page import page_frame, page_template
-from ragexam.report.comparison._ability_changes import AbilityChanges, ability_changes
-from ragexam.report.comparison._accuracy_changes import AccuracyChanges, accuracy_changes
-from ragexam.report.comparison._change_sentences import comparison_sentences, not_compared
-from ragexam.report.comparison._change_tables import ability_tables, accuracy_tables, verdict_table
-from ragexam.report.comparison._paired_runs import PairedRuns, pair_runs
+from ragexam.report.comparison._change_sections import (
+    ability_tables,
+    accuracy_tables,
+    comparison_sentences,
+    not_compared,
+    verdict_table,
+)
+from ragexam.report.comparison._changes import (
+    AbilityChanges,
+    AccuracyChanges,
+    PairedRuns,
+    ability_changes,
+    accuracy_changes,
+    pair_runs,
+)
 from ragexam.report.comparison._question_drift import drift_section
 
 CONTENTS = (
@@ -55,6 +64,10 @@ class ComparisonPage:
             "not_linked": ability if isinstance(ability, str) else None,
         }
 
+    def lines(self) -> list[str]:
+        """Where the page is."""
+        return [str(self.path)]
+
 
 def write_comparison(run_a: Path, run_b: Path, out: Path | None = None) -> ComparisonPage:
     """Write the page on what changed from run A to run B, to `run_b/comparison.html` unless `out` names a file.
@@ -91,9 +104,10 @@ def comparison_context(
 
 
 def _accuracy_record(accuracy: AccuracyChanges) -> dict[str, Any]:
-    overall = accuracy.overall
     return {
-        "overall": dict(zip(overall._fields, map(_number, overall), strict=True)),
+        "overall": {
+            name: None if value is None else round(value, 6) for name, value in accuracy.overall.as_dict().items()
+        },
         "questions": accuracy.n_questions,
         "identical": accuracy.identical,
         "pipelines": _rows(accuracy.pipelines),
@@ -116,7 +130,3 @@ def _link_record(ability: AbilityChanges) -> dict[str, Any]:
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return list(json.loads(table.to_json(orient="records", double_precision=6)))
-
-
-def _number(value: float) -> float | None:
-    return round(value, 6) if math.isfinite(value) else None

@@ -6,20 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import ndtri
-
 from examcore import IntervalEstimate, Question
-from examcore.page import clipped, percent, plain_number, points, signed
-from ragexam.report._level_draws import INTERVAL
-from ragexam.report._page_tables import PageTable, TableRow, column_heads, number_cell, text_cell
+from examcore.page import clipped, signed
+from irt.plots import records
+from ragexam.report._page_parts import (
+    PageTable,
+    column_heads,
+    number_cell,
+    percent_cell,
+    points_cell,
+    table_row,
+    text_cell,
+)
 from ragexam.report._question_cards import HEADING, PASSAGE, QuestionCard, card_choices
 from ragexam.report._questions_section import LISTED_STEM
-from ragexam.report.comparison._ability_changes import AbilityChanges
-from ragexam.report.comparison._accuracy_changes import AccuracyChanges
-from ragexam.report.comparison._paired_runs import PairedRuns
+from ragexam.report.comparison._changes import REACH, AbilityChanges, AccuracyChanges, PairedRuns
 
 SHOWN = 20
-_REACH = float(ndtri((1 + INTERVAL) / 2))
+"""Questions in a table, each of which is shown to be read."""
 
 
 @dataclass(frozen=True)
@@ -45,37 +49,34 @@ def drift_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: A
             else f"None of the {len(drift)} common questions drifted: none moved beyond what moved all of them."
         )
         if len(drifted):
-            rows = [{str(key): value for key, value in row.items()} for row in drifted.head(SHOWN).to_dict("records")]
-            shown += [str(row["item"]) for row in rows]
+            rows = records(drifted.head(SHOWN))
+            shown += [row["item"] for row in rows]
             tables.append(_drift_table(rows, known))
     if accuracy is not None and not accuracy.identical:
         most = accuracy.questions[accuracy.questions["estimate"] != 0].head(SHOWN)
-        rows = [{str(key): value for key, value in row.items()} for row in most.to_dict("records")]
+        rows = records(most)
         changed = int((accuracy.questions["estimate"] != 0).sum())
         lines.append(
             f"{changed} of {accuracy.n_questions} questions were answered rightly by more or fewer pipelines than "
             "before; single questions change by chance, so read these as places to look."
         )
-        shown += [str(row["item"]) for row in rows if str(row["item"]) not in shown]
+        shown += [row["item"] for row in rows if row["item"] not in shown]
         tables.append(_change_table(rows, known, len(both.pipelines)))
     if not lines:
         lines.append("Needs common questions.")
     return DriftSection(lines, tables, [_card(known[item]) for item in shown])
 
 
-def _drift_table(rows: list[dict[str, Any]], known: Mapping[str, Question]) -> PageTable:
+def _drift_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question]) -> PageTable:
     caption = (
         "Questions that drifted, the clearest first: change of the share right beyond what moved all questions, from A "
         "to B, with 90\u00a0% interval"
     )
     lines = tuple(
-        TableRow(
-            (
-                text_cell(clipped(known[str(row["item"])].stem, LISTED_STEM)),
-                number_cell(points(_shift(row)), float(row["share_shift"])),
-                number_cell(signed(float(row["z"]), 1), float(row["z"])),
-                number_cell(signed(float(row["z_discrimination"]), 1), float(row["z_discrimination"])),
-            )
+        table_row(
+            text_cell(clipped(known[row["item"]].stem, LISTED_STEM)),
+            points_cell(_shift(row["share_shift"], REACH * row["share_shift_sd"])),
+            *(number_cell(signed(row[name], 1), row[name]) for name in ("z", "z_discrimination")),
         )
         for row in rows
     )
@@ -83,28 +84,23 @@ def _drift_table(rows: list[dict[str, Any]], known: Mapping[str, Question]) -> P
     return PageTable(caption, column_heads(*names, words=("question",)), lines, sortable=True, headed=False)
 
 
-def _shift(row: Mapping[str, Any]) -> IntervalEstimate:
-    centre, error = float(row["share_shift"]), float(row["share_shift_sd"])
-    return IntervalEstimate(centre, centre - _REACH * error, centre + _REACH * error)
+def _shift(centre: float, reach: float) -> IntervalEstimate:
+    return IntervalEstimate(centre, centre - reach, centre + reach)
 
 
-def _change_table(rows: list[dict[str, Any]], known: Mapping[str, Question], pipelines: int) -> PageTable:
+def _change_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question], pipelines: int) -> PageTable:
     lines = tuple(
-        TableRow(
-            (
-                text_cell(clipped(known[str(row["item"])].stem, LISTED_STEM)),
-                number_cell(percent(row["before"]), row["before"]),
-                number_cell(percent(row["after"]), row["after"]),
-                number_cell(f"{signed(100 * row['estimate'], 0)} points", row["estimate"]),
-            )
+        table_row(
+            text_cell(clipped(known[row["item"]].stem, LISTED_STEM)),
+            percent_cell(row["before"]),
+            percent_cell(row["after"]),
+            number_cell(f"{signed(100 * row['estimate'], 0)} points", row["estimate"]),
         )
         for row in rows
     )
-    shared = plain_number(pipelines, 0)
-    caption = f"Questions whose share right changed most, over the {shared} pipelines that both runs tried"
-    return PageTable(
-        caption, column_heads("question", "#in A", "#in B", "#change", words=("question",)), lines, True, False
-    )
+    caption = f"Questions whose share right changed most, over the {pipelines} pipelines that both runs tried"
+    heads = column_heads("question", "#in A", "#in B", "#change", words=("question",))
+    return PageTable(caption, heads, lines, sortable=True, headed=False)
 
 
 def _card(question: Question) -> QuestionCard:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import irt
 from ragexam.cli import app
 from ragexam.report import analyse_run
-from ragexam.report._level_draws import LevelDraws
+from ragexam.report._fitted_model import LevelDraws
 from tests.ragexam.report.run_folder import write_run
 
 METHODS: dict[str, dict[str, int]] = {"map": {}, "laplace": {}, "nuts": {"warmup": 200, "draws": 300}}

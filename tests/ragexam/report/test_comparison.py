@@ -13,10 +13,8 @@ from typer.testing import CliRunner
 
 from ragexam.cli import app
 from ragexam.report.comparison import ComparisonPage, write_comparison
-from ragexam.report.comparison._ability_changes import AbilityChanges, ability_changes
-from ragexam.report.comparison._accuracy_changes import accuracy_changes
-from ragexam.report.comparison._change_sentences import not_compared
-from ragexam.report.comparison._paired_runs import PairedRuns, pair_runs
+from ragexam.report.comparison._change_sections import not_compared
+from ragexam.report.comparison._changes import AbilityChanges, PairedRuns, ability_changes, accuracy_changes, pair_runs
 from ragexam.report.comparison._question_drift import drift_section
 from tests.axe import axe_source, grave_faults
 from tests.chromium import PROGRAM, Chromium

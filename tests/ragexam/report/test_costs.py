@@ -10,9 +10,8 @@ import pytest
 
 from rag.servers import Price
 from ragexam.report._component_names import pipeline_names
-from ragexam.report._cost_figure import cost_figure
-from ragexam.report._cost_frontier import cost_frontier, frontier, pipeline_costs, prices_of
-from ragexam.report._costs_section import costs_section
+from ragexam.report._costs_section import cost_frontier, costs_section, frontier, pipeline_costs, prices_of
+from ragexam.report._run_figures import cost_figure
 
 SHARES = {"cheap": 0.5, "middle": 0.45, "dear": 0.8, "oracle": 1.0}
 

@@ -15,11 +15,10 @@ from examcore import IntervalEstimate
 from ragexam.report import RunFindings, analyse_run, summarize, write_report
 from ragexam.report._measurement_sections import components_section
 from ragexam.report._page import render
-from ragexam.report._pruning_record import pruning_record
-from ragexam.report._pruning_section import pruning_section
+from ragexam.report._pruning import pruning_record, pruning_section
 from ragexam.report._question_groupings import BLOOM
 from ragexam.report._run_evidence import read_evidence
-from ragexam.report._run_figures import FIGURE_NAMES, RunFigures, grouped_information
+from ragexam.report._run_figures import FIGURE_NAMES, grouped_information
 from tests.chromium import PROGRAM, Chromium
 from tests.page_text import Seen
 from tests.ragexam.report.fitted_run import edit_json, write_fitted
@@ -93,7 +92,7 @@ def test_probability_of_being_best_is_larger_without_the_oracle(fitted: Path, fi
 def test_a_fit_that_did_not_converge_is_announced_beside_the_verdict(copy: Path, converged: bool) -> None:
     edit_json(copy / "fit" / "fit.json", converged=converged)
     found = analyse_run(copy)
-    html = render(found, RunFigures())
+    html = render(found, {})
     verdict = html[html.index('id="verdict"') : html.index('id="numbers"')]
     assert (NOT_CONVERGED in verdict) is not converged
     assert summarize(found).record()["converged"] is converged

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ragexam.report._component_verdicts import FacetVerdict, judge_all
-from ragexam.report._level_draws import LevelDraws, accuracy_draws
+from ragexam.report._fitted_model import LevelDraws, accuracy_draws
 from ragexam.report._level_gains import change_section, each_change, first_changes, headroom
 from ragexam.report._response_scores import paired_difference
 
@@ -81,5 +81,5 @@ def test_without_a_pair_the_gain_is_not_said(table: pd.DataFrame, judged) -> Non
     gain = next(one for one in each_change(apart, *judged) if one.start == "small")
     assert math.isnan(gain.accuracy.estimate)
     section = change_section(apart, *judged, True)
-    assert section.folded is not None
-    assert "–" in [cell.text for row in section.folded.rows for cell in row.cells]
+    (steps,) = section.folded
+    assert "–" in [cell.text for row in steps.rows for cell in row.cells]

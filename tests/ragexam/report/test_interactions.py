@@ -12,7 +12,7 @@ import pytest
 import irt
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
 from ragexam.report._interactions import combination_departures, interactions_section, level_departures
-from ragexam.report._simultaneous_intervals import simultaneous_means
+from ragexam.report._response_scores import simultaneous_means
 from ragexam.report._trust_section import misfit_sentences
 
 FACETS = {"llm": 4, "retriever": 5, "shots": 3}

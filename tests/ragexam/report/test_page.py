@@ -209,7 +209,7 @@ def test_answers_of_another_exam_are_refused(copy: Path) -> None:
 
 def test_damaged_run_json_is_refused_by_name(copy: Path) -> None:
     (copy / "run.json").write_text("{")
-    with pytest.raises(ValueError, match=r"run.json: .*; wanted JSON"):
+    with pytest.raises(ValueError, match=r"run.json: malformed JSON .*; wanted one JSON object"):
         analyse_run(copy)
 
 

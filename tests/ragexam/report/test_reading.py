@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragexam.report._retrieval_section import retrieval_section
-from ragexam.report._source_reading import reading_table, worth_of_source
+from ragexam.report._retrieval_section import reading_table, retrieval_section, worth_of_source
 
 LIFT = 0.5
 

@@ -11,10 +11,9 @@ import pytest
 
 from examcore import Question, bootstrap_mean, mean_interval
 from examcore.page import points
-from ragexam.report._accuracy_tables import accuracy_table
+from ragexam.report._accuracy_tables import accuracy_table, topics_section
 from ragexam.report._pipelines_section import pipelines_section
 from ragexam.report._response_scores import bound_of, choices_of, facets_of, levels_of, paired_difference, read_scores
-from ragexam.report._topics_section import topics_section
 
 
 def table(rows: list[tuple[str, str, float, str, str]]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ragexam.report._component_verdicts import describe, judge_all, sentences
-from ragexam.report._level_draws import LevelDraws, accuracy_draws
+from ragexam.report._fitted_model import LevelDraws, accuracy_draws
 from ragexam.report._run_findings import draws_to_judge_by
 
 RETRIEVERS = ("closed_book", "bm25", "dense", "hybrid", "oracle")

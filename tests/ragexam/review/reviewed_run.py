@@ -9,7 +9,7 @@ from pathlib import Path
 
 from examcore import Chunk, Dropped, Exam, Question, write_chunks, write_dropped, write_exam
 from ragexam.review import ReviewServer
-from ragexam.review._application import Application
+from ragexam.review._server import Application
 
 HOSTILE = (
     "<script>window.pwned = 1</script>",

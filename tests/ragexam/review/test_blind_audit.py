@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ragexam.review._application import ConflictError
 from ragexam.review._blind_audit import BlindAudit
+from ragexam.review._server import ConflictError
 from tests.ragexam.review.reviewed_run import plain_run
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from exam_gen.review._edits import read_edits
 from examcore import read_dropped, read_exam
-from ragexam.review._application import ConflictError
 from ragexam.review._exam_editor import ExamEditor
+from ragexam.review._server import ConflictError
 from tests.ragexam.review.reviewed_run import plain_run
 
 ROOT = Path(__file__).parents[3]

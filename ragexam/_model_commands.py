@@ -1,4 +1,4 @@
-"""The commands that let pipelines sit an exam: run, sit. Loading them loads the examinees."""
+"""The commands that ask models: run, sit, classify. Loading them loads the examinees."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Annotated
 import typer
 
 from examcore import Progress
-from examcore.console import AsJson, Quiet, Seed, show, show_result
+from examcore.console import AsJson, Quiet, Seed, show_result
 from irt.commands import with_records
 from rag.engines import EngineOptions
 from ragexam._config import Config, GridSettings
+from ragexam._exam_commands import Overrides
 from ragexam._run import run_all, run_sitting
 from ragexam._settings import read
-from ragexam._summary import in_words
+from ragexam.classify import ClassificationJob
+from ragexam.classify import run as run_classification
 
-sitting = typer.Typer(add_completion=False, rich_markup_mode=None)
-Overrides = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. exam.questions=80.")
-]
+model_commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def run(
@@ -31,8 +30,7 @@ def run(
 ) -> None:
     """Write, sit, measure, prune and report; stops and resumes anywhere."""
     settings = read(config, Config, overrides or ())
-    summary = run_all(settings, Progress(quiet=quiet), engine)
-    show(summary, as_json=as_json, lines=in_words(summary, settings.run))
+    show_result(run_all(settings, Progress(quiet=quiet), engine), as_json=as_json)
 
 
 def sit(
@@ -50,8 +48,14 @@ def sit(
     show_result(run_sitting(exam, grid, out, engine, seed, Progress(quiet=quiet)), as_json=as_json)
 
 
+def classify(job: ClassificationJob, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Label questions by Bloom's taxonomy, by their form, by a taxonomy of yours; compare labellers."""
+    show_result(run_classification(job, Progress(quiet=quiet)), as_json=as_json)
+
+
 for _function, _example in (
     (run, "run experiments/quickstart/config.yaml --set exam.questions=80"),
     (sit, "sit runs/mine/exam.jsonl --pipelines grid.yaml --out runs/mine"),
+    (classify, "classify runs/quickstart --clusters --out labelled.jsonl"),
 ):
-    sitting.command(_function.__name__, epilog=f"Example: ragexam {_example}")(with_records(_function))
+    model_commands.command(_function.__name__, epilog=f"Example: ragexam {_example}")(with_records(_function))
