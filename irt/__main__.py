@@ -2,6 +2,6 @@
 
 import sys
 
-from irt.commands.cli import main
+from irt.commands import main
 
 sys.exit(main())

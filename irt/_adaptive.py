@@ -24,7 +24,7 @@ from irt._argument_checks import require_number, require_whole
 from irt._printing import json_record
 from irt._responses import Floats, ResponseMatrix, require_matrix
 from irt._result import Fit, require_fit
-from irt._scoring import crossing, item_draws, item_places, score
+from irt._scoring import chosen_items, crossing, item_draws, item_places, score
 from irt.kernels import ItemParameters
 
 CHOICES = ("information", "posterior", "kl", "random")
@@ -249,20 +249,10 @@ class ExamResult:
     @classmethod
     def of(cls, exam: AdaptiveExam, student: str) -> ExamResult:
         """The result of the exam as far as it went."""
-        goal, sd, (low, high) = exam.rules.se, exam.sd, exam.bounds
-        return cls(
-            student=student,
-            items=len(exam.asked),
-            theta=exam.theta,
-            sd=sd,
-            low=low,
-            high=high,
-            stopped=exam.stopped,
-            asked=exam.asked,
-            reached=goal is not None and sd <= goal,
-            offered=len(exam.offered),
-            goal=goal,
-        )
+        goal, sd, asked = exam.rules.se, exam.sd, exam.asked
+        reached = goal is not None and sd <= goal
+        found = (len(asked), exam.theta, sd, *exam.bounds, exam.stopped, asked)
+        return cls(student, *found, reached, len(exam.offered), goal)
 
     def record(self) -> dict[str, Any]:
         """The result as JSON can hold it."""
@@ -378,24 +368,10 @@ def replayed_exams(
         own = replace(rules, se=goal, seed=rules.seed * SEED_STRIDE + row)
         result = ExamResult.of(_replayed(bank, data, row, own), student)
         answered = int(data.asked[row].sum())
-        found.append(
-            ReplayedExam(
-                student=student,
-                items=result.items,
-                share=result.items / max(answered, 1),
-                theta=result.theta,
-                sd=result.sd,
-                low=result.low,
-                high=result.high,
-                full_items=answered,
-                full_theta=float(full.theta[row]),
-                full_sd=float(full.sd[row]),
-                reached=result.reached,
-                stopped=result.stopped,
-                goal=goal,
-                within=within,
-            )
-        )
+        whole = {"full_items": answered, "full_theta": float(full.theta[row]), "full_sd": float(full.sd[row])}
+        same = ("student", "items", "theta", "sd", "low", "high", "reached", "stopped", "goal")
+        own_part = {name: getattr(result, name) for name in same}
+        found.append(ReplayedExam(share=result.items / max(answered, 1), within=within, **whole, **own_part))
     return found
 
 
@@ -409,7 +385,7 @@ def _goal_missed(goal: float | None, sd: float) -> list[str]:
 def _bank(fit: Fit, items: Sequence[str], draws: int) -> ItemBank:
     places = item_places(fit, items)
     varied = ItemParameters(*(np.stack(each) for each in zip(*item_draws(fit, places, draws), strict=True)))
-    parameters = ItemParameters(*(values[places] for values in fit.parameters))
+    parameters = chosen_items(fit, places)
     trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
     nodes = quadrature.nodes_for(parameters, trials)
     return ItemBank(tuple(items), parameters, varied, nodes, fit.interval)

@@ -13,7 +13,6 @@ from irt._cautions import cautions
 from irt._design import Design, design_of
 from irt._fit_settings import FitSettings
 from irt._item_clusters import Refit, widened
-from irt._leave_one_out import with_loo
 from irt._model import RATINGS, Priors, Problem, build_problem
 from irt._packed_answers import pack
 from irt._reading import require_estimable
@@ -38,6 +37,11 @@ ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], Estim
     "svi": find_variational,
 }
 """What fits a problem, by method."""
+MOST_LOO_CELLS = 400_000
+"""Larger tables go without: it takes every draw of every answer."""
+LOO_DRAWS = 1000
+POOR, POOR_SHARE = 0.7, 0.01
+"""Pareto k above which an answer's weight is not to be trusted, and the share of such answers that is worth a word."""
 
 
 def fit(
@@ -203,7 +207,7 @@ class _FitCall:
         )
         advice = _advice(problem, self.data) if problem.ratings is None else _rating_advice(self.data, self.settings)
         warnings = (*self.design.warnings, *advice, *outcome.warnings, *cautions(result))
-        return with_loo(replace(result, warnings=warnings))
+        return _with_loo(replace(result, warnings=warnings))
 
 
 def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
@@ -263,3 +267,19 @@ def _advice(problem: Problem, data: ResponseMatrix) -> list[str]:
             f"(chance level); about {FEW_STUDENTS} students are needed to estimate it."
         ]
     return []
+
+
+def _with_loo(fit: Fit) -> Fit:
+    """The fit with PSIS-LOO over its answers, where draws are from the posterior and the table is not too large."""
+    if fit.method != "nuts" or fit.data.asked.sum() > MOST_LOO_CELLS:
+        return fit
+    scored = loo(fit.data, fit.thinned(LOO_DRAWS))
+    poor = float(np.mean(scored.k > POOR))
+    note = f"PSIS-LOO is unreliable for {poor:.1%} of the answers (Pareto k above {POOR})."
+    return replace(
+        fit,
+        elpd_loo=scored.elpd,
+        elpd_loo_se=scored.se,
+        diagnostics={**fit.diagnostics, "pareto_k_above_0.7": poor},
+        warnings=(*fit.warnings, note) if poor > POOR_SHARE else fit.warnings,
+    )

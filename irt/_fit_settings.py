@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from irt._argument_checks import require_names, require_pairs, require_probability, require_whole
-from irt._methods import require_known
-from irt._model import Options, Priors
+from irt._model import MODELS, RATINGS, Options, Priors
 
+BACKENDS: Mapping[str, tuple[str, ...]] = {
+    "nuts": ("numpyro", "pymc"),
+    "map": ("numpy",),
+    "laplace": ("numpy",),
+    "mml": ("numpy",),
+    "svi": ("jax",),  # numpyro on jax
+}
+"""Backends of each method for right and wrong answers, the default first."""
+RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": ("numpy",)}
+METHODS = tuple(BACKENDS)
 LEAST_DRAWS = 4
 """Per chain: convergence compares the spread of two halves, which takes two draws each."""
 
@@ -81,3 +90,19 @@ class FitSettings:
             if name not in known:
                 raise TypeError(f"unknown option '{name}' of a fit; wanted one of {', '.join(known)}")
         return replace(self, **options)
+
+
+def require_known(model: str, method: str, backend: str | None) -> str:
+    """The backend to fit with, by default the method's first; ValueError for what does not exist or go together."""
+    if model not in (*MODELS, "auto", RATINGS):
+        raise ValueError(f"unknown model '{model}'; wanted {', '.join(MODELS)} or auto ({RATINGS} for ratings)")
+    if method not in METHODS:
+        raise ValueError(f"unknown method '{method}'; wanted {', '.join(METHODS[:-1])} or {METHODS[-1]}")
+    backends = RATING_BACKENDS if model == RATINGS else BACKENDS
+    if method not in backends:
+        raise ValueError(f"model '{model}' has no method '{method}'; wanted {' or '.join(backends)}")
+    backend = backends[method][0] if backend is None else backend
+    if backend not in backends[method]:
+        wanted = " or ".join(backends[method])
+        raise ValueError(f"model '{model}' by '{method}' has no backend '{backend}'; wanted {wanted}")
+    return backend

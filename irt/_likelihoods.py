@@ -1,13 +1,13 @@
 """The likelihood of students' abilities given calibrated items: of right and wrong answers, and of ratings.
 
-Scoring and the checks of items and students know only `Likelihood`; each kind of answers is one implementation.
+Scoring and the checks of items and students know only what both kinds of `Likelihood` have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,6 @@ Items = ItemParameters | GradedParameters
 
 LEAST = -1e6
 """Log-likelihood of what is impossible: finite, so that its absence costs nothing."""
-
-
 SMALLEST_LOG = -700.0
 """Log-probability of a category at least, so that its inverse is finite."""
 
@@ -45,39 +43,6 @@ class Categories(NamedTuple):
     chance: Floats
     log: Floats
     slope: Floats
-
-
-class Likelihood(Protocol):
-    """What is known of the abilities of `S` students from their answers to `I` items."""
-
-    @property
-    def weights(self) -> Floats:
-        """Answers that each student gave to each item `[S, I]`."""
-
-    def over(self, nodes: Floats) -> Floats:
-        """Log-likelihood `[S, Q]` at the nodes `[Q]`."""
-
-    def slope(self, theta: Floats) -> Floats:
-        """Its derivative `[S]` at `theta` `[S]`."""
-
-    def moments(self, theta: Floats) -> InformationMoments:
-        """Moments `[N, I]` of one answer at abilities `[N]`."""
-
-    @property
-    def counts(self) -> Floats:
-        """Answers in each category `[S, I, C]`."""
-
-    def categories(self, theta: Floats) -> Categories:
-        """The categories of an answer at abilities `[S]`."""
-
-    def posterior(self) -> Posterior:
-        """Posterior of the abilities under a Normal(0, 1) population."""
-
-    def mean_squares(self, theta: Floats, axis: int) -> MeanSquares:
-        """Mean squares over students (`axis=0`, per item) or over items (`axis=1`, per student) at `theta` `[S]`."""
-
-    def redrawn(self, rng: np.random.Generator, theta: Floats) -> Self:
-        """The likelihood of new answers of students of these abilities `[S]` to the same items."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +175,10 @@ class Rated:
     @property
     def _category(self) -> NDArray[np.int64]:
         return np.nan_to_num(self.scores).astype(np.int64)
+
+
+Likelihood = Counted | Rated
+"""What is known of the abilities of `S` students from their answers to `I` items."""
 
 
 def likelihood_of(data: ResponseMatrix, items: Items) -> Likelihood:

@@ -164,10 +164,7 @@ def power(
         high=int(np.ceil(needed.high)),
         exams=needed.estimate / len(fit.data.items),
         gap=gap,
-        scale=scale,
-        design=design,
-        power=power,
-        level=level,
+        **plan._asdict(),
         theta=theta,
         accuracy=(shares[0], shares[1]),
         interval=fit.interval,
@@ -193,18 +190,8 @@ def detectable_gap(
     require_whole("questions", questions, 1)
     _on_scale(at, at)
     found = _with_interval(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
-    return DetectableGap(
-        questions=questions,
-        estimate=found.estimate,
-        low=found.low,
-        high=found.high,
-        power=power,
-        level=level,
-        scale=scale,
-        design=design,
-        at=at,
-        interval=fit.interval,
-    )
+    bounds = {"estimate": found.estimate, "low": found.low, "high": found.high}
+    return DetectableGap(questions=questions, **bounds, **plan._asdict(), at=at, interval=fit.interval)
 
 
 def questions_needed(items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: PowerSettings) -> float:
@@ -299,21 +286,13 @@ def _even(fit: Fit) -> Floats:
 
 
 def _with_interval(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats], float]) -> Estimate:
-    """The median of a quantity over draws with its interval; it must exist at the point estimates, too.
+    """The median and interval of a quantity over draws of the items, each with Dirichlet weights (Rubin 1981).
 
-    What items tell is no linear function of them: at point estimates of steep items it lies outside the interval.
+    It must exist at the point estimates, too; a draw in which it does not is left out, and OutOfReachError is raised
+    when these are too many for an interval. What items tell is no linear function of them: at point estimates of steep
+    items it lies outside the interval.
     """
     quantity(fit.parameters, _even(fit))
-    values = _over_draws(fit, seed, quantity)
-    median = float(np.median(values))
-    return fit.summary(values, median)._replace(estimate=median)
-
-
-def _over_draws(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats], float]) -> Floats:
-    """A quantity over draws of the items, each with Dirichlet weights over them (Rubin 1981).
-
-    A draw in which it does not exist is left out; OutOfReachError when these are too many for an interval.
-    """
     rng = np.random.default_rng(seed)
     count = len(fit.data.items)
     values, failures = [], []
@@ -324,7 +303,8 @@ def _over_draws(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats]
             failures.append(str(error))
     if len(failures) > (1 - fit.interval) / 2 * (len(values) + len(failures)):
         raise OutOfReachError(f"no interval can be given: within the uncertainty of the items, {failures[0]}")
-    return np.array(values)
+    median = float(np.median(values))
+    return fit.summary(np.array(values), median)._replace(estimate=median)
 
 
 def _checked(plan: PowerSettings, fit: Fit, seed: int) -> PowerSettings:

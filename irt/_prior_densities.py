@@ -9,36 +9,13 @@ discriminations, difficulties) are normal and sum to zero, with these scales.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from irt._model import ItemModel, Priors
 from irt._responses import Floats
 from irt.kernels import sigmoid
-
-
-class ScaleDensity(Protocol):
-    """The density of a scale, on the scale itself and on its logarithm `v` (Jacobian included), up to a constant."""
-
-    @property
-    def largest(self) -> float:
-        """A value that the scale does not reach."""
-
-    def log(self, value: Floats) -> Floats:
-        """Log density of values."""
-
-    def on_log(self, v: Floats) -> Floats:
-        """Log density of logarithms."""
-
-    def slope_on_log(self, v: Floats) -> Floats:
-        """Derivative of `on_log`."""
-
-    def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """Independent draws `[count]`."""
-
-    def distribution(self) -> Any:
-        """The numpyro distribution."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +47,7 @@ class HalfNormalScale:
 
     def distribution(self) -> Any:
         """The numpyro distribution."""
-        import numpyro.distributions as dist
-
-        return dist.HalfNormal(self.width)
+        return _numpyro().HalfNormal(self.width)
 
 
 @dataclass(frozen=True)
@@ -100,9 +75,11 @@ class LogNormalScale:
 
     def distribution(self) -> Any:
         """The numpyro distribution."""
-        import numpyro.distributions as dist
+        return _numpyro().LogNormal(0.0, self.width)
 
-        return dist.LogNormal(0.0, self.width)
+
+ScaleDensity = HalfNormalScale | LogNormalScale
+"""The density of a scale, on the scale itself and on its logarithm `v` (Jacobian included), up to a constant."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +98,7 @@ class NormalLocation:
 
     def distribution(self) -> Any:
         """The numpyro distribution."""
-        import numpyro.distributions as dist
-
-        return dist.Normal(0, self.width)
+        return _numpyro().Normal(0, self.width)
 
 
 @dataclass(frozen=True)
@@ -158,9 +133,7 @@ class BetaShare:
 
     def distribution(self) -> Any:
         """The numpyro distribution."""
-        import numpyro.distributions as dist
-
-        return dist.Beta(self.above, self.below).to_event(1)
+        return _numpyro().Beta(self.above, self.below).to_event(1)
 
 
 def term_scale(priors: Priors) -> ScaleDensity:
@@ -202,3 +175,10 @@ def asymptotes(model: ItemModel, priors: Priors, chance: Floats) -> list[BetaSha
     """Of the asymptotes that each item has of its own: the lower one, then the share of the upper one."""
     found = [guessing(priors, chance)] if model.own_guessing else []
     return [*found, upper_share(priors, len(chance))] if model.slipping else found
+
+
+def _numpyro() -> Any:
+    """Numpyro's distributions, imported when needed."""
+    from numpyro import distributions
+
+    return distributions

@@ -63,7 +63,7 @@ def read_responses(
     else:
         data = _from_wide(text, source, tuple(facets or ()), ratings, items)
     if not for_scoring:
-        _require_answers(data, source.path)
+        require_estimable(data, f"{source.path}: ")
     return data
 
 
@@ -286,15 +286,6 @@ def _facets_of(
             )
         chosen[name] = values[first]
     return pd.DataFrame(chosen, index=pd.Index(students, name="student"), dtype=str)
-
-
-def _require_answers(data: ResponseMatrix, path: Path) -> None:
-    asked = data.asked
-    if not asked.any(axis=1).all():
-        raise ValueError(f"{path}: student '{data.students[int(np.argmin(asked.any(axis=1)))]}' answered no item")
-    if not asked.any(axis=0).all():
-        raise ValueError(f"{path}: item '{data.items[int(np.argmin(asked.any(axis=0)))]}' was answered by nobody")
-    require_estimable(data, f"{path}: ")
 
 
 def require_estimable(data: ResponseMatrix, prefix: str = "") -> None:

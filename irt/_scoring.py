@@ -76,8 +76,14 @@ class Scores:
 
     @property
     def reliability(self) -> float:
-        """Empirical reliability of these estimates; ValueError with fewer than 2 students or an infinite one."""
-        return empirical_reliability(self.theta, self.sd)
+        """Variance of the estimates over that plus the mean squared standard error.
+
+        ValueError with fewer than 2 students or an infinite estimate.
+        """
+        if len(self.theta) < 2 or not (np.isfinite(self.theta).all() and np.isfinite(self.sd).all()):
+            raise ValueError("reliability needs at least 2 students with finite estimates; use method 'eap' or 'wle'")
+        between = float(np.var(self.theta, ddof=1))
+        return between / (between + float(np.mean(self.sd**2)))
 
 
 def score(
@@ -135,14 +141,6 @@ def score_likelihoods(
     rising = np.mean([curve.rising for curve in curves], axis=0)
     low, high = (crossing(nodes, rising, tail) for tail in ((1 - interval) / 2, (1 + interval) / 2))
     return AbilityEstimates(theta, np.sqrt(variance + spread), low, high)
-
-
-def empirical_reliability(theta: Floats, sd: Floats) -> float:
-    """Variance of the estimates `[S]` over that plus the mean squared standard error."""
-    if len(theta) < 2 or not (np.isfinite(theta).all() and np.isfinite(sd).all()):
-        raise ValueError("reliability needs at least 2 students with finite estimates; use method 'eap' or 'wle'")
-    between = float(np.var(theta, ddof=1))
-    return between / (between + float(np.mean(sd**2)))
 
 
 def marginal_reliability(items: ItemParameters) -> float:

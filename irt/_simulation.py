@@ -162,25 +162,21 @@ def simulate(
     """
     how = replace(settings or SimulationSettings(), **options)
     require_whole("seed", seed, 0)
-    _require_possible(model, items, how.forms, (how.miskeyed, how.dif_items), how.a_b_correlation)
+    _require_possible(model, items, how)
     # What was added later draws from a stream of its own, so that older seeds keep their tables.
     rng, extra = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     table = _crossing(facets, students) if facets else None
-    if table is None and students is None:
-        raise ValueError("wanted a number of students")
     count = students if table is None else len(table)
-    assert count is not None
+    if count is None:
+        raise ValueError("students is None; wanted a number of students, or facets")
     ids = tuple(f"q{index}" for index in range(items))
     names = tuple(f"s{index}" for index in range(count)) if table is None else tuple(table.index)
     chance = chance_level(ResponseMatrix(np.zeros((count, items)), names, ids), how.options)
-    crossed = _Crossed(tuple(tuple(names) for names in how.interactions), how.interaction_sd)
-    ability = _abilities(rng, extra, table, how.effect_sd, _residual_scales(how.residual_sd, table, count), crossed)
-    parameters = _parameters(
-        rng, model, (how.log_a_sd, how.mean_a, how.b_sd, how.a_b_correlation), chance, how.guessing
-    )
+    ability = _abilities(rng, extra, table, _residual_scales(how.residual_sd, table, count), how)
+    parameters = _parameters(rng, model, chance, how)
     document = np.arange(items) * (how.documents or 1) // items
     testlets = (how.document_sd if how.documents else 0.0) * extra.standard_normal((count, how.documents or 1))
-    wrong, dif = _planted(extra, items, how.miskeyed, how.dif_items, how.dif_size)
+    wrong, dif = _planted(extra, items, how)
     shared = _shared(np.random.default_rng([seed, 2]), table, how.shared_sd or {}, (count, items))
     focal = _focal(table, how.dif_facet, count) if how.dif_items else np.zeros(count, dtype=np.bool_)
     a, b, c, d = parameters
@@ -240,14 +236,8 @@ class _Ability(NamedTuple):
     residual_scales: Floats
 
 
-class _Crossed(NamedTuple):
-    """Interactions and the standard deviation of their cells before they are made to sum to zero."""
-
-    names: tuple[tuple[str, ...], ...]
-    sd: float
-
-
-def _require_possible(model: str, items: int, forms: int, planted: tuple[int, int], correlation: float) -> None:
+def _require_possible(model: str, items: int, how: SimulationSettings) -> None:
+    forms, planted, correlation = how.forms, (how.miskeyed, how.dif_items), how.a_b_correlation
     if model not in MODELS:
         raise ValueError(f"unknown model '{model}'; wanted {', '.join(MODELS)}")
     if forms == 2 or not 1 <= forms <= items:
@@ -286,24 +276,23 @@ def _abilities(
     rng: np.random.Generator,
     extra: np.random.Generator,
     table: pd.DataFrame | None,
-    effect_sd: float,
     scales: Floats,
-    crossed: _Crossed,
+    how: SimulationSettings,
 ) -> _Ability:
     if table is None:
-        if crossed.names:
-            raise ValueError(f"interaction {crossed.names[0]} needs facets")
+        if how.interactions:
+            raise ValueError(f"interaction {tuple(how.interactions[0])} needs facets")
         theta = rng.standard_normal(len(scales))
         return _Ability(theta - theta.mean(), {}, 1.0, np.ones(len(scales)))
     theta = scales * rng.standard_normal(len(scales))
     effects: dict[str, Floats] = {}
     for name in table.columns:
         codes, labels = pd.factorize(table[name])
-        effect = effect_sd * rng.standard_normal(len(labels))
+        effect = how.effect_sd * rng.standard_normal(len(labels))
         effects[str(name)] = effect - effect.mean()
         theta = theta + effects[str(name)][codes]
-    for names in crossed.names:
-        codes, effect = _interaction(extra, table, names, crossed.sd)
+    for names in how.interactions:
+        codes, effect = _interaction(extra, table, names, how.interaction_sd)
         effects[":".join(names)] = effect
         theta = theta + effect[codes]
     unit = float(theta.std())
@@ -327,35 +316,26 @@ def _interaction(
     return np.asarray(codes, dtype=np.intp), cells.ravel()
 
 
-def _parameters(
-    rng: np.random.Generator,
-    model: str,
-    spread: tuple[float, float, float, float],
-    chance: Floats,
-    guessing: float | None,
-) -> ItemParameters:
-    log_a_sd, mean_a, b_sd, correlation = spread
-    items = len(chance)
+def _parameters(rng: np.random.Generator, model: str, chance: Floats, how: SimulationSettings) -> ItemParameters:
+    items, correlation = len(chance), how.a_b_correlation
     steep = rng.standard_normal(items) if model != "1pl" else np.zeros(items)
-    a = mean_a * np.exp(log_a_sd * steep)
-    b = b_sd * (correlation * steep + np.sqrt(1 - correlation**2) * rng.standard_normal(items))
+    a = how.mean_a * np.exp(how.log_a_sd * steep)
+    b = how.b_sd * (correlation * steep + np.sqrt(1 - correlation**2) * rng.standard_normal(items))
     centre = guessing_centre(model, chance)
     guesses = rng.beta(20 * centre, 20 * (1 - centre)) + np.zeros(items)
-    if guessing is not None:
-        guesses = np.full(items, guessing)
+    if how.guessing is not None:
+        guesses = np.full(items, how.guessing)
     c = guesses if model in ("3pl", SHARED_GUESSING, "4pl") else np.zeros(items)
     d = c + (1 - c) * rng.beta(19, 1, items) if model == "4pl" else np.ones(items)
     return ItemParameters(a, b, c, d)
 
 
-def _planted(
-    rng: np.random.Generator, items: int, miskeyed: int, dif_items: int, dif_size: float
-) -> tuple[NDArray[np.bool_], Floats]:
+def _planted(rng: np.random.Generator, items: int, how: SimulationSettings) -> tuple[NDArray[np.bool_], Floats]:
     """Which items have a wrong key, and what is added to the difficulty of which others, `[I]` each."""
-    odd = rng.permutation(items)[: miskeyed + dif_items]
+    odd = rng.permutation(items)[: how.miskeyed + how.dif_items]
     wrong, dif = np.zeros(items, dtype=np.bool_), np.zeros(items)
-    wrong[odd[:miskeyed]] = True
-    dif[odd[miskeyed:]] = dif_size
+    wrong[odd[: how.miskeyed]] = True
+    dif[odd[how.miskeyed :]] = how.dif_size
     return wrong, dif
 
 

@@ -11,6 +11,9 @@ from irt._files import require_folder
 from irt._result import FORMAT, Fit
 
 FOLDER = "a folder written by Fit.save (fit --out)"
+AS_SAVED = ("model", "method", "backend", "interval", "seed", "log_likelihood", "elpd_loo", "elpd_loo_se", "converged",
+            "diagnostics", "seconds")  # fmt: skip
+"""Fields of a fit that `fit.json` holds as they are."""
 
 
 def load_fit(folder: str | Path) -> Fit:
@@ -31,26 +34,7 @@ def load_fit(folder: str | Path) -> Fit:
         )
     columns = (*said["facets"], *said.get("covariates", ()))
     found = posterior_file.read(folder / "posterior.nc", columns, said["chains"])
-    return Fit(
-        model=said["model"],
-        method=said["method"],
-        backend=said["backend"],
-        data=found.data,
-        design=build_design(found.data, said["facets"], said["interactions"], said.get("covariates", ())),
-        draws=found.draws,
-        point=found.point,
-        errors=found.errors,
-        chance=found.chance,
-        chains=found.chains,
-        interval=said["interval"],
-        seed=said["seed"],
-        log_likelihood=said["log_likelihood"],
-        elpd_loo=said["elpd_loo"],
-        elpd_loo_se=said["elpd_loo_se"],
-        converged=said["converged"],
-        diagnostics=said["diagnostics"],
-        warnings=tuple(said["warnings"]),
-        notes=tuple(said.get("notes", ())),
-        seconds=said["seconds"],
-        model_choice=tuple(said["model_choice"]),
-    )
+    arrays = {name: getattr(found, name) for name in ("data", "draws", "point", "errors", "chance", "chains")}
+    design = build_design(found.data, said["facets"], said["interactions"], said.get("covariates", ()))
+    sentences = {name: tuple(said.get(name, ())) for name in ("warnings", "notes", "model_choice")}
+    return Fit(design=design, **arrays, **sentences, **{name: said[name] for name in AS_SAVED})

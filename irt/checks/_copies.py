@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.cluster.hierarchy import DisjointSet
+from scipy.special import ndtr
 
 from irt._residuals import Residuals, residuals
 from irt._responses import Floats, ResponseMatrix
 from irt.checks._inputs import ALPHA, listed, optional, require_matching
-from irt.checks._tails import holm, normal_tail, upper_tail
+from irt.checks._tails import holm, upper_tail
 from irt.kernels import ItemParameters
 
 FEWEST_ITEMS = 10
@@ -86,7 +86,7 @@ def _compared(found: Residuals, attempts: Floats, first: Indices, second: Indice
     # A spread beyond 1 is what the whole table shares; only what stands out from it points to copies.
     scale = max(1.0, 1.4826 * float(np.median(np.abs(z - centre))))
     z = (z - centre) / scale
-    p = normal_tail(z)
+    p = ndtr(-z)
     extreme = np.argsort(-z)[:MOST_EXACT]
     extreme = extreme[z[extreme] > 2]
     if len(extreme):
@@ -209,9 +209,7 @@ def _group_table(data: ResponseMatrix, first: Indices, second: Indices, found: R
 
 def _connected(first: Indices, second: Indices) -> list[list[int]]:
     """Connected groups of the pairs, each in ascending order."""
-    members, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-    if not len(members):
-        return []
-    edges = coo_array((np.ones(len(first)), (place[: len(first)], place[len(first) :])), shape=(len(members),) * 2)
-    _, label = connected_components(edges, directed=False)
-    return sorted(members[label == one].tolist() for one in np.unique(label))
+    groups = DisjointSet([*first.tolist(), *second.tolist()])
+    for one, other in zip(first.tolist(), second.tolist(), strict=True):
+        groups.merge(one, other)
+    return sorted(sorted(group) for group in groups.subsets())

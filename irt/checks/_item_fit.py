@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from scipy.special import chdtrc
 
 from irt._responses import Floats, ResponseMatrix
 from irt.checks._inputs import (
@@ -23,7 +24,6 @@ from irt.checks._inputs import (
     require_known_model,
     require_matching,
 )
-from irt.checks._tails import chi_square_tail
 from irt.kernels import ItemParameters
 
 FEWEST = 20
@@ -112,7 +112,7 @@ def _table(
 ) -> pd.DataFrame:
     known = df >= 1
     safe = np.maximum(df, 1)
-    p = chi_square_tail(statistic, safe)
+    p = chdtrc(safe, statistic)
     corrected = false_discovery_rates(p, known)
     flag = known & (corrected < ALPHA)
     few = [f"too few groups of scores ({count}) for {free} parameters" for count in cells]

@@ -13,14 +13,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from irt._likelihoods import Counted
 from irt._residuals import residuals
 from irt._responses import Floats, ResponseMatrix
 from irt._tables import residual_correlations
 from irt.checks._inputs import ALPHA, optional, require_at_most, require_matching
-from irt.checks._replicas import replicas
-from irt.checks._tails import holm, normal_tail
+from irt.checks._residual_fit import replicas
+from irt.checks._tails import holm
 from irt.kernels import ItemParameters
 
 REPLICAS = 100
@@ -70,7 +71,7 @@ def dependence(
     tops, within = [], []
     answered = Counted(successes, attempts, items)
     for each in replicas(answered.posterior(), answered, replicas_count, seed):
-        table = each.successes
+        table = each.counts[..., 0]
         estimated = items if refit is None else refit(_replaced(data, table))
         drawn, fine = _q3(table, attempts, estimated)
         centre = _mean(drawn[first, second], fine[first, second])
@@ -154,7 +155,7 @@ def _group_table(
     star = observed - mean if len(members) else np.zeros(0)
     spread = np.maximum(within.std(axis=0, ddof=1), 1e-9) if len(within) > 1 else np.ones(len(members))
     z = (star - within.mean(axis=0)) / spread if len(within) else star
-    p = normal_tail(z)
+    p = ndtr(-z)
     corrected = holm(p)
     flag = corrected < ALPHA
     sizes = [len(set(pair[0]) | set(pair[1])) for pair in members.values()]

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from irt._responses import Floats, ResponseMatrix, require_matrix
 from irt._tables import rest_correlation
 from irt.checks._inputs import ALPHA, false_discovery_rates, optional
-from irt.checks._tails import REACH, holm, normal_tail
+from irt.checks._tails import REACH, holm
 from irt.kernels import ItemParameters
 
 FEWEST_TAKERS = 5
@@ -62,7 +63,7 @@ def miskeys(
     rho, count = rest_correlation(data), data.asked.sum(axis=0)
     known = (np.abs(rho) > 0) & (count >= FEWEST_STUDENTS)
     low, high = _interval(rho, count)
-    p = normal_tail(-np.arctanh(np.clip(rho, -0.999999, 0.999999)) * np.sqrt(np.maximum(count - 3, 1)))
+    p = ndtr(np.arctanh(np.clip(rho, -0.999999, 0.999999)) * np.sqrt(np.maximum(count - 3, 1)))
     corrected = false_discovery_rates(p, known)
     found: dict[str, Suggestion] = {}
     if options is not None and key is not None:
@@ -114,7 +115,7 @@ def _judged(option: str, taken: Mask, right: Mask, rest: Floats) -> Suggestion:
     h = (1 - f * square) / (1 - square)
     gap = (np.arctanh(rho) - np.arctanh(keyed)) * np.sqrt((count - 3) / (2 * (1 - between) * h))
     low, high = _interval(rho, count)
-    return Suggestion(option, rho, float(low), float(high), max(float(normal_tail(gap)), _positive(rho, count)))
+    return Suggestion(option, rho, float(low), float(high), max(float(ndtr(-gap)), _positive(rho, count)))
 
 
 def _correlation(chosen: Mask, other: Floats) -> float:
@@ -125,7 +126,7 @@ def _correlation(chosen: Mask, other: Floats) -> float:
 
 def _positive(rho: float, count: int) -> float:
     """One-sided p of a correlation (Fisher's z)."""
-    return float(normal_tail(np.arctanh(rho) * np.sqrt(max(count - 3, 1))))
+    return float(ndtr(-np.arctanh(rho) * np.sqrt(max(count - 3, 1))))
 
 
 def _interval(rho: Any, count: Any) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc, chndtr
 
 from irt._responses import Floats, ResponseMatrix
 from irt.checks._inputs import (
@@ -19,7 +20,6 @@ from irt.checks._inputs import (
     require_known_model,
     require_matching,
 )
-from irt.checks._tails import chi_square_tail
 from irt.fitting._coordinates import SHARED
 from irt.kernels import ItemParameters, sigmoid
 
@@ -170,7 +170,7 @@ def _assembled(
     scale = df * (len(scores) - 1)
     rmsea = float(np.sqrt(max(value - df, 0.0) / scale))
     low, high = (float(np.sqrt(_noncentrality(value, df, tail) / scale)) for tail in (0.95, 0.05))
-    p = float(chi_square_tail(value, df))
+    p = float(chdtrc(df, value))
     excess, base_excess = max(value - df, 0.0), max(base - base_df, 0.0)
     cfi = 1 - excess / max(excess, base_excess) if max(excess, base_excess) > 0 else None
     tli = (base / base_df - value / df) / (base / base_df - 1) if base > base_df else None
@@ -191,7 +191,6 @@ def _assembled(
 def _noncentrality(value: float, df: int, tail: float) -> float:
     """Noncentrality at which a chi-square exceeds `value` with probability 1 - `tail`; 0 when none does."""
     from scipy.optimize import brentq
-    from scipy.special import chndtr
 
     if chndtr(value, df, 0.0) <= tail:
         return 0.0

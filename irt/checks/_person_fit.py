@@ -18,7 +18,7 @@ from irt._residuals import MeanSquares
 from irt._responses import Floats, ResponseMatrix
 from irt.checks._inputs import ALPHA, false_discovery_rates, optional, require_matching
 from irt.checks._residual_fit import mean_square_columns
-from irt.checks._tails import normal_tail, upper_tail
+from irt.checks._tails import upper_tail
 
 FEWEST = 5
 ROUNDS = 50
@@ -88,7 +88,7 @@ def corrected_fit(answered: Likelihood, mode: Floats) -> Corrected:
     total = (counts * own).sum(axis=(1, 2))
     star = np.asarray(total / _sd(counts, at, own))
     if weights.max(initial=1.0) > 1:
-        return Corrected(star, normal_tail(-star))
+        return Corrected(star, ndtr(star))
     asked = (weights > 0)[..., None]
     chances = np.where(asked, at.chance, np.eye(own.shape[2])[0])
     return Corrected(star, upper_tail(np.where(asked, -own, 0.0), chances, -total))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr
 
 from irt._responses import Floats
 
@@ -21,20 +22,6 @@ def upper_tail(values: Floats, probabilities: Floats, observed: Floats) -> Float
     rows, size = len(observed), max(1, CHUNK // max(values[0].size if len(values) else 1, 1))
     parts = [slice(start, start + size) for start in range(0, rows, size)]
     return np.concatenate([_tail(values[part], probabilities[part], observed[part]) for part in parts] or [np.empty(0)])
-
-
-def normal_tail(z: Floats | float) -> Floats:
-    """P(Z > z) of a standard normal."""
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(-np.asarray(z)))
-
-
-def chi_square_tail(value: Floats | float, df: Floats | float) -> Floats:
-    """P(chi-square > value)."""
-    from scipy.special import chdtrc
-
-    return np.asarray(chdtrc(df, value))
 
 
 def holm(p: Floats) -> Floats:
@@ -68,12 +55,12 @@ def _tail(values: Floats, probabilities: Floats, observed: Floats) -> Floats:
     w = np.sign(t) * np.sqrt(np.maximum(2 * (t * inside - level), 1e-12))
     u = t * np.sqrt(curvature)
     density = np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi)
-    tail = normal_tail(w) + density * (1 / u - 1 / w)
+    tail = ndtr(-w) + density * (1 / u - 1 / w)
     third = (probabilities * centred**3).sum(axis=(1, 2))
-    plain = normal_tail(x) + np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi) * third * (x**2 - 1) / 6
+    plain = ndtr(-x) + np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi) * third * (x**2 - 1) / 6
     tail = np.clip(np.where(near, plain, tail), 0.0, 1.0)
     # Below the mean a sum of rare large steps is an atom, which the formula can miss; nothing is extreme there.
-    tail = np.where(x < 0, np.maximum(tail, normal_tail(x)), tail)
+    tail = np.where(x < 0, np.maximum(tail, ndtr(-x)), tail)
     extreme = at_ceiling.prod(axis=1)
     return np.where(still, 1.0, np.where(x >= top - 1e-9, extreme, np.where(x <= floor + 1e-9, 1.0, tail)))
 

@@ -1,11 +1,11 @@
-"""The application: every command by its name, with an example."""
+"""The application: every command by its name, with an example; `python -m irt` runs it alone."""
 
 from __future__ import annotations
 
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
 from typing import Any, NamedTuple, NoReturn
@@ -21,6 +21,7 @@ from irt.commands._output import OpenStep, terminal_step
 from irt.commands._records import with_records
 
 HELP = {"help_option_names": ["-h", "--help"]}
+PROGRAM = "python -m irt"
 FIRST_STEPS = """\
 A table of answers is long (columns student,item,score, then facets and trials)
 or wide (first column student, every other an item; where none names students,
@@ -109,3 +110,26 @@ def _end_interrupted(program: str) -> NoReturn:
     with suppress(OSError):
         sys.stdout.flush()
     os._exit(130)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 done, 2 bad input; an interrupted process ends with 130."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        status = application()(args=words, prog_name=PROGRAM, standalone_mode=False)
+    except typer.TyperException as error:
+        print(f"irt: {_usage(error)}", file=sys.stderr)
+        return 2
+    except (ValueError, OSError) as error:
+        print(f"irt: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    return status if isinstance(status, int) else 0
+
+
+def _usage(error: typer.TyperException) -> str:
+    """A usage error in one line: the argument or option, what is wrong, and where help is."""
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    message = (error.message or "missing").rstrip(".")
+    if parameter is not None:
+        message = f"{parameter.metavar if parameter.param_type_name == 'argument' else parameter.opts[0]}: {message}"
+    return f"{message} (see {context.command_path if context else PROGRAM} --help)"

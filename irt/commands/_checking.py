@@ -15,8 +15,7 @@ from irt._responses import facet_names
 from irt._storage import load_fit
 from irt.checks._differential import DifferentialItems, dif
 from irt.checks._findings import report
-from irt.commands._arguments import FitFolder, TablesFolder
-from irt.commands._fits import convergence_warning, load_right_or_wrong
+from irt.commands._arguments import FitFolder, TablesFolder, convergence_warning, load_right_or_wrong
 from irt.commands._label_files import read_chosen_options, read_labels
 from irt.commands._output import OpenStep, Output
 from irt.curves import ExamInformation, GroupInformation

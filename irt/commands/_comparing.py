@@ -13,8 +13,7 @@ from irt._linking_constants import METHODS
 from irt._power import DESIGNS, SCALES, OutOfReachError, PowerSettings, UndetectableGap, detectable_gap, power
 from irt._printing import Printable, write_tables
 from irt._result import Fit
-from irt.commands._arguments import FitFolder, TablesFolder
-from irt.commands._fits import convergence_warning, load_right_or_wrong
+from irt.commands._arguments import FitFolder, TablesFolder, convergence_warning, load_right_or_wrong
 from irt.commands._output import Output
 
 

@@ -12,7 +12,7 @@ from irt._csv_text import read_text
 from irt._files import require_file
 from irt._result import Fit
 from irt.checks._inputs import listed
-from irt.commands._fits import rows_are_numbered
+from irt.commands._arguments import rows_are_numbered
 
 
 def read_labels(path: Path, column: str, items: Sequence[str] = ()) -> dict[str, str]:

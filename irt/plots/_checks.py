@@ -33,8 +33,7 @@ def predicted_students(ax: Axes, table: pd.DataFrame) -> None:
     named = _named(rows.assign(y=y))
     ax.set_yticks([row["y"] for row in named], [shorten(str(row["student"])) for row in named])
     ax.tick_params(axis="y", length=0, labelsize=7.5)
-    ax.set_ylim(-1, len(rows))
-    ax.set_xlabel("Share right")
+    ax.set(ylim=(-1, len(rows)), xlabel="Share right")
     if len(rows) > _MOST_STUDENTS_NAMED:
         ax.set_ylabel(f"{len(rows)} students by share right")
     grid(ax, "x")
@@ -68,7 +67,6 @@ def score_distribution(ax: Axes, table: pd.DataFrame) -> None:
     ax.plot(middle, table["expected"], "o", color=COLOURS[0], markersize=4, label="predicted")
     ax.set_ylim(0, None)
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.set_xlabel("Share right")
-    ax.set_ylabel("Students")
+    ax.set(xlabel="Share right", ylabel="Students")
     grid(ax, "y")
     legend_below(ax, columns=2)

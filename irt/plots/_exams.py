@@ -35,9 +35,7 @@ def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None 
         left = float(table["total_high"][half].max()) < float(table["total_high"][~half].max())
         x, side = (0.02, "left") if left else (0.98, "right")
         ax.text(x, 0.97, "marks: pipelines", transform=ax.transAxes, color=COLOURS[1], ha=side, va="top")
-    ax.set_xlim(theta[0], theta[-1])
-    ax.set_xlabel("Ability")
-    ax.set_ylabel("Information of the exam")
+    ax.set(xlim=(theta[0], theta[-1]), xlabel="Ability", ylabel="Information of the exam")
     grid(ax)
 
 
@@ -64,9 +62,7 @@ def grouped_information(ax: Axes, table: pd.DataFrame, order: Sequence[str] = ()
             ax.vlines(where, top["mean_low"], top["mean_high"], color=colour, linewidth=1.1, alpha=0.8)
             ax.plot([where] * 2, [top["mean_low"], top["mean_high"]], "_", color=colour, markersize=4, alpha=0.8)
             ax.plot(where, top["mean"], "o", color=colour, markersize=3.5)
-    ax.set_xlim(float(table["theta"].min()), float(table["theta"].max()))
-    ax.set_ylim(0, _top(table))
-    ax.set_xlabel("Ability")
+    ax.set(xlim=(float(table["theta"].min()), float(table["theta"].max())), ylim=(0, _top(table)), xlabel="Ability")
     ax.set_ylabel("Mean information per question")
     grid(ax)
     legend_below(ax, columns=3)
@@ -130,10 +126,8 @@ def pruning_rounds(ax: Axes, table: pd.DataFrame) -> None:
             linestyle="-" if ends else DASHES[1],
             label=label,
         )
-    ax.set_xlim(float(table["theta"].min()), float(table["theta"].max()))
-    ax.set_ylim(0, float(table["mean"].max()) * 1.1)
-    ax.set_xlabel("Ability")
-    ax.set_ylabel("Mean information per question")
+    ax.set(xlim=(float(table["theta"].min()), float(table["theta"].max())), ylim=(0, float(table["mean"].max()) * 1.1))
+    ax.set(xlabel="Ability", ylabel="Mean information per question")
     grid(ax)
     legend_below(ax, columns=2)
 
@@ -153,8 +147,7 @@ def pruning_gain(ax: Axes, table: pd.DataFrame) -> None:
     ax.plot(x, percent["heldout"], color=COLOURS[0], marker="o", markersize=4, linewidth=1.4, label="held out")
     ax.invert_xaxis()
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.set_xlabel("Questions left")
-    ax.set_ylabel("Gain per question, %")
+    ax.set(xlabel="Questions left", ylabel="Gain per question, %")
     grid(ax)
     legend_below(ax, columns=3)
 

@@ -28,9 +28,7 @@ def item_curve(ax: Axes, curve: pd.DataFrame, observed: pd.DataFrame) -> None:
     ax.plot(curve["theta"], curve["mean"], color=COLOURS[0], linewidth=1.8, label="model")
     ax.vlines(observed["theta"], observed["low"], observed["high"], color=COLOURS[1], linewidth=1.1)
     ax.plot(observed["theta"], observed["share"], "o", color=COLOURS[1], markersize=4, label="observed")
-    ax.set_xlim(float(curve["theta"].min()), float(curve["theta"].max()))
-    ax.set_ylim(-0.02, 1.02)
-    ax.set_xlabel("Ability")
+    ax.set(xlim=(float(curve["theta"].min()), float(curve["theta"].max())), ylim=(-0.02, 1.02), xlabel="Ability")
     ax.set_ylabel("Probability correct")
     if "item" in curve:
         ax.set_title(shorten(str(curve["item"].iloc[0]), 40), fontsize="medium")
@@ -53,10 +51,8 @@ def item_information(ax: Axes, table: pd.DataFrame) -> None:
     for place, name in enumerate(named):
         colour, dash = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
         ax.plot(wide.index, wide[name], color=colour, linestyle=dash, linewidth=1.6, label=shorten(str(name), 18))
-    ax.set_xlim(float(wide.index.min()), float(wide.index.max()))
-    ax.set_ylim(0, float(wide.to_numpy().max()) * 1.06)
-    ax.set_xlabel("Ability")
-    ax.set_ylabel("Information of an item")
+    ax.set(xlim=(float(wide.index.min()), float(wide.index.max())), ylim=(0, float(wide.to_numpy().max()) * 1.06))
+    ax.set(xlabel="Ability", ylabel="Information of an item")
     grid(ax)
     legend_below(ax, columns=3)
 
@@ -131,8 +127,7 @@ def item_misfit(ax: Axes, table: pd.DataFrame) -> None:
         said, spot = (f"{name} ▶", high + edge) if right else (f"◀ {name}", low - edge)
         ax.annotate(said, (spot, float(row["z"])), (0, 4), textcoords="offset points",
                     ha="right" if right else "left", va="bottom", fontsize=7)  # fmt: skip
-    ax.set_xlabel("Difficulty")
-    ax.set_ylabel("Infit or outfit, standardised\n(the more extreme)")
+    ax.set(xlabel="Difficulty", ylabel="Infit or outfit, standardised\n(the more extreme)")
     grid(ax)
     legend_below(ax, columns=3)
 

@@ -17,7 +17,7 @@ import numpy as np
 from irt import kernels
 from irt._argument_checks import require_probability
 from irt._estimation import fit as fit_model
-from irt._methods import require_known
+from irt._fit_settings import require_known
 from irt._model import RATINGS, Options
 from irt._reading import require_estimable
 from irt._responses import Floats, ResponseMatrix, facet_names, levels, require_matrix

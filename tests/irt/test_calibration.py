@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from irt._design import Design
-from irt.checks._calibration import band, rank_of, uniformity
 from irt.fitting._prior_draws import Specification, draw_answers, draw_prior
 
 
-def test_ranks_of_independent_draws_are_uniform_and_of_shifted_ones_are_not() -> None:
+def test_ranks_of_independent_draws_are_uniform_and_of_shifted_ones_are_not(sbc: ModuleType) -> None:
+    uniformity, rank_of = sbc.uniformity, sbc.rank_of
     rng = np.random.default_rng(0)
     fair = rng.integers(0, 100, (200, 50))
     assert uniformity(fair, 99).p_value.min() * 50 > 0.05
-    assert float(np.mean(uniformity(fair, 99).distance > band(200, 99))) < 0.15
+    assert float(np.mean(uniformity(fair, 99).distance > sbc.band(200, 99))) < 0.15
     ranks = np.stack([rank_of(rng.standard_normal(2), rng.normal([0, 0.4], 1, (500, 2)), 99) for _ in range(200)])
     tested = uniformity(ranks, 99)
     assert tested.p_value[0] > 0.01 > tested.p_value[1]

@@ -60,8 +60,8 @@ def test_agreeing_duplicates_count_once_and_are_noted(tmp_path: Path) -> None:
         (LONG + "x,q2,1,bm25\n", r"r\.csv:6: student 'x', item 'q2' has score '1', line 3 says '0'"),
         (LONG.replace("0,bm25", "0,dense"), r"r\.csv:3: student 'x' has retriever 'dense', earlier 'bm25'"),
         (LONG.replace("0,bm25", "0,"), r"r\.csv:3: student 'x' has no value of facet 'retriever'"),
-        (LONG.replace("y,q2,1", "y,q2,"), r"r\.csv: student 'y' answered no item"),
-        (LONG.replace("x,q1,1", "x,q1,"), r"r\.csv: item 'q1' was answered by nobody"),
+        (LONG.replace("y,q2,1", "y,q2,"), r"r\.csv: student 'y' has no answers"),
+        (LONG.replace("x,q1,1", "x,q1,"), r"r\.csv: item 'q1' has no answers"),
         ("student,item,score\nx,q1,1\nx,q2,0\n", r"r\.csv: only 1 student; at least 2"),
         ("student,item,score\nx,q1,1\ny,q1,0\n", r"r\.csv: only 1 item; at least 2"),
         ("student,item,score\n", r"r\.csv: no answers below the header"),
@@ -213,6 +213,6 @@ def test_a_data_frame_is_read_like_the_file_it_would_be_written_to(tmp_path: Pat
 def test_one_student_is_enough_to_be_scored(tmp_path: Path) -> None:
     path = tmp_path / "new.csv"
     path.write_text("student,q0,q1,q2\nnew,1,,0\n")
-    with pytest.raises(ValueError, match="answered by nobody"):
+    with pytest.raises(ValueError, match="only 1 student"):
         irt.read_responses(path)
     assert irt.read_responses(path, for_scoring=True).asked.tolist() == [[True, False, True]]

@@ -8,7 +8,7 @@ from scipy.special import expit, logit, ndtri
 
 import irt
 from irt import kernels
-from irt._scoring import METHODS, crossing, empirical_reliability, marginal_reliability, score
+from irt._scoring import METHODS, Scores, crossing, marginal_reliability, score
 from irt.kernels import ItemParameters
 from tests.irt.counted_scores import score_counts
 from tests.irt.lsat import LSAT7_2PL
@@ -197,7 +197,7 @@ def test_scores_reliability_and_information_are_those_of_mirt(name: str, model: 
     found = score_counts(answers, np.ones_like(answers), ours)
     np.testing.assert_allclose(found.theta[:10] * scale, wanted["EAP_first10"], atol=1e-4)
     np.testing.assert_allclose(found.sd[:10] * scale, wanted["EAP_SE_first10"], atol=1e-4)
-    assert empirical_reliability(found.theta, found.sd) == pytest.approx(wanted["EAP_reliability"], abs=1e-5)
+    assert Scores("eap", (), (), *found, (), 0.9).reliability == pytest.approx(wanted["EAP_reliability"], abs=1e-5)
     grid = np.array(wanted["info_grid"])[:, None]
     np.testing.assert_allclose(kernels.information(grid, *theirs).sum(axis=1), wanted["test_info"], atol=1e-6)
     if model == "Rasch":
