@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from taxonomy import LEVELS, VERBS, bloom
 from taxonomy._bloom import read_bloom
-from taxonomy._lemmas import lemmas
+from taxonomy._taxonomy import lemmas
 
 
 @pytest.mark.parametrize(
