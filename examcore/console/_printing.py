@@ -68,11 +68,9 @@ class PrintableResult(Protocol):
 
     def record(self) -> Mapping[str, Any]:
         """The result as JSON can hold it."""
-        ...
 
     def lines(self) -> list[str]:
         """The result for a reader."""
-        ...
 
 
 def show_result(result: PrintableResult, *, as_json: bool) -> None:

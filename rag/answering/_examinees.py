@@ -50,15 +50,12 @@ class Examinee(Protocol):
     @property
     def settings(self) -> Mapping[str, object]:
         """Everything its answers depend on; stored with them."""
-        ...
 
     def check(self, tasks: Sequence[Task]) -> None:
         """Raise ValueError in one line for a task that it cannot answer, before time is spent on the others."""
-        ...
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """The answers in any order, each as soon as it is known."""
-        ...
 
 
 ExamineeFactory = Callable[[], "LanguageModel | Examinee"]

@@ -16,11 +16,9 @@ class Retriever(Protocol):
     @property
     def name(self) -> str:
         """The name it goes by in the grid."""
-        ...
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """At most k passages, best first; always the same for the same question."""
-        ...
 
 
 def searched_text(chunk: Chunk) -> str:

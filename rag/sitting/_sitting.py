@@ -93,11 +93,7 @@ class Sitting:
 
     def stored_settings(self, shots: Sequence[Shot]) -> dict[Pipeline, dict[str, object]]:
         """For each pipeline the settings that its answers depend on."""
-        common = {
-            **asdict(self.settings),
-            "prompt": prompts.EXAM_PROMPT_VERSION,
-            "chunks": chunks_digest(self.chunks),
-        }
+        common = {**asdict(self.settings), "prompt": prompts.EXAM_PROMPT_VERSION, "chunks": chunks_digest(self.chunks)}
         return {one: {**common, **self._own_settings(one, shots[: one.shots])} for one in self.pipelines}
 
     def description(self, name: str) -> str:
