@@ -96,7 +96,7 @@ def start(path: Path, options: EngineOptions) -> subprocess.Popen[bytes]:
 
 def workers_of(driver: int, options: EngineOptions) -> list[psutil.Process]:
     """The processes at work for a driver; with Ray they belong to the cluster, which is of this process."""
-    name = "ray::Replica" if options.name == "ray" else "rag.engines._worker_process"
+    name = "ray::Replica" if options.name == "ray" else "rag.engines._replica"
     try:
         family = psutil.Process(None if options.name == "ray" else driver).children(recursive=True)
     except psutil.NoSuchProcess:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from exam_gen._writing import Progress, WritingSettings, WrittenExam, find_material, write_questions
 from exam_gen.drafting._corpus_distractors import Embed
 from exam_gen.rules._catalogue import rules_of
-from exam_gen.rules._filters import BEYOND
-from exam_gen.rules._rule import RuleTools, apply_rules, dropped_question
+from exam_gen.rules._rule import BEYOND, RuleTools, apply_rules, dropped_question
 from examcore import CachedLanguageModel, Chunk, LanguageModel, ReplyStore
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exam_gen._baselines import Baseline, fixed_answer_baseline, key_positions, length_baseline
-from exam_gen.rules._filters import BEYOND, rule_of
+from exam_gen.rules._rule import BEYOND, rule_of
 from examcore import Dropped, Question
 
 _WORDS = ("what", "which", "how", "why", "when", "where", "who", "whom", "whose")

@@ -34,7 +34,7 @@ from exam_gen.drafting._verification import (
 from exam_gen.language._spans import key_span
 from exam_gen.language._stems import echoes, read_question, unfit
 from exam_gen.rules._catalogue import arriving
-from exam_gen.rules._filters import BEYOND, Filter
+from exam_gen.rules._rule import BEYOND, Filter
 from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ModelUsage, NoReply, Question, ReplyStore
 
 Progress = Callable[[int, int], None]

@@ -2,7 +2,6 @@
 
 from examcore._agreement import AlphaMetric, KappaWeights, cohen_kappa, krippendorff_alpha
 from examcore._append_log import locked_log, read_log
-from examcore._counting import counted
 from examcore._errors import BAD_INPUT, error_line, exit_status_of, first_error_line
 from examcore._exam_files import (
     check_choices,
@@ -56,7 +55,6 @@ from examcore._language_model import (
     WritesJson,
     likelihoods_of,
 )
-from examcore._normalizing import normalized, unwrapped
 from examcore._progress import Progress, ReportProgress, duration_in_words, remaining_time
 from examcore._rank_correlation import (
     RANDOM_TIES,
@@ -74,8 +72,7 @@ from examcore._records import Chunk, Document, Dropped, Exam, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply
 from examcore._run_folder import RunFolder, RunRecord, file_hash, fingerprint_of
 from examcore._sentences import TextUnit, sentence_starts, text_units
-from examcore._stems import english_stemmer, stem
-from examcore._word_overlap import bag_jaccard, jaccard, word_bag
+from examcore._words import bag_jaccard, counted, english_stemmer, jaccard, normalized, stem, unwrapped, word_bag
 
 __all__ = [
     "BAD_INPUT",

@@ -34,16 +34,13 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str:
         """The name that answers and questions are stored under."""
-        ...
 
     @property
     def context_tokens(self) -> int:
         """The longest prompt and reply together, in tokens."""
-        ...
 
     def count_tokens(self, text: str) -> int:
         """The number of tokens of a text, without special ones."""
-        ...
 
     def generate(
         self,
@@ -55,11 +52,9 @@ class LanguageModel(Protocol):
         seed: int = 0,
     ) -> list[str]:
         """One reply per prompt, as one batch; `reply` is not repeated, a stop string ends and is cut."""
-        ...
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         """Log-likelihood of each continuation right after the prompt, the prompt encoded once."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,6 @@ class StreamsLikelihoods(Protocol):
 
     def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
         """The log-likelihoods of each prompt's continuations, in any order."""
-        ...
 
 
 @runtime_checkable
@@ -109,7 +103,6 @@ class RemoteLanguageModel(StreamsLikelihoods, Protocol):
         schema: Schema | None = None,
     ) -> Iterator[Arrival[str]]:
         """A reply to each prompt, in any order; with a schema, JSON of that shape where the server can do it."""
-        ...
 
 
 @runtime_checkable
@@ -118,7 +111,6 @@ class GivesLikelihoods(Protocol):
 
     def need_likelihoods(self) -> None:
         """Raise ValueError in one line, naming the ways out, when it gives none."""
-        ...
 
 
 @runtime_checkable
@@ -129,7 +121,6 @@ class WritesJson(Protocol):
         self, prompts: Sequence[Prompt], schema: Schema, *, max_tokens: int, temperature: float = 0.0, seed: int = 0
     ) -> list[str]:
         """One JSON text per prompt, as one batch."""
-        ...
 
 
 def likelihoods_of(

@@ -1,13 +1,25 @@
 """The examinees: language models, retrievers, prompts, and an exam sat by a grid of pipelines."""
 
+from rag._models import (
+    ModelSettings,
+    SettingsGroup,
+    failed_requests,
+    load_model,
+    need_likelihoods,
+    usage_lines,
+    usage_record,
+)
 from rag.answering._examinees import (
     NO_CHOICE,
+    ChoiceEvidence,
     Engine,
     Examinee,
     ExamineeFactory,
     LikelihoodExaminee,
     TaskAnswer,
     TaskFailure,
+    choose_answer,
+    normalized_scores,
 )
 from rag.answering._prompts import (
     ANSWER_PREFIX,
@@ -18,26 +30,21 @@ from rag.answering._prompts import (
     exam_prompt,
     passages_and_stem,
 )
-from rag.answering._scoring import ChoiceEvidence, choose_answer, normalized_scores
 from rag.answering._tasks import PassageLimits, PassageLookup, Task, tasks_of
 from rag.answering._truncation import fit_passages
 from rag.grid._grid import Grid, grid_of
 from rag.grid._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
 from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec, short_name
-from rag.models._loading import load_model
-from rag.models._settings import ModelSettings, SettingsGroup
-from rag.models._usage import failed_requests, need_likelihoods, usage_lines, usage_record
-from rag.retrieval._bounds import ClosedBook
 from rag.retrieval._encoders import DEFAULT_ENCODER, embed
 from rag.retrieval._kinds import BOUNDS, build_retriever
-from rag.retrieval._protocol import Retriever
+from rag.retrieval._protocol import ClosedBook, Retriever
 from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses
 from rag.sitting._preparation import load_language_model, prepare_models
 from rag.sitting._settings_differences import differences
 from rag.sitting._sitting import Sitting, SittingSettings, sit
 from rag.sitting._stored_prompts import ExamPrompts, bound_prompts, stored_prompts
-from rag.weights._hub import hub_offline, quiet_libraries
 from rag.weights._placement import fast_bfloat16
+from rag.weights._sources import hub_offline, quiet_libraries
 
 __all__ = [
     "ANSWER_PREFIX",

@@ -1,13 +1,10 @@
 """Question text to labels: Bloom's revised taxonomy, question forms, your own."""
 
-from taxonomy._bloom import LEVELS, PROCESS_DIMENSION, VERBS, bloom
+from taxonomy._bloom import KNOWLEDGE, KNOWLEDGE_DIMENSION, LEVELS, PROCESS_DIMENSION, VERBS, bloom, knowledge
 from taxonomy._clusters import Clustering, Encode, cluster
 from taxonomy._forms import FORMS, QUESTION_FORM, QUESTION_WORDS, first_word, form, question_words
-from taxonomy._knowledge import KNOWLEDGE, KNOWLEDGE_DIMENSION, knowledge
-from taxonomy._labelling import TAXONOMIES, labels
-from taxonomy._lemmas import WORD_PATTERN
-from taxonomy._model_labels import LABEL_PROMPT_VERSION, LABEL_REPLY_TOKENS, ModelLabels, label_by_model
-from taxonomy._taxonomy import Level, RuleLabels, Taxonomy
+from taxonomy._labels import LABEL_PROMPT_VERSION, LABEL_REPLY_TOKENS, TAXONOMIES, ModelLabels, label_by_model, labels
+from taxonomy._taxonomy import WORD_PATTERN, Level, RuleLabels, Taxonomy
 
 __all__ = [
     "FORMS",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from taxonomy._lemmas import WORD_PATTERN, lemma
+from taxonomy._taxonomy import WORD_PATTERN, lemma
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -5,12 +5,4 @@ from exam_gen.corpora._corpus import gather, need_source
 from exam_gen.corpora._inventory import Inventory, take_inventory
 from exam_gen.corpora._selection import Selection
 
-__all__ = [
-    "ChunkBounds",
-    "Inventory",
-    "Selection",
-    "chunk",
-    "gather",
-    "need_source",
-    "take_inventory",
-]
+__all__ = ["ChunkBounds", "Inventory", "Selection", "chunk", "gather", "need_source", "take_inventory"]

@@ -17,11 +17,7 @@ from exam_gen.corpora._paragraphs import reflow
 from exam_gen.corpora._tables import BLANK, LocatedDocument, date_field, document, id_field, string_field
 from examcore import Document, JsonRecord
 
-ITEMS: Mapping[str, str] = {
-    "1": "Business",
-    "1A": "Risk Factors",
-    "7": "Management's Discussion and Analysis",
-}
+ITEMS: Mapping[str, str] = {"1": "Business", "1A": "Risk Factors", "7": "Management's Discussion and Analysis"}
 """The items that become documents, with the words that name them in titles."""
 
 SHORTEST = 2000

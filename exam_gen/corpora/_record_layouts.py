@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from exam_gen.corpora._filings import filings
-from exam_gen.corpora._formats import tidy
-from exam_gen.corpora._hypertext import visible_text
+from exam_gen.corpora._formats import tidy, visible_text
 from exam_gen.corpora._tables import (
     BLANK,
     LocatedDocument,

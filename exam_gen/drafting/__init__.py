@@ -3,11 +3,4 @@
 from exam_gen.drafting._facts import Fact, facts
 from exam_gen.drafting._reformulation import GUIDELINES, Leaning, objection, reformulation_prompt
 
-__all__ = [
-    "GUIDELINES",
-    "Fact",
-    "Leaning",
-    "facts",
-    "objection",
-    "reformulation_prompt",
-]
+__all__ = ["GUIDELINES", "Fact", "Leaning", "facts", "objection", "reformulation_prompt"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exam_gen._prompts import GAP
-from exam_gen.corpora._unusual_documents import is_unsafe
+from exam_gen.corpora._inventory import is_unsafe
 from exam_gen.language._spans import KeySpan, sentences, spans
 from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import one_of_list

@@ -82,8 +82,7 @@ _HEADER = re.compile(
     re.I,
 )
 _FLAG = re.compile(
-    r"(?:[(\[]\s*(?:the\s+)?(?:correct|right)(?:\s+(?:answer|choice|option))?\s*[)\]]|[✓✔✅]|<-+\s*correct)\s*$",
-    re.I,
+    r"(?:[(\[]\s*(?:the\s+)?(?:correct|right)(?:\s+(?:answer|choice|option))?\s*[)\]]|[✓✔✅]|<-+\s*correct)\s*$", re.I
 )
 _LETTER = re.compile(
     r"[\s*_\"'`(\[]*(?:(?:option|choice|candidate|answer|letter)\s+)?[\"'`(\[*_]*([A-Fa-f1-6])(?![\w'’])[\"'`\])*_]*\s*(.*)",

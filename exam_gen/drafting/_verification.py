@@ -133,11 +133,9 @@ class Verifier(Protocol):
     @property
     def model(self) -> CachedLanguageModel:
         """The model that is asked."""
-        ...
 
     def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
         """One verdict per case."""
-        ...
 
 
 class LikelihoodVerifier:

@@ -2,9 +2,4 @@
 
 from exam_gen.language._similarity import ChoiceSimilarities, distractors, embedding_similarities, word_similarities
 
-__all__ = [
-    "ChoiceSimilarities",
-    "distractors",
-    "embedding_similarities",
-    "word_similarities",
-]
+__all__ = ["ChoiceSimilarities", "distractors", "embedding_similarities", "word_similarities"]

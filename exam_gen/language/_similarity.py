@@ -13,14 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import Question, bag_jaccard, word_bag
+from examcore import Question, jaccard, word_bag
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 """Texts to vectors `[texts, dimensions]`."""
 
 Floats = NDArray[np.float64]
-BATCH = 500
-"""Questions whose windows are held in memory together."""
 
 
 class ChoiceSimilarities(NamedTuple):
@@ -39,73 +37,31 @@ def mean_words(choices: Sequence[str]) -> int:
     return max(1, sum(len(choice.split()) for choice in choices) // len(choices))
 
 
-class _Windows:
-    """Windows of many choices in one line of slots, filled by what begins and ends where."""
-
-    def __init__(self) -> None:
-        self.begins: list[int] = []
-        self.ends: list[int] = []
-        self.firsts: list[int] = [0]
-        self.words: list[int] = []
-
-    def add(self, bags: Sequence[Counter[str]], document: str, n: int) -> None:
-        """Room for the choices' windows of `n` words, and which words each shares with them.
-
-        Of a word that stands `limit` times in the choice, the first `limit` in a window count. So the word at one place
-        counts in the windows that reach it and begin after its `limit`-th predecessor.
-        """
-        words = document.lower().split()
-        last = len(words) - n
-        places: dict[str, list[int]] = {}
-        for place, word in enumerate(words):
-            places.setdefault(word, []).append(place)
-        for bag in bags:
-            start = self.firsts[-1]
-            for word, limit in bag.items():
-                at = places.get(word, ())
-                for order, place in enumerate(at):
-                    first = max(place - n + 1, at[order - limit] + 1 if order >= limit else 0, 0)
-                    end = min(place, last) + 1
-                    if first < end:
-                        self.begins.append(start + first)
-                        self.ends.append(start + end)
-            self.words.append(bag.total() + n)
-            # One slot more than windows, where what still counts in the last window ends.
-            self.firsts.append(start + max(last + 1, 0) + 1)
-
-    def best(self) -> Floats:
-        """The highest Jaccard similarity of any window, per choice added."""
-        slots = self.firsts[-1]
-        begins, ends = (np.bincount(np.array(at, dtype=np.intp), minlength=slots) for at in (self.begins, self.ends))
-        common = np.cumsum(begins - ends)
-        sizes = np.repeat(self.words, np.diff(self.firsts))
-        best: Floats = np.maximum.reduceat(common / np.maximum(sizes - common, 1), self.firsts[:-1])
-        return best
-
-
 def best_windows(choices: Sequence[str], document: str, n: int) -> Floats:
     """The Jaccard similarity `[choices]` of each choice and the `n` neighbouring document words closest to it.
 
     0 for a document of fewer than `n` words, as in the reference.
     """
-    windows = _Windows()
-    windows.add([word_bag(choice) for choice in choices], document, n)
-    return windows.best()
+    words = document.lower().split()
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    ids = np.array([numbers[word] for word in words], dtype=np.intp)
+
+    def best(bag: Counter[str]) -> float:
+        common = np.zeros(max(len(words) - n + 1, 0))
+        for word in bag.keys() & numbers.keys():
+            before = np.concatenate([[0], np.cumsum(ids == numbers[word])])
+            common += np.minimum(before[n:] - before[:-n], bag[word])
+        return float((common / (bag.total() + n - common)).max(initial=0.0))
+
+    return np.array([best(word_bag(choice)) for choice in choices])
 
 
 def word_similarities(questions: Sequence[Question]) -> ChoiceSimilarities:
     """Both similarities by word n-grams; the passage is each question's `context`."""
     extra, intra = np.zeros(len(questions)), np.zeros(len(questions))
-    for start in range(0, len(questions), BATCH):
-        batch, windows = questions[start : start + BATCH], _Windows()
-        for row, question in enumerate(batch, start):
-            bags = [word_bag(choice) for choice in question.choices]
-            windows.add(bags, question.context, mean_words(question.choices))
-            key = bags.pop(question.key)
-            intra[row] = max((bag_jaccard(one, key) for one in bags), default=0.0)
-        ends = np.cumsum([len(question.choices) for question in batch])
-        for row, closeness in enumerate(np.split(windows.best(), ends[:-1]), start):
-            extra[row] = _lead(closeness, questions[row].key)
+    for row, one in enumerate(questions):
+        extra[row] = _lead(best_windows(one.choices, one.context, mean_words(one.choices)), one.key)
+        intra[row] = max((jaccard(wrong, one.answer) for wrong in distractors(one)), default=0.0)
     return ChoiceSimilarities(extra, intra)
 
 

@@ -8,44 +8,32 @@ from functools import lru_cache
 from exam_gen.language._tagging import commands, dangling, has_finite_verb
 
 _LEANS = re.compile(
-    r"^[\"'(*]*(?:However|Also|Important|Warning|Caution|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note|Otherwise|Similarly|Likewise"
-    r"|For (?:example|instance|more|details|this|that|these)|In (?:addition|particular|other words"
-    r"|contrast|summary|short"
-    r"|general|fact|total|turn|all|both|most|some|many|each|either|response|conclusion)|It|They"
-    r"|That|He|She|His|Her|One"
-    r"|Their|Its|There|We|Our|The (?:latter|former|same|second|first|third|next|last|other|above"
-    r"|following|previous|result"
-    r"|rest|reason|only|main|key|difference)|If (?:so|not)|And|But|So|Or|Then|As (?:mentioned"
-    r"|before|shown|noted|such|a"
-    r"|with|in)|Question|Edit|Top answer|Answer|Source|Update|Returns?|Called|Execute|Print|Enter"
-    r"|Sets?|Start|Continue"
-    r"|Create|Delete|Remove|Show|Display|Choose|Select|Open|Specify|Click|Type|Changed? in|New in|Added in|Deprecated"
-    r"|Optional|Alternatively|Use|If used|More|Most|Both|Neither|Either|Each|Like|Unlike|Suspend"
-    r"|Without|Some|Many|Several"
-    r"|Other|Others|Another|Such|Given|Finally|First|Second|Third|Next|Later|Instead|Still|Yet"
-    r"|Besides|Nevertheless|Indeed"
-    r"|Again|Too|Only|Even|Just|Now|Here|Because|Since then|Meanwhile|Consequently|Accordingly"
-    r"|Conversely|Specifically"
-    r"|Usually|Typically|Often|Sometimes|Doing|Failing|Passing|Using|Having|Being|Make sure|Ensure"
-    r"|Repeat|Verify|Confirm"
-    r"|Configure|Update|Add|Run|Copy|Replace|Provide|Review|Navigate|Save|Configured|Applies"
-    r"|Allows?|Specifies|Indicates"
-    r"|Contains?|Represents?|Grants?|Required|Yes|No|Not|To (?:do|view|learn|create|use|see)|Extensive|Experiment\w*"
-    r"|Empirical\w*|Numerical|Results|Simulation\w*|Evaluation\w*|Importantly|Notably|Interestingly|Surprisingly"
-    r"|Unfortunately|Crucially|Further|In reality|Findings|Different from|Different to|Overall"
-    r"|Ultimately|Basically|Essentially|Actually|Apparently|Obviously|Fortunately)\b"
+    r"^[\"'(*]*(?:However|Also|Important|Warning|Caution|Thus|Therefore|Hence|Furthermore|Moreover|Additionally|Note"
+    r"|Otherwise|Similarly|Likewise|For (?:example|instance|more|details|this|that|these)|In (?:addition|particular"
+    r"|other words|contrast|summary|short|general|fact|total|turn|all|both|most|some|many|each|either|response"
+    r"|conclusion)|It|They|That|He|She|His|Her|One|Their|Its|There|We|Our|The (?:latter|former|same|second|first|third"
+    r"|next|last|other|above|following|previous|result|rest|reason|only|main|key|difference)|If (?:so|not)|And|But|So"
+    r"|Or|Then|As (?:mentioned|before|shown|noted|such|a|with|in)|Question|Edit|Top answer|Answer|Source|Update"
+    r"|Returns?|Called|Execute|Print|Enter|Sets?|Start|Continue|Create|Delete|Remove|Show|Display|Choose|Select|Open"
+    r"|Specify|Click|Type|Changed? in|New in|Added in|Deprecated|Optional|Alternatively|Use|If used|More|Most|Both"
+    r"|Neither|Either|Each|Like|Unlike|Suspend|Without|Some|Many|Several|Other|Others|Another|Such|Given|Finally|First"
+    r"|Second|Third|Next|Later|Instead|Still|Yet|Besides|Nevertheless|Indeed|Again|Too|Only|Even|Just|Now|Here|Because"
+    r"|Since then|Meanwhile|Consequently|Accordingly|Conversely|Specifically|Usually|Typically|Often|Sometimes|Doing"
+    r"|Failing|Passing|Using|Having|Being|Make sure|Ensure|Repeat|Verify|Confirm|Configure|Update|Add|Run|Copy|Replace"
+    r"|Provide|Review|Navigate|Save|Configured|Applies|Allows?|Specifies|Indicates|Contains?|Represents?|Grants?"
+    r"|Required|Yes|No|Not|To (?:do|view|learn|create|use|see)|Extensive|Experiment\w*|Empirical\w*|Numerical|Results"
+    r"|Simulation\w*|Evaluation\w*|Importantly|Notably|Interestingly|Surprisingly|Unfortunately|Crucially|Further"
+    r"|In reality|Findings|Different from|Different to|Overall|Ultimately|Basically|Essentially|Actually|Apparently"
+    r"|Obviously|Fortunately)\b"
 )
 _POINTS = re.compile(
-    r"\b(?:sections?|chapters?|appendix|documentation|figures?|tables?|examples?|below|above|following|previously"
-    r"|this|these|those|such|here|(?-i:I)|me|my|you|your|so-called|see|refer to|click|choose|et al"
-    r"|do so|does so|doing so"
-    r"|that (?:kind|case|way|time|sort|type|same|year|point)|the (?:same|other|latter|former|others"
-    r"|resulting|new|said"
-    r"|two|three|four|rest|paper|study|authors?|article|abstract|answer|question|claim|question)"
-    r"|each other|one of them"
-    r"|previous|next (?:section|step|line)|left|right-hand|navigation|pane|button|both|either|as (?:well|follows)"
-    r"|shown|mentioned|described|explained|respectively|aforementioned|line \d+"
-    r"|(?:first|second|third|last) (?:line|row|column|case|one))\b",
+    r"\b(?:sections?|chapters?|appendix|documentation|figures?|tables?|examples?|below|above|following|previously|this"
+    r"|these|those|such|here|(?-i:I)|me|my|you|your|so-called|see|refer to|click|choose|et al|do so|does so|doing so"
+    r"|that (?:kind|case|way|time|sort|type|same|year|point)|the (?:same|other|latter|former|others|resulting|new|said"
+    r"|two|three|four|rest|paper|study|authors?|article|abstract|answer|question|claim|question)|each other"
+    r"|one of them|previous|next (?:section|step|line)|left|right-hand|navigation|pane|button|both|either|as (?:well"
+    r"|follows)|shown|mentioned|described|explained|respectively|aforementioned|line \d+|(?:first|second|third"
+    r"|last) (?:line|row|column|case|one))\b",
     re.IGNORECASE,
 )
 _NEEDS_OTHERS = re.compile(
@@ -55,13 +43,10 @@ _NEEDS_OTHERS = re.compile(
     re.IGNORECASE,
 )
 _ORDERS = re.compile(
-    r"^(?:[^,]{4,120}, )?"
-    r"(?:enter|enable|disable|choose|select|view|use|specify|apply|read|get|set|add|make|turn|check|open"
-    r"|create|delete|remove|include|keep|consider|try|wait|put|change|move|give|attach|assign"
-    r"|install|configure|contact"
-    r"|avoid|let|note|find|follow|define|describes?|call|complete|modify|retrieve|register|restart"
-    r"|stop|go|identify|upload"
-    r"|download|test|store|allows?|enables?|indicates?|specifies|list|lists|write|build|calculate"
+    r"^(?:[^,]{4,120}, )?(?:enter|enable|disable|choose|select|view|use|specify|apply|read|get|set|add|make|turn|check"
+    r"|open|create|delete|remove|include|keep|consider|try|wait|put|change|move|give|attach|assign|install|configure"
+    r"|contact|avoid|let|note|find|follow|define|describes?|call|complete|modify|retrieve|register|restart|stop|go"
+    r"|identify|upload|download|test|store|allows?|enables?|indicates?|specifies|list|lists|write|build|calculate"
     r"|develop)\s(?!of\b|is\b)",
     re.IGNORECASE,
 )

@@ -23,15 +23,14 @@ _PLAIN_VERBS = """accept access achieve act add affect agree allow announce appe
     drop eat emulate enable encourage end ensure enter establish evaluate examine execute exist expect explain express
     extract facilitate fail fall feel find finish fit fix follow force found generate get give go grow handle happen
     hear help hide hold identify ignore illustrate imply import improve include increase indicate inherit introduce
-    invoke involve iterate join keep know lack last lead learn leave let lie live look lose love maintain make mean
-    meet modify move obtain occur offer open outperform override perform permit persist pick place play point possess
-    prefer present prevent print proceed produce propose protect prove provide publish pull put raise reach read receive
+    invoke involve iterate join keep know lack last lead learn leave let lie live look lose love maintain make mean meet
+    modify move obtain occur offer open outperform override perform permit persist pick place play point possess prefer
+    present prevent print proceed produce propose protect prove provide publish pull put raise reach read receive
     recommend reduce refer regulate reject relate rely remain remove render replace report represent require resemble
-    resolve restrict
-    select accompany surround return reveal rise run satisfy
-    say see seek seem sell send serve show sit solve speak specify spend
-    stand start state stay steal stop store suffer suggest supply support suppose suppress take talk teach tell tend
-    terminate think throw treat try turn understand undergo vary wait walk want watch wear win work worry write yield"""
+    resolve restrict select accompany surround return reveal rise run satisfy say see seek seem sell send serve show sit
+    solve speak specify spend stand start state stay steal stop store suffer suggest supply support suppose suppress
+    take talk teach tell tend terminate think throw treat try turn understand undergo vary wait walk want watch wear win
+    work worry write yield"""
 
 _IRREGULAR = """ate arose became began bought brought built came chose cut dealt did drove fell felt found gave got grew
     went had heard held hid kept knew led left lay lost made meant met proved put ran rose said sat saw sent shown shut

@@ -60,14 +60,7 @@ def edit_of(record: JsonRecord) -> Edit:
     return Edit(**values, undoes=undoes)  # type: ignore[arg-type]
 
 
-_TYPES: Mapping[str, type] = {
-    "number": int,
-    "time": str,
-    "question": str,
-    "action": str,
-    "before": dict,
-    "after": dict,
-}
+_TYPES: Mapping[str, type] = {"number": int, "time": str, "question": str, "action": str, "before": dict, "after": dict}
 _WANTED: Mapping[type, str] = {int: "a whole number", str: "a string", dict: "an object"}
 _CHANGES: Mapping[str, frozenset[str]] = {
     "accept": frozenset({"read"}),

@@ -12,7 +12,6 @@ from exam_gen.language import _similarity as similarity
 from exam_gen.rules import _answer_cues as cues
 from exam_gen.rules import _checks as checks
 from exam_gen.rules import _passage_evidence as evidence
-from exam_gen.rules import _privacy as privacy
 from exam_gen.rules import _standalone as standalone
 from exam_gen.rules._duplicates import FLOOR, NewStems, earlier_stems, same_key
 from exam_gen.rules._rule import (
@@ -148,7 +147,7 @@ RULE_KINDS: Mapping[str, RuleKind] = {
     "length-cue": _number("times the key is longer or shorter than every distractor", cues.length_cue, 1.6),
     "odd-one-out": RuleKind("ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1),
     "grammar-cue": _check("'a', 'an' or 'a(n)' before the gap fits the key only", cues.grammar_cue),
-    "personal-data": _check("e-mail addresses, telephone and payment card numbers", privacy.personal_data, on=False),
+    "personal-data": _check("e-mail addresses, telephone and payment card numbers", checks.personal_data, on=False),
     "near-duplicate": RuleKind(
         "similarity of the stem with an earlier one (Jaccard over words)",
         lambda limit: measured(earlier_stems(_floor(limit)), limit),
@@ -273,7 +272,7 @@ def _rule(name: str, setting: object) -> Rule | None:
     if name == WORDS:
         if not isinstance(setting, list | tuple) or not all(isinstance(one, str) and one for one in setting):
             raise ValueError(f"filters: {name} is {setting!r}; wanted a list of words")
-        return Rule(name, each(privacy.without_words(setting)))
+        return Rule(name, each(checks.without_words(setting)))
     kind = RULE_KINDS[name]
     if kind.limit is None and setting is not True:
         raise ValueError(f"filters: {name} is {setting!r}; wanted on or off, it has no limit")

@@ -16,6 +16,16 @@ from numpy.typing import NDArray
 from exam_gen.language._similarity import Embed, Floats, threshold_for
 from examcore import Dropped, LanguageModel, Question
 
+BEYOND = "beyond the wanted number"
+Filter = Callable[[Question], str | None]
+"""None keeps the question; a string drops it and says why."""
+
+
+def rule_of(reason: str) -> str:
+    """The rule's name in a reason."""
+    return reason.split(":")[0].strip()
+
+
 Finding: TypeAlias = "str | Question | None"
 """None keeps a question, a string drops it and says what was found, a question takes its place."""
 Check = Callable[[Question], str | None]

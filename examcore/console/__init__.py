@@ -1,8 +1,19 @@
 """What commands share: options and printing."""
 
-from examcore.console._options import AsJson, Interval, Quiet, Seed, interval_text, jsonable, show
-from examcore.console._plain_text import aligned_rows, counts_text, printable
-from examcore.console._results import PrintableResult, show_result
+from examcore.console._printing import (
+    AsJson,
+    Interval,
+    PrintableResult,
+    Quiet,
+    Seed,
+    aligned_rows,
+    counts_text,
+    interval_text,
+    jsonable,
+    printable,
+    show,
+    show_result,
+)
 
 __all__ = [
     "AsJson",

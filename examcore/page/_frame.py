@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 
@@ -48,3 +49,30 @@ def installed_version() -> str:
         return version("ragexam")
     except PackageNotFoundError:
         return "(not installed)"
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """One cell of a heat map; `share` is the accuracy in percent, None where nobody answered."""
+
+    share: int | None
+    text: str
+    range: str
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """One row of a heat map."""
+
+    name: str
+    cells: tuple[HeatCell, ...]
+
+
+@dataclass(frozen=True)
+class HeatTable:
+    """Accuracy by two facets."""
+
+    caption: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[HeatRow, ...]

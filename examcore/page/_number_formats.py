@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from examcore._intervals import IntervalEstimate
 
@@ -83,3 +84,27 @@ def joined(names: Sequence[str], word: str = "and") -> str:
     if len(names) <= 1:
         return "".join(names)
     return f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def flattened(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of nested mappings, named `a.b`."""
+    for name, one in value.items():
+        if isinstance(one, Mapping):
+            yield from flattened(one, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", one
+
+
+def shown_value(value: Any) -> str:
+    """A value of a record as it is shown: numbers with four digits, lists divided by commas, long texts clipped."""
+    if isinstance(value, float):
+        return f"{value:.4g}".replace("-", "−")
+    if isinstance(value, list | tuple):
+        return clipped(
+            ", ".join(shown_value(one) if not isinstance(one, Mapping) else _inline(one) for one in value), 600
+        )
+    return "–" if value is None else clipped(str(value), 600)
+
+
+def _inline(value: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={shown_value(one)}" for name, one in flattened(value))

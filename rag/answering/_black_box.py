@@ -13,6 +13,14 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 from examcore import FailedError, Likelihoods, NoReply, Question, first_error_line
+from rag._third_party import (
+    PYTHON_PREFIX,
+    CallTimeoutError,
+    ThirdPartyThread,
+    import_object,
+    positional_parameters,
+    stdout_to_stderr,
+)
 from rag.answering import _choice_parsing as reading
 from rag.answering._choice_parsing import MAX_READ_CHARACTERS, read_choice
 from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailure
@@ -20,10 +28,8 @@ from rag.answering._letters import require_letters
 from rag.answering._tasks import Task
 from rag.grid._specs import BlackBoxSpec
 from rag.servers._json_service import connect, refusal_error
-from rag.servers._traffic import Traffic
+from rag.servers._options import Traffic
 from rag.servers._transport import RefusedError, ServerRequest, UnusableError, excerpt
-from rag.third_party._calls import CallTimeoutError, ThirdPartyThread
-from rag.third_party._objects import PYTHON_PREFIX, import_object, positional_parameters, stdout_to_stderr
 
 
 class ReadReply(NamedTuple):

@@ -38,7 +38,7 @@ class ProcessWorkers:
         ours, theirs = Pipe()
         with theirs:
             self._processes[worker] = subprocess.Popen(
-                [sys.executable, "-c", "from rag.engines._worker_process import main; main()", str(theirs.fileno())],
+                [sys.executable, "-c", "from rag.engines._replica import main; main()", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -6,12 +6,15 @@ import os
 import pickle
 import platform
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 from examcore import FailedError, exit_status_of
 from rag.answering._examinees import Examinee, ExamineeFactory, in_process
@@ -109,3 +112,40 @@ def _failed(worker: int, error: Exception) -> WorkerFailed:
     known = next((one for one in USER_ERRORS if isinstance(error, one)), None)
     kind = known.__name__ if known and exit_status_of(error) is not None else "fault"
     return WorkerFailed(worker, kind, str(error) or type(error).__name__, "".join(traceback.format_exception(error)))
+
+
+Jobs = SimpleQueue[Any]
+
+
+def main() -> None:
+    """Serve the pipe whose number is the first argument."""
+    pipe = Connection(int(sys.argv[1]))
+    jobs: Jobs = SimpleQueue()
+    # Listen first: when the process that started this one ends, so must this one, even while it loads a model.
+    threading.Thread(target=_listen, args=(pipe, jobs), daemon=True).start()
+    try:
+        serve(pipe, jobs)
+    except OSError:  # the pipe has no reader any more
+        os._exit(1)
+
+
+def _listen(pipe: Connection, jobs: Jobs) -> None:
+    try:
+        while True:
+            jobs.put(pipe.recv())
+    except BaseException:
+        os._exit(1)
+
+
+def serve(pipe: Connection, jobs: Jobs) -> None:
+    """Start the replica that the first message describes, then do the jobs of the following ones."""
+    replica = Replica(*jobs.get())
+    send(pipe, replica.start())
+    while True:
+        send(pipe, replica.work(*jobs.get()))
+
+
+def send(pipe: Connection, events: Iterator[WorkerEvent]) -> None:
+    """Send each event as it comes."""
+    for event in events:
+        pipe.send(event)

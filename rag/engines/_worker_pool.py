@@ -59,16 +59,12 @@ class WorkerPool(Protocol):
 
     def start(self, worker: int) -> None:
         """Start a worker; `WorkerReady` or `WorkerExited` follows."""
-        ...
 
     def submit(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
         """Give a job to a worker that is ready."""
-        ...
 
     def poll(self) -> Sequence[WorkerEvent]:
         """The events since the last call, in order for each worker; waits a second and may then be empty."""
-        ...
 
     def close(self) -> None:
         """End all workers."""
-        ...

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from examcore import Chunk, LanguageModel
-from rag.models._loading import load_model
-from rag.models._settings import SettingsGroup
+from rag._models import SettingsGroup, load_model
+from rag._third_party import HTTP_PREFIXES, PYTHON_PREFIX, default_name, has_module_and_name
 from rag.retrieval._kinds import (
     KINDS,
     PRESETS,
@@ -23,7 +23,6 @@ from rag.retrieval._kinds import (
 )
 from rag.retrieval._protocol import Retriever
 from rag.servers._options import ServerOptions, check_url, is_server, parse_address
-from rag.third_party._objects import HTTP_PREFIXES, PYTHON_PREFIX, default_name, has_module_and_name
 from rag.weights._embedded import PREFIX
 
 

@@ -13,11 +13,9 @@ import torch
 from examcore import first_error_line
 from rag.local._local_model import LocalModel
 from rag.weights._embedded import cache_folder
-from rag.weights._hub import hub_offline, quiet_libraries
 from rag.weights._placement import Placement, quantization_method
 from rag.weights._scratch_folder import scratch_folder
-from rag.weights._sources import WeightSource
-from rag.weights._tokenizers import checked_tokenizer, with_working_template
+from rag.weights._sources import WeightSource, checked_tokenizer, hub_offline, quiet_libraries, with_working_template
 
 
 def load_local_model(

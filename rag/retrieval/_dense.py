@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from examcore import Chunk, Question
-from rag.retrieval._encoders import DEFAULT_ENCODER, embed, encode, encoder_place
+from rag.retrieval._encoders import DEFAULT_ENCODER, Vectors, embed, encode, encoder_place
 from rag.retrieval._protocol import searched_text
-from rag.retrieval._vectors import Vectors
 
 
 class Dense:

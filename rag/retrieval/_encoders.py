@@ -4,17 +4,83 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from examcore import first_error_line
-from rag.retrieval._dense_passage_retrieval import DprEncoder, dpr_part
-from rag.retrieval._vectors import Vectors, VectorStore, digest
 from rag.weights._embedded import cache_folder, is_embedded, locate_weights
-from rag.weights._hub import hub_offline, quiet_libraries
+from rag.weights._sources import hub_offline, quiet_libraries
+
+Vectors = NDArray[np.float32]
+
+_TABLE = "CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+_AT_ONCE = 500
+"""Keys in one query; SQLite limits the number of variables."""
+
+
+def digest(text: str) -> bytes:
+    """Sixteen bytes that identify a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+class VectorStore:
+    """One encoder's vectors in an SQLite file, by the digest of the text.
+
+    A file that cannot be read or written is ignored: the store only saves time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def known(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+        """The stored vectors `[d]`, by digest."""
+        found: dict[bytes, Vectors] = {}
+        try:
+            with self._opened() as connection:
+                for start in range(0, len(digests), _AT_ONCE):
+                    asked = digests[start : start + _AT_ONCE]
+                    query = f"SELECT digest, vector FROM vectors WHERE digest IN ({','.join('?' * len(asked))})"
+                    found |= {name: np.frombuffer(row, np.float32) for name, row in connection.execute(query, asked)}
+        except (sqlite3.Error, OSError, ValueError):
+            return {}
+        # A damaged file may still be readable and hold rows of any length.
+        lengths = {row.size for row in found.values()}
+        return found if len(lengths) <= 1 else {}
+
+    def keep(self, digests: Sequence[bytes], vectors: Vectors) -> None:
+        """Store vectors `[n, d]`, all or none; a damaged file is replaced."""
+        rows = [(name, row.astype(np.float32).tobytes()) for name, row in zip(digests, vectors, strict=True)]
+        try:
+            self._write(rows)
+        except sqlite3.DatabaseError:
+            try:
+                self.path.unlink(missing_ok=True)
+                self._write(rows)
+            except (sqlite3.Error, OSError):
+                return
+        except OSError:
+            return
+
+    def _write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        with self._opened() as connection, connection:
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self.path, timeout=30)
+        try:
+            connection.execute(_TABLE)
+            yield connection
+        finally:
+            connection.close()
+
 
 DEFAULT_ENCODER = "embedded:minilm-l6"
 BATCH = 32
@@ -97,3 +163,51 @@ def _key(place: str) -> str:
     for file in sorted(Path(place).glob("*.safetensors")) if Path(place).is_dir() else ():
         parts.update(f"{file.name}|{file.stat().st_size}|{file.stat().st_mtime_ns}".encode())
     return parts.hexdigest()[:32]
+
+
+DPR_MODEL_CLASSES = ("DPRQuestionEncoder", "DPRContextEncoder")
+MAX_TOKENS = 512
+"""Texts are cut to this many tokens."""
+
+
+def dpr_part(place: str, local: bool) -> str:
+    """The DPR class that a folder or hub name holds, by its configuration; empty for any other model.
+
+    `local`: do not access the hub.
+    """
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(place, local_files_only=local)
+    except (OSError, ValueError):  # other encoders need no configuration; loading will report a real problem
+        return ""
+    named = (getattr(config, "architectures", None) or [""])[0]
+    return named if config.model_type == "dpr" and named in DPR_MODEL_CLASSES else ""
+
+
+class DprEncoder:
+    """One part of DPR with the interface of a sentence-transformers encoder; compare its vectors by inner product."""
+
+    def __init__(self, place: str, part: str, local: bool) -> None:
+        import transformers
+
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(place, local_files_only=local)
+        self._model = getattr(transformers, part).from_pretrained(place, local_files_only=local).eval()
+
+    def encode(self, texts: Sequence[str], batch_size: int = 32, **_: Any) -> Vectors:
+        """The vectors `[n, d]` of texts, not normalised: DPR was trained on inner products."""
+        import torch
+
+        found = []
+        with torch.inference_mode():
+            for start in range(0, len(texts), batch_size):
+                batch = self._tokenizer(
+                    list(texts[start : start + batch_size]),
+                    padding=True,
+                    truncation=True,
+                    max_length=MAX_TOKENS,
+                    return_tensors="pt",
+                )
+                inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+                found.append(self._model(**inputs).pooler_output.float().numpy())
+        return np.concatenate(found)

@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from examcore import Chunk
-from rag.retrieval._bounds import ClosedBook, Oracle
-from rag.retrieval._cross_encoders import CrossEncoder
+from rag._third_party import HTTP_PREFIXES, PYTHON_PREFIX
 from rag.retrieval._dense import Dense
 from rag.retrieval._encoders import DEFAULT_ENCODER
-from rag.retrieval._endpoint import EndpointRetriever
-from rag.retrieval._fusion import DEPTH, Hybrid, Reranked
+from rag.retrieval._fusion import DEPTH, CrossEncoder, Hybrid, Reranked
 from rag.retrieval._lexical import Bm25, Lsa, TfIdf
-from rag.retrieval._protocol import Retriever
-from rag.retrieval._third_party import ThirdPartyRetriever, load_search
+from rag.retrieval._protocol import ClosedBook, Oracle, Retriever
+from rag.retrieval._third_party import EndpointRetriever, ThirdPartyRetriever, load_search
 from rag.servers._options import ServerOptions, check_url
-from rag.third_party._objects import HTTP_PREFIXES, PYTHON_PREFIX
 from rag.weights._embedded import is_embedded
 
 MULTI_QA = "sentence-transformers/multi-qa-MiniLM-L6-cos-v1"

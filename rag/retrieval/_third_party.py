@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from examcore import Chunk, FailedError, Question, first_error_line
-from rag.third_party._objects import has_module_and_name, import_object, positional_parameters, stdout_to_stderr
+from examcore import Chunk, FailedError, NoReply, Question, first_error_line
+from rag._third_party import has_module_and_name, import_object, positional_parameters, stdout_to_stderr
+from rag.servers._json_service import connect, refusal_error
+from rag.servers._options import ServerOptions
+from rag.servers._transport import RefusedError, ServerRequest, UnusableError
 
 Search = Callable[[str, int], Sequence[Any]]
 """From a question's text and k to passages: see `ChunkLookup.chunks`."""
@@ -182,3 +186,36 @@ def _passage_of_its_own(text: str, title: str) -> Chunk:
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
+
+
+class EndpointRetriever:
+    """POSTs `{"question": ..., "k": ...}` and reads `{"passages": [...]}`, each a chunk id, a text, or
+    `{"id", "text", "title", "score"}`.
+
+    A key is sent only if the options name its variable. Failed requests are retried as the options say.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], url: str, options: ServerOptions | None = None, name: str = "") -> None:
+        self.name, self._url = name or urlsplit(url).netloc, url
+        self._transport, self._path = connect(self.name, url, options)
+        self._lookup = ChunkLookup(chunks)
+
+    def retrieve(self, question: Question, k: int) -> list[Chunk]:
+        """At most k passages; ValueError for a refusal or a reply without passages, `FailedError` without a reply."""
+        service = f"retriever {self.name} ({self._url})"
+        where = f"{service}: question {question.id!r}"
+        body = {"question": question.stem, "k": k}
+        try:
+            ((_, found),) = self._transport.stream([ServerRequest(self._path, lambda: body, _passages)])
+        except RefusedError as error:
+            raise refusal_error(service, question.id, error) from None
+        if isinstance(found, NoReply):
+            raise FailedError(f"{where}: {found.reason}")
+        return self._lookup.chunks(found, k, where)
+
+
+def _passages(reply: Mapping[str, Any]) -> list[Any]:
+    found = reply.get("passages")
+    if not isinstance(found, list):
+        raise UnusableError("a reply without a list 'passages'")
+    return found

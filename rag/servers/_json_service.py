@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from rag.servers._options import ServerAddress, ServerOptions, api_key
-from rag.servers._traffic import Traffic
+from rag.servers._options import ServerAddress, ServerOptions, Traffic, api_key
 from rag.servers._transport import RefusedError, Transport
 
 

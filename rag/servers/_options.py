@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -136,3 +137,29 @@ def check_url(url: str) -> None:
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"server: base_url is {url!r}; wanted http://host:port/v1")
+
+
+@dataclass
+class Traffic:
+    """Counts of one model's requests; `lost` prompts got no usable reply; each of `notes` is shown once."""
+
+    requests: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    lost: int = 0
+    prompt_tokens: int = 0
+    written_tokens: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence, once."""
+        self.notes[sentence] = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Counts for a record."""
+        return {
+            "requests": self.requests,
+            "failed": dict(self.failed.most_common()),
+            "lost": self.lost,
+            "prompt_tokens": self.prompt_tokens,
+            "written_tokens": self.written_tokens,
+        }

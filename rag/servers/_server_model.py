@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema
 from rag.servers._likelihoods import LOGPROBS_FORMATS, LogprobsFormat, ScoredTokens, continuation_likelihoods
-from rag.servers._options import Price, ServerAddress, ServerOptions, api_key, parse_address
-from rag.servers._traffic import Traffic
+from rag.servers._options import Price, ServerAddress, ServerOptions, Traffic, api_key, parse_address
 from rag.servers._transport import RefusedError, ServerRequest, Transport, UnusableError, one_line
-from rag.weights._tokenizers import load_tokenizer
+from rag.weights._sources import load_tokenizer
 
 NO_LIMIT = 1 << 24
 """The context of a server that reports none."""

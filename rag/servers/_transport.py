@@ -19,8 +19,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from examcore import FailedError, NoReply, counted
-from rag.servers._options import ServerAddress, ServerOptions
-from rag.servers._traffic import Traffic
+from rag.servers._options import ServerAddress, ServerOptions, Traffic
 
 Reply = TypeVar("Reply")
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from examcore import LanguageModel, Progress, ReportProgress
+from rag._models import ModelSettings, check_model, load_model, need_likelihoods
 from rag.answering._black_box import check_black_box
 from rag.grid._specs import BlackBoxSpec, LlmSpec
-from rag.models._loading import check_model, load_model
-from rag.models._settings import ModelSettings
-from rag.models._usage import need_likelihoods
 from rag.servers._options import is_server
 from rag.weights._embedded import download_bytes, find_weights, is_embedded, locate_weights
 

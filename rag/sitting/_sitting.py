@@ -5,19 +5,26 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from examcore import Chunk, Exam, FailedError, Question, ReportProgress
+from examcore import Chunk, Exam, FailedError, Question, ReportProgress, counted
 from rag.answering import _prompts as prompts
-from rag.answering._examinees import Engine, Examinee, ExamineeFactory, TaskAnswer, TaskFailure, in_process
+from rag.answering._examinees import (
+    NORMALIZATIONS,
+    Engine,
+    Examinee,
+    ExamineeFactory,
+    TaskAnswer,
+    TaskFailure,
+    in_process,
+)
 from rag.answering._prompts import Shot, draw_shots
-from rag.answering._scoring import NORMALIZATIONS
 from rag.answering._tasks import PassageLimits, PassageLookup, Task, limits_of, tasks_of
 from rag.grid._pipeline import Pipeline
 from rag.retrieval._protocol import Retriever
 from rag.sitting._answer_store import Answer, AnswerStore
-from rag.sitting._failed_prompts import FailedPrompts
 
 
 @dataclass(frozen=True)
@@ -86,11 +93,7 @@ class Sitting:
 
     def stored_settings(self, shots: Sequence[Shot]) -> dict[Pipeline, dict[str, object]]:
         """For each pipeline the settings that its answers depend on."""
-        common = {
-            **asdict(self.settings),
-            "prompt": prompts.EXAM_PROMPT_VERSION,
-            "chunks": chunks_digest(self.chunks),
-        }
+        common = {**asdict(self.settings), "prompt": prompts.EXAM_PROMPT_VERSION, "chunks": chunks_digest(self.chunks)}
         return {one: {**common, **self._own_settings(one, shots[: one.shots])} for one in self.pipelines}
 
     def description(self, name: str) -> str:
@@ -205,3 +208,41 @@ def shots_digest(shots: Sequence[Shot]) -> str:
 
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+MAX_REASONS = 3
+"""A summary names at most this many reasons and counts the rest."""
+MAX_QUESTIONS = 3
+"""A summary names at most this many questions for each reason."""
+
+
+class FailedPrompts:
+    """Prompts that got no answer, by examinee and reason."""
+
+    def __init__(self) -> None:
+        self._questions: dict[tuple[str, str], list[str]] = {}
+        self._reasons: dict[tuple[str, str], str] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._questions.values()))
+
+    def add(self, examinee: str, question: str, reason: str) -> None:
+        """Count a prompt about a question, by its id, that `examinee` did not answer."""
+        # Reasons that differ only in numbers count as one; the first of them is shown.
+        kind = self._reasons.setdefault((examinee, re.sub(r"\d+", "0", reason)), reason)
+        self._questions.setdefault((examinee, kind), []).append(question)
+
+    def summary(self) -> str:
+        """All of them in one line: `2 prompts got no answer: box (http://...), questions q3, q7: status 500`."""
+        ranked = sorted(self._questions.items(), key=lambda one: -len(one[1]))
+        shown = [f"{one}, {question_list(questions)}: {reason}" for (one, reason), questions in ranked[:MAX_REASONS]]
+        rest = sum(len(questions) for _, questions in ranked[MAX_REASONS:])
+        more = [f"{rest} for other reasons"] if rest else []
+        return f"{counted(len(self), 'prompt')} got no answer: {'; '.join([*shown, *more])}"
+
+
+def question_list(questions: Sequence[str]) -> str:
+    """`question q1`, `questions q1, q2`, `questions q1, q2, q3 and 9 more`: each id once."""
+    ids = list(dict.fromkeys(questions))
+    more = f" and {len(ids) - MAX_QUESTIONS} more" if len(ids) > MAX_QUESTIONS else ""
+    return f"question{'s' if len(ids) > 1 else ''} {', '.join(ids[:MAX_QUESTIONS])}{more}"

@@ -10,8 +10,7 @@ from examcore import Chunk, Exam, Prompt, Question
 from rag.answering import _prompts as prompts
 from rag.answering._prompts import Shot, draw_shots, exam_prompt
 from rag.grid._pipeline import OWN_FACETS, Pipeline
-from rag.retrieval._bounds import ClosedBook, Oracle
-from rag.retrieval._protocol import Retriever
+from rag.retrieval._protocol import ClosedBook, Oracle, Retriever
 from rag.sitting._answer_store import AnswerStore
 from rag.sitting._sitting import chunks_digest, shots_digest
 

@@ -2,12 +2,58 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import re
+import socket
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from examcore import first_error_line
 from rag.weights._embedded import Progress, is_embedded, locate_weights
-from rag.weights._hub import hub_offline
+
+_reachable: dict[str, bool] = {}
+"""Hosts that were tried."""
+
+
+def hub_offline(place: str) -> bool:
+    """Whether to use local files only: HF_HUB_OFFLINE is set, it is a folder, or no hub answers within five seconds."""
+    if Path(place).is_dir() or os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
+        return True
+    endpoint = urllib.parse.urlparse(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    host = endpoint.hostname or "huggingface.co"
+    if urllib.request.getproxies().get(endpoint.scheme):
+        return False
+    if host not in _reachable:
+        port = endpoint.port or (443 if endpoint.scheme == "https" else 80)
+        try:
+            socket.create_connection((host, port), timeout=5).close()
+            _reachable[host] = True
+        except OSError:
+            _reachable[host] = False
+    return not _reachable[host]
+
+
+@contextlib.contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keep transformers' loading bars and notices off standard error."""
+    from transformers.utils import logging
+
+    # One bar of transformers' GGUF reader is plain tqdm and heeds no setting: its stream is taken away.
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
 
 
 class WeightSource(NamedTuple):
@@ -77,3 +123,55 @@ def _is_cached(location: str) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
     return isinstance(try_to_load_from_cache(location, "config.json"), str)
+
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
+"""A folder in the hub's layout holds one of these for its tokenizer."""
+MAX_LISTED_FILES = 12
+"""A message names at most this many files of a folder."""
+
+
+def load_tokenizer(name: str) -> Any:
+    """The tokenizer of a model in a folder or on the hub; raises ValueError or OSError in one line."""
+    from transformers import AutoTokenizer
+
+    source = find_source(name)
+    options = {"gguf_file": source.gguf} if source.gguf else {"local_files_only": hub_offline(source.location)}
+    with quiet_libraries():
+        tokenizer = checked_tokenizer(lambda: AutoTokenizer.from_pretrained(source.location, **options), source)
+    return with_working_template(tokenizer, source)
+
+
+def checked_tokenizer(load: Callable[[], Any], source: WeightSource) -> Any:
+    """What `load` returns; ValueError in one line when it fails or returns a tokenizer without a vocabulary."""
+    try:
+        tokenizer = load()
+    except Exception as error:  # each tokenizer class fails in its own way; the user reads one line
+        raise ValueError(f"model {source}: {_failure(source, error)}") from error
+    if tokenizer is None or not tokenizer.get_vocab():
+        raise ValueError(f"model {source}: no tokenizer found; wanted tokenizer files beside the weights")
+    return tokenizer
+
+
+def with_working_template(tokenizer: Any, source: WeightSource, chat: bool = True) -> Any:
+    """The tokenizer, its chat template tried on one turn, or removed without `chat`; ValueError when it fails."""
+    if not chat:
+        tokenizer.chat_template = None
+    elif tokenizer.chat_template:
+        turn = [{"role": "user", "content": "?"}]
+        try:
+            tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+        except Exception as error:  # a template is a program of its own and raises what it likes
+            wanted = "wanted one for a turn, or plain prompts (chat: false in the grid)"
+            raise ValueError(f"model {source}: its chat template fails: {first_error_line(error)}; {wanted}") from error
+    return tokenizer
+
+
+def _failure(source: WeightSource, error: Exception) -> str:
+    """Why there is no tokenizer, judged by the files beside the weights: the libraries' own messages say little."""
+    files = sorted(one.name for one in Path(source.location).glob("*") if one.is_file())
+    wanted = f"wanted {' or '.join(TOKENIZER_FILES)} beside the weights"
+    if files and not source.gguf and not set(TOKENIZER_FILES) & set(files):
+        return f"no tokenizer; the folder holds {', '.join(files[:MAX_LISTED_FILES])}; {wanted}"
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    return f"no tokenizer could be read ({reason}); {wanted}"

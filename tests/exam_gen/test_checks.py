@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from exam_gen.rules import RuleTools, apply_rules, rules_of
-from exam_gen.rules._checks import without_catch_all
-from exam_gen.rules._privacy import luhn
+from exam_gen.rules._checks import luhn, without_catch_all
 from examcore import Question
 
 GOOD = Question(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from exam_gen import open_prompt, question_prompt
 from exam_gen._prompts import paper_prompt
 from exam_gen.corpora import ChunkBounds, chunk, gather, take_inventory
-from exam_gen.corpora._unusual_documents import CASES, addresses_a_model, count_cases, is_unsafe
+from exam_gen.corpora._inventory import CASES, addresses_a_model, count_cases, is_unsafe
 from exam_gen.drafting import facts
 from examcore import Document, read_chunks, read_documents, write_chunks, write_documents
 

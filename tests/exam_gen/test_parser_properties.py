@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting._json_replies import parse_json
+from exam_gen._free_writing import parse_json
 from exam_gen.drafting._parser import KINDS, ParsedQuestion, UnparsableReply, parse
 from examcore import normalized
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from exam_gen import exam_statistics
 from exam_gen._assembly import shuffle_exam
 from exam_gen._baselines import fixed_answer_baseline, length_baseline
-from exam_gen.rules._filters import BEYOND
+from exam_gen.rules._rule import BEYOND
 from examcore import Dropped, Question, wilson
 
 

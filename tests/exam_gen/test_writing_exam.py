@@ -15,7 +15,7 @@ from exam_gen import WritingSettings, WrittenExam, exam_statistics, write_questi
 from exam_gen._prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
 from exam_gen.drafting._verification import LikelihoodVerifier, Thresholds, VerificationCase
 from exam_gen.rules import rule_of
-from exam_gen.rules._filters import BEYOND
+from exam_gen.rules._rule import BEYOND
 from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
 from tests.scripted_model import ScriptedModel
 

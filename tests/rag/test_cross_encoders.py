@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from examcore import Chunk, Question
 from rag import build_retriever
-from rag.retrieval._cross_encoders import CrossEncoder
+from rag.retrieval._fusion import CrossEncoder
 
 WORDS = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "question": 3, "low": 5, "high": 50}
 

@@ -326,7 +326,7 @@ def descendants() -> set[int]:
     return {
         one.pid
         for one in found
-        if any("rag.engines._worker_process" in word or word == "ray::Replica" for word in _words(one))
+        if any("rag.engines._replica" in word or word == "ray::Replica" for word in _words(one))
     }
 
 

@@ -31,7 +31,7 @@ from rag import (
     tasks_of,
 )
 from rag.answering import LetterExaminee, build_black_box
-from rag.retrieval._bounds import Oracle
+from rag.retrieval._protocol import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
 

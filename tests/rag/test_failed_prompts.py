@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from examcore import counted
-from rag.sitting._failed_prompts import FailedPrompts, question_list
+from rag.sitting._sitting import FailedPrompts, question_list
 
 
 def test_one_is_told_as_one() -> None:

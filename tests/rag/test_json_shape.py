@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from exam_gen._free_writing import parse_json
 from exam_gen._prompts import QUESTION_SCHEMA
-from exam_gen.drafting._json_replies import parse_json
 from exam_gen.drafting._parser import ParsedQuestion
 from examcore import CachedLanguageModel, Prompt, ReplyStore, WritesJson
 from rag import load_model

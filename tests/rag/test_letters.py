@@ -26,7 +26,7 @@ from rag import (
 )
 from rag.answering import LetterExaminee
 from rag.answering._letters import LETTERS_PROMPT_VERSION, MAX_TOKENS, letters_prompt
-from rag.retrieval._bounds import Oracle
+from rag.retrieval._protocol import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 

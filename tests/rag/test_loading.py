@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rag import load_model
-from rag.models._loading import check_model
-from rag.weights import _hub as hub
+from rag._models import check_model
+from rag.weights import _sources as hub
 
 
 def test_missing_model_names_what_was_tried(tmp_path: Path) -> None:

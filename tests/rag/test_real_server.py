@@ -18,7 +18,7 @@ import pytest
 from examcore import Chunk, Exam, Prompt
 from rag import Answer, AnswerStore, ClosedBook, Pipeline, Sitting, load_model, sit
 from rag.answering import LetterExaminee
-from rag.retrieval._bounds import Oracle
+from rag.retrieval._protocol import Oracle
 from rag.servers import ServerOptions
 from rag.servers._server_model import NoLikelihoodsError
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from examcore import Chunk, Question
 from rag import ClosedBook
 from rag.retrieval import SourceRank, find_sources
-from rag.retrieval._bounds import Oracle
+from rag.retrieval._protocol import Oracle
 
 
 class InOrder:

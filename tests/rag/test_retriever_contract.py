@@ -12,7 +12,7 @@ import pytest
 from examcore import Chunk, Question
 from rag import Retriever, build_retriever
 from rag.retrieval import _encoders as encoders
-from rag.retrieval._cross_encoders import CrossEncoder
+from rag.retrieval._fusion import CrossEncoder
 from rag.retrieval._kinds import KINDS
 from rag.retrieval._third_party import ThirdPartyRetriever, as_search
 from tests.rag.faulty_server import Body, Say, Server, serving

@@ -10,9 +10,8 @@ import pytest
 from examcore import Chunk, Question
 from rag import build_retriever
 from rag.retrieval import _encoders as encoders
-from rag.retrieval._cross_encoders import CrossEncoder
 from rag.retrieval._dense import Dense
-from rag.retrieval._fusion import Hybrid, Reranked
+from rag.retrieval._fusion import CrossEncoder, Hybrid, Reranked
 from rag.retrieval._kinds import KINDS, PRESETS, encoders_of, parts_of
 from rag.retrieval._lexical import Bm25, Lsa, StemmedWords, TfIdf, TfIdfTable
 from rag.servers import ServerOptions

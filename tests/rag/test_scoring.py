@@ -5,7 +5,7 @@ import math
 import pytest
 
 from rag import ChoiceEvidence, choose_answer, normalized_scores
-from rag.answering._scoring import NORMALIZATIONS
+from rag.answering._examinees import NORMALIZATIONS
 
 EVIDENCE = ChoiceEvidence(("ab", "é", "abcd"), (-4.0, -3.0, -6.0), (2, 1, 4), (-1.0, -2.5, -5.5))
 

@@ -25,7 +25,7 @@ from examcore import (
     ReplyStore,
 )
 from rag import grid_of, load_model
-from rag.models._loading import check_model
+from rag._models import check_model
 from rag.servers import ServerOptions, parse_address
 from rag.servers._server_model import NoLikelihoodsError, ServerModel, without_repeated_opening
 from rag.servers._transport import MAX_FAILURES_IN_A_ROW, MAX_REPLY_BYTES, RefusedError

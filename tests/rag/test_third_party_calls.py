@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from rag.third_party._calls import CallTimeoutError, ThirdPartyThread
+from rag._third_party import CallTimeoutError, ThirdPartyThread
 
 
 def test_what_is_returned_and_raised_comes_back_from_one_other_thread() -> None:

@@ -28,7 +28,7 @@ from rag import (
 )
 from rag.answering._letters import letters_prompt
 from rag.answering._truncation import SPECIAL_TOKENS, FittedPrompt, PromptFitter
-from rag.weights._tokenizers import load_tokenizer
+from rag.weights._sources import load_tokenizer
 
 SHOTS = (Shot("What melts sand?", "a furnace", "A furnace melts it.", ("a river", "a furnace")),)
 

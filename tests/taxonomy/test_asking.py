@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from taxonomy import KNOWLEDGE_DIMENSION, PROCESS_DIMENSION, label_by_model
-from taxonomy._model_labels import LABEL_PROMPT_CHARACTERS, parse, prompt
+from taxonomy._labels import LABEL_PROMPT_CHARACTERS, parse, prompt
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from taxonomy import LEVELS, VERBS, bloom
 from taxonomy._bloom import read_bloom
-from taxonomy._lemmas import lemmas
+from taxonomy._taxonomy import lemmas
 from tests.shared_data import SHARED
 
 

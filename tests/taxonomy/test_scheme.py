@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxonomy import TAXONOMIES, Level, Taxonomy, labels
-from taxonomy._lemmas import lemma, lemmas
+from taxonomy._taxonomy import lemma, lemmas
 
 DEPTH = Taxonomy(
     name="depth",

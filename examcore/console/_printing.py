@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -40,3 +40,39 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [jsonable(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+SHOWN_COUNTS = 12
+"""Entries of a count that are printed; JSON holds all."""
+
+
+def printable(text: str) -> str:
+    """Text without characters that could steer a terminal."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
+
+
+def aligned_rows(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines of a name and a value, the values below one another."""
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def counts_text(counts: Mapping[str, object]) -> str:
+    """`topic 3, other 2`: the first entries of a count, and how many more there are."""
+    shown = [f"{printable(name) or '(none)'} {count}" for name, count in list(counts.items())[:SHOWN_COUNTS]]
+    return ", ".join([*shown, *([f"and {len(counts) - SHOWN_COUNTS} more"] if len(counts) > SHOWN_COUNTS else [])])
+
+
+class PrintableResult(Protocol):
+    """A result that a command shows."""
+
+    def record(self) -> Mapping[str, Any]:
+        """The result as JSON can hold it."""
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+
+
+def show_result(result: PrintableResult, *, as_json: bool) -> None:
+    """Print a result as JSON, or its lines."""
+    show(result.record() if as_json else {}, as_json=as_json, lines="" if as_json else "\n".join(result.lines()))

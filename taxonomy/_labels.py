@@ -6,7 +6,21 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from taxonomy._bloom import KNOWLEDGE_DIMENSION, PROCESS_DIMENSION
+from taxonomy._forms import QUESTION_FORM, QUESTION_WORDS
 from taxonomy._taxonomy import Taxonomy
+
+TAXONOMIES = (PROCESS_DIMENSION, KNOWLEDGE_DIMENSION, QUESTION_FORM, QUESTION_WORDS)
+"""What every question is labelled by."""
+
+
+def labels(question: str) -> dict[str, tuple[str, ...]]:
+    """The labels of a question's text by the rules.
+
+    `bloom` (process levels), `knowledge` (one kind), `form` (one), `words` (all question words).
+    """
+    return {taxonomy.name: taxonomy.read(question).levels for taxonomy in TAXONOMIES}
+
 
 LABEL_PROMPT_VERSION = "taxonomy-1"
 """The version of the prompt."""

@@ -1,0 +1,149 @@
+"""From a model's name to a language model: hub name, folder, GGUF file, embedded weights or your own factory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from examcore import GivesLikelihoods, LanguageModel, ModelUsage
+from rag._third_party import PYTHON_PREFIX, has_module_and_name, import_object
+from rag.servers._options import ServerOptions, is_server, parse_address
+from rag.servers._server_model import ServerModel
+from rag.weights._embedded import Progress
+from rag.weights._placement import resolve_placement
+from rag.weights._sources import check_source, find_source, weights_name
+
+
+class SettingsGroup(BaseModel):
+    """A group of settings; unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelSettings(SettingsGroup):
+    """The language model that `load_model` loads."""
+
+    model: str
+    dtype: str = "auto"
+    device: str = "auto"
+    server: ServerOptions | None = None
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> ModelSettings:
+        if is_server(self.model):
+            parse_address(self.model, self.server or ServerOptions())
+        return self
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the replies depend on. How a server is asked is left out: it may change between runs."""
+        return self.model_dump(exclude={"server"})
+
+
+def load_model(
+    name: str,
+    dtype: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    server: ServerOptions | None = None,
+    chat: bool = True,
+) -> LanguageModel:
+    """Load a language model.
+
+    `name`: a hub name (`org/model`), a local folder in the hub's layout, a `.gguf` file, `embedded:NAME` (see
+    `rag.weights`), `openai:MODEL@BASE_URL` for a model behind an OpenAI-compatible server (`server` says how to ask
+    it), or `python:package.module:factory`, a factory called without arguments. `dtype`: `auto` (bfloat16 where the
+    processor computes in it, which is 2.4 times as fast for 135M parameters and more for larger models; else float32),
+    `float32`, `bfloat16`, `float16`, or with bitsandbytes `int8` or `nf4` (4 bits). `device`: `auto`, `cpu`, `cuda`,
+    `mps`, anything torch accepts, or `spread` over several GPUs. Without `chat`, prompts are plain text even if the
+    tokenizer has a chat template. `progress` follows a download in bytes. Raises ValueError or OSError with one line
+    that says what was tried.
+    """
+    if name.startswith(PYTHON_PREFIX):
+        return _from_factory(name)
+    if is_server(name):
+        return ServerModel(name, server)
+    source = find_source(name, progress)
+    from rag.local import load_local_model  # loads torch, which takes seconds
+
+    return load_local_model(source, weights_name(name), resolve_placement(dtype, device), threads, chat)
+
+
+def check_model(name: str, server: ServerOptions | None = None, dtype: str = "auto", device: str = "auto") -> list[str]:
+    """Raise in one line for a model that cannot be loaded this way, without loading it; embedded weights must be here.
+
+    A server must answer and accept the key. Returns warnings.
+    """
+    if name.startswith(PYTHON_PREFIX):
+        _from_factory(name)
+        return []
+    if is_server(name):
+        return ServerModel(name, server).check()
+    resolve_placement(dtype, device)
+    check_source(name)
+    return []
+
+
+def _from_factory(name: str) -> LanguageModel:
+    if not has_module_and_name(name):
+        raise ValueError(f"model {name}: wanted python:package.module:factory")
+    try:
+        factory = import_object(name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"model {name}: {error}; wanted an importable factory") from error
+    model = factory()
+    lacking = [wanted for wanted in ("name", "generate", "log_likelihoods") if not hasattr(model, wanted)]
+    if lacking:
+        raise ValueError(f"model {name}: {type(model).__name__} has no {lacking[0]!r}; wanted a LanguageModel")
+    return cast(LanguageModel, model)
+
+
+def need_likelihoods(model: LanguageModel) -> None:
+    """Raise in one line when a model's server gives no log-probabilities, before anything is paid for."""
+    if isinstance(model, GivesLikelihoods):
+        model.need_likelihoods()
+
+
+def usage_record(works: Sequence[tuple[str, LanguageModel, ModelUsage]]) -> dict[str, Any]:
+    """For each kind of work its model, calls, tokens, seconds and cost; the total `cost`; `notes` for the user.
+
+    Tokens, seconds and cost are those of the whole exam over all runs; `server` counts the requests of this run.
+    """
+    content: dict[str, Any] = {"cost": 0.0, "notes": []}
+    for name, model, usage in works:
+        content[name] = {"model": model.name, **asdict(usage), "seconds": round(usage.seconds, 1), "cost": 0.0}
+        if isinstance(model, ServerModel):
+            content[name]["cost"] = round(model.price.of(usage.prompt_tokens, usage.written_tokens), 6)
+            content[name]["server"] = model.traffic.as_dict()
+            content["notes"] += list(model.traffic.notes)
+            content["cost"] += content[name]["cost"]
+    return content
+
+
+def failed_requests(content: Mapping[str, Any]) -> str:
+    """The servers' failures, such as `3 status 500, 1 timeout`; empty without any."""
+    failed: Counter[str] = Counter()
+    for name in ("writing", "verifying"):
+        failed.update(content.get(name, {}).get("server", {}).get("failed", {}))
+    return ", ".join(f"{count} {kind}" for kind, count in failed.most_common())
+
+
+def usage_lines(content: Mapping[str, Any]) -> list[str]:
+    """One line for each kind of work (replies, tokens, seconds, cost, failed requests), then the notes."""
+    lines = []
+    for name in ("writing", "verifying"):
+        if name not in content:
+            continue
+        one = content[name]
+        line = f"{name} with {one['model']}: {one['calls']} replies, {one['cached']} of them kept from before; "
+        line += f"{one['prompt_tokens']:,} tokens read, {one['written_tokens']:,} written, {one['seconds']:.0f} s"
+        line += f", cost {one['cost']:.4f}" if one["cost"] else ""
+        if failed := failed_requests({name: one}):
+            line += f"; failed requests: {failed}"
+        lines.append(line)
+    return [*lines, *(f"note: {note}" for note in content.get("notes", []))]

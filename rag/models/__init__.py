@@ -1,1 +1,0 @@
-"""Language models by name: settings, loading, usage. The names are exported by `rag`."""

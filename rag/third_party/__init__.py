@@ -1,1 +1,0 @@
-"""Calling code that others wrote: importing it by name, and waiting for it with a time limit."""
