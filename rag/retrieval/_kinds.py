@@ -44,14 +44,38 @@ class RetrieverParts:
     depth: int = 0
 
 
+@dataclass(frozen=True)
+class FirstStage:
+    """What a family's retriever is built from; `index` may be the `passage_index` of the chunks."""
+
+    parts: RetrieverParts
+    chunks: Sequence[Chunk]
+    name: str
+    cache_dir: Path | None = None
+    index: Any = None
+
+    @property
+    def dense(self) -> Dense:
+        """The dense retriever of these parts."""
+        return Dense(self.chunks, self.parts.encoder, self.cache_dir, self.name, self.parts.query_encoder, self.index)
+
+
+FAMILIES: Mapping[str, Callable[[FirstStage], Retriever]] = {
+    "closed-book": lambda one: ClosedBook(one.name),
+    "oracle": lambda one: Oracle(one.chunks, one.name),
+    "bm25": lambda one: Bm25(one.chunks, one.name),
+    "tfidf": lambda one: TfIdf(one.chunks, one.name),
+    "lsa": lambda one: Lsa(one.chunks, one.name),
+    "dense": lambda one: one.dense,
+    "hybrid": lambda one: Hybrid((Bm25(one.chunks), one.dense), depth=one.parts.depth or DEPTH, name=one.name),
+}
+"""How a retriever of each family is built; a new one is a line here, and its name is a kind."""
+
+ENCODING = ("dense", "hybrid")
+"""The families that embed passages."""
+
 KINDS: Mapping[str, RetrieverParts] = {
-    "closed-book": RetrieverParts("closed-book"),
-    "oracle": RetrieverParts("oracle"),
-    "bm25": RetrieverParts("bm25"),
-    "tfidf": RetrieverParts("tfidf"),
-    "lsa": RetrieverParts("lsa"),
-    "dense": RetrieverParts("dense", DEFAULT_ENCODER),
-    "hybrid": RetrieverParts("hybrid", DEFAULT_ENCODER),
+    **{family: RetrieverParts(family, DEFAULT_ENCODER if family in ENCODING else "") for family in FAMILIES},
     # The models of the paper (Guinet et al. 2024, section 4.2), as its published code names them.
     "siam": RetrieverParts("dense", LFQA_PASSAGES, LFQA_QUESTIONS),
     "multiqa": RetrieverParts("dense", MULTI_QA),
@@ -88,7 +112,7 @@ def build_retriever(
     parts = parts_of(kind, encoder, query_encoder, reranker, depth)
     check_kind(kind, parts, server)
     named = name or kind
-    first = _first_stage(kind, parts, chunks, named, server, cache_dir, index)
+    first = _first_stage(kind, FirstStage(parts, chunks, named, cache_dir, index), server)
     if not parts.reranker:
         return first
     return Reranked(first, CrossEncoder(parts.reranker), depth=parts.depth or DEPTH, name=named)
@@ -127,7 +151,7 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
         )
     if parts.reranker and parts.family in BOUNDS:
         raise ValueError(f"{start}: has nothing to re-rank; wanted a kind that searches for {parts.reranker!r}")
-    if parts.query_encoder and parts.family not in ("dense", "hybrid"):
+    if parts.query_encoder and parts.family not in ENCODING:
         raise ValueError(f"{start}: has no encoder; wanted a dense kind for {parts.query_encoder!r}")
     if parts.depth < 0 or (parts.depth and not parts.reranker and parts.family != "hybrid"):
         raise ValueError(f"{start}: depth {parts.depth}; wanted one of at least 1, on a hybrid or with a re-ranker")
@@ -151,35 +175,13 @@ def is_third_party(kind: str) -> bool:
 
 def encoders_of(parts: RetrieverParts) -> list[str]:
     """The encoders that a retriever of these parts loads."""
-    named = [parts.encoder, parts.query_encoder] if parts.family in ("dense", "hybrid") else []
+    named = [parts.encoder, parts.query_encoder] if parts.family in ENCODING else []
     return [one for one in named if one]
 
 
-def _first_stage(
-    kind: str,
-    parts: RetrieverParts,
-    chunks: Sequence[Chunk],
-    name: str,
-    server: ServerOptions | None,
-    cache_dir: Path | None,
-    index: Any,
-) -> Retriever:
+def _first_stage(kind: str, stage: FirstStage, server: ServerOptions | None) -> Retriever:
     if kind.startswith(PYTHON_PREFIX):
-        return ThirdPartyRetriever(chunks, load_search(kind, chunks), name)
+        return ThirdPartyRetriever(stage.chunks, load_search(kind, stage.chunks), stage.name)
     if kind.startswith(HTTP_PREFIXES):
-        return EndpointRetriever(chunks, kind, server, name)
-    families: Mapping[str, Callable[[], Retriever]] = {
-        "closed-book": lambda: ClosedBook(name),
-        "oracle": lambda: Oracle(chunks, name),
-        "bm25": lambda: Bm25(chunks, name),
-        "tfidf": lambda: TfIdf(chunks, name),
-        "lsa": lambda: Lsa(chunks, name),
-        "dense": lambda: Dense(chunks, parts.encoder, cache_dir, name, parts.query_encoder, index),
-        "hybrid": lambda: _hybrid(parts, chunks, name, cache_dir, index),
-    }
-    return families[parts.family]()
-
-
-def _hybrid(parts: RetrieverParts, chunks: Sequence[Chunk], name: str, cache_dir: Path | None, index: Any) -> Retriever:
-    dense = Dense(chunks, parts.encoder, cache_dir, query_encoder=parts.query_encoder, index=index)
-    return Hybrid((Bm25(chunks), dense), depth=parts.depth or DEPTH, name=name)
+        return EndpointRetriever(stage.chunks, kind, server, stage.name)
+    return FAMILIES[stage.parts.family](stage)

@@ -1,0 +1,108 @@
+"""The recipes of CONTRIBUTING, followed: what is added in the place they name is known everywhere it should be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+import typer
+
+import irt
+from exam_gen.rules import RULE_KINDS, each, rules_of
+from exam_gen.rules._catalogue import RuleKind
+from examcore import Chunk, Question
+from irt import FitSettings
+from irt import _estimation as estimation
+from irt import _fit_settings as methods
+from irt.commands import application, with_records
+from irt.fitting._mode import find_mode
+from rag import build_retriever
+from rag.grid import RetrieverSpec
+from rag.retrieval import _kinds as kinds
+from ragexam._config import Config, ExamConfig
+
+ROOT = Path(__file__).parent.parent
+RECIPES = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## How to add something")[1].split("\n## ")[0]
+QUESTION = Question("q1", "WHICH HALL HOLDS THE COPIES?", ("north", "south"), 0, context="Copies stand in the north.")
+
+
+def test_every_file_and_folder_that_a_recipe_names_is_there() -> None:
+    named = re.findall(r"`((?:\w+/)+[\w.]*)`", RECIPES)
+    assert len(named) >= 25
+    assert [one for one in named if not (ROOT / one).exists()] == []
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(_?[A-Z][A-Z_]{3,}|[A-Z][a-z]+[A-Z]\w+)`", RECIPES))))
+def test_every_name_that_a_recipe_speaks_of_is_in_the_code(name: str) -> None:
+    if name == "NAME":
+        return
+    defined = re.compile(rf"^(?:class )?{name}\b", re.MULTILINE)
+    assert any(defined.search(path.read_text(encoding="utf-8")) for path in _modules()), name
+
+
+def _modules() -> list[Path]:
+    rooms = ("examcore", "exam_gen", "rag", "irt", "taxonomy", "grading", "ragexam")
+    return [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+
+
+class LastFirst:
+    """A retriever that gives the last passages first."""
+
+    def __init__(self, chunks: Sequence[Chunk], name: str) -> None:
+        self.chunks, self.name = chunks, name
+
+    def retrieve(self, _: Question, k: int) -> list[Chunk]:
+        return list(self.chunks[: -k - 1 : -1])
+
+
+def test_a_retriever_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds.FAMILIES, "last-first", lambda one: LastFirst(one.chunks, one.name))  # type: ignore[attr-defined]
+    monkeypatch.setitem(kinds.KINDS, "last-first", kinds.RetrieverParts("last-first"))  # type: ignore[attr-defined]
+    chunks = [Chunk(f"d#{n}", "d", f"text {n}", 0, 6) for n in range(3)]
+    assert [one.id for one in build_retriever("last-first", chunks).retrieve(QUESTION, 2)] == ["d#2", "d#1"]
+    assert RetrieverSpec.model_validate("last-first").name == "last-first"
+
+
+def test_a_question_rule_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = RuleKind("stems in capitals", lambda _: each(lambda one: "in capitals" if one.stem.isupper() else None))
+    monkeypatch.setitem(RULE_KINDS, "shouting", kind)  # type: ignore[attr-defined]
+    assert "shouting" in [one.name for one in rules_of({})]
+    assert ExamConfig.model_validate({"run": "r", "exam": {"rules": {"shouting": False}}}).exam.rules
+
+
+def test_a_fit_method_is_a_line_in_two_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(methods.BACKENDS, "mine", ("numpy",))  # type: ignore[attr-defined]
+    monkeypatch.setattr(methods, "METHODS", (*methods.METHODS, "mine"))
+    monkeypatch.setitem(
+        estimation.ESTIMATORS,  # type: ignore[arg-type]
+        "mine",
+        lambda problem, settings, progress: replace(find_mode(problem, settings, progress), notes=("by mine",)),
+    )
+    fit = irt.fit(irt.simulate(12, 6, seed=0).data, "1pl", "mine", facets=())
+    assert fit.method == "mine"
+    assert "by mine" in fit.notes
+
+
+def test_an_option_of_a_fit_is_a_field_of_one_record() -> None:
+    """A field is an argument of the call, an option of the command and a setting of a run."""
+
+    @dataclass(frozen=True)
+    class Extended(FitSettings):
+        patience: int = field(default=3, metadata={"help": "how long to wait"})
+
+    def command(settings: Extended) -> None:
+        """Show the settings."""
+        print(settings.patience)
+
+    app = typer.Typer()
+    app.command()(with_records(command))
+    (option,) = [one for one in typer.main.get_command(app).params if one.name == "patience"]
+    assert (option.opts, option.default, option.help) == (["--patience"], 3, "how long to wait")
+    settings = Config.model_validate({"run": "r", "fit": {"chains": 3}}).fit
+    assert settings is not None
+    assert settings.chains == 3
+    commands = typer.main.get_group(application()).commands["fit"].params
+    assert {"chains", "seed", "interval"} <= {one.name for one in commands}
