@@ -22,14 +22,16 @@ from irt import _quadrature as quadrature
 from irt import kernels
 from irt._argument_checks import require_number, require_whole
 from irt._printing import json_record
-from irt._responses import Floats, ResponseMatrix, require_matrix
+from irt._responses import Floats, ResponseMatrix, positions, require_matrix
 from irt._result import Fit, require_fit
-from irt._scoring import chosen_items, crossing, item_draws, item_places, score
+from irt._scoring import crossing, item_draws, score
 from irt.kernels import ItemParameters
 
 CHOICES = ("information", "posterior", "kl", "random")
 DRAWS = 30
+"""Draws of the items in each step: enough for their share of the standard error, and quick between two questions."""
 FINER = 5
+"""Nodes between two of the bank's when bounds are read off: the spline makes them smooth."""
 SEED_STRIDE = 1_000_003
 """A prime, so that the students of two seeds do not share seeds."""
 
@@ -368,10 +370,10 @@ def replayed_exams(
         own = replace(rules, se=goal, seed=rules.seed * SEED_STRIDE + row)
         result = ExamResult.of(_replayed(bank, data, row, own), student)
         answered = int(data.asked[row].sum())
-        whole = {"full_items": answered, "full_theta": float(full.theta[row]), "full_sd": float(full.sd[row])}
         same = ("student", "items", "theta", "sd", "low", "high", "reached", "stopped", "goal")
-        own_part = {name: getattr(result, name) for name in same}
-        found.append(ReplayedExam(share=result.items / max(answered, 1), within=within, **whole, **own_part))
+        kept: dict[str, Any] = {name: getattr(result, name) for name in same}
+        kept |= {"full_items": answered, "full_theta": float(full.theta[row]), "full_sd": float(full.sd[row])}
+        found.append(ReplayedExam(share=result.items / max(answered, 1), within=within, **kept))
     return found
 
 
@@ -383,9 +385,9 @@ def _goal_missed(goal: float | None, sd: float) -> list[str]:
 
 
 def _bank(fit: Fit, items: Sequence[str], draws: int) -> ItemBank:
-    places = item_places(fit, items)
+    places = positions("item", fit.data.items, items)
     varied = ItemParameters(*(np.stack(each) for each in zip(*item_draws(fit, places, draws), strict=True)))
-    parameters = chosen_items(fit, places)
+    parameters = fit.parameters.at(places)
     trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
     nodes = quadrature.nodes_for(parameters, trials)
     return ItemBank(tuple(items), parameters, varied, nodes, fit.interval)

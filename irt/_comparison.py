@@ -11,12 +11,13 @@ import numpy as np
 from scipy.stats import binomtest, permutation_test
 
 from irt._design import SEPARATOR
-from irt._printing import estimate_text, json_record
+from irt._printing import json_record
 from irt._responses import Floats, ResponseMatrix
 from irt._result import Estimate, Fit, require_fit
 from irt.kernels import probability
 
 DRAWS = 1000
+"""Draws of expected shares: ends of intervals are then known to a few hundredths of their width."""
 PERMUTATIONS = 9999
 """Exchanges of signs that are tried at random where there are more than so many."""
 
@@ -94,10 +95,7 @@ class AbilityComparison:
         if self.facet is not None:
             rest, units = ", all else at its average,", "pairs that differ in nothing else"
             kind = "permutation test over pairs"
-        ability, accuracy = (
-            estimate_text(*_bounds(self.ability)),
-            estimate_text(*_bounds(self.accuracy), 100, " points"),
-        )
+        ability, accuracy = self.ability.text(), self.accuracy.text(100, " points")
         lines = [
             f"{a} minus {b}: ability {ability}, P({a} is better) = {self.ability.probability:.3f}",
             f"expected share right{rest} {self.accuracy_a.estimate:.1%} and {self.accuracy_b.estimate:.1%}: {accuracy}",
@@ -137,7 +135,8 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> AbilityCompar
         columns = [term.levels.index(name) for name in (a, b)]
         theta, point = (fit.design.worth(facet, values) for values in (thin, fit.point))
         rows = matched_pairs(fit.data, term.facets, a, b)
-    shares = [_expected_share(thin, theta[:, column]) for column in columns]
+    drawn = [thin[name] for name in "abcd"]
+    shares = [np.asarray(probability(theta[:, column, None], *drawn).mean(axis=1)) for column in columns]
     centre = [float(np.mean(probability(point[column], *fit.parameters))) for column in columns]
     accuracy = fit.summary(shares[0] - shares[1], centre[0] - centre[1])
     each = [fit.summary(share, value) for share, value in zip(shares, centre, strict=True)]
@@ -208,17 +207,8 @@ def exchange_test(gaps: Floats) -> PairedTest:
     return _counted("pairs", gaps, p_value)
 
 
-def _bounds(value: Estimate) -> tuple[float, float, float]:
-    return value.estimate, value.low, value.high
-
-
 def _counted(unit: str, gaps: Floats, p_value: float) -> PairedTest:
     return PairedTest(unit, int(np.sum(gaps > 0)), int(np.sum(gaps < 0)), int(np.sum(gaps == 0)), p_value)
-
-
-def _expected_share(thin: dict[str, Floats], theta: Floats) -> Floats:
-    """Expected share right over the items, per draw `[D]`."""
-    return np.asarray(probability(theta[:, None], *(thin[name] for name in "abcd")).mean(axis=1))
 
 
 def _facet_of(fit: Fit, a: str, b: str) -> str | None:

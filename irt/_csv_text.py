@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from _csv import _reader
+    from _csv import Reader
 
 LONGEST_CELL = 10**9
 """Characters of a cell; the limit of the standard library, 131,072, is below a long passage."""
@@ -58,7 +58,7 @@ def require_columns(header: list[str], path: Path) -> None:
         seen.add(name)
 
 
-def _read(reader: _reader, path: Path, needed: Sequence[str]) -> pd.DataFrame:
+def _read(reader: Reader, path: Path, needed: Sequence[str]) -> pd.DataFrame:
     header = [name.strip() for name in next(reader, [])]
     missing = [name for name in needed if name not in header]
     if missing and any(header):

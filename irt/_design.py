@@ -142,7 +142,7 @@ def _main(data: ResponseMatrix, facet: str) -> Term:
     where = {name: position for position, name in enumerate(names)}
     assert data.facets is not None
     level_of = np.array([where[value] for value in data.facets[facet]], dtype=np.int64)
-    return Term(facet, (facet,), names, level_of, _zero_sum(len(names)), (len(names),))
+    return Term(facet, (facet,), names, level_of, np.eye(len(names)) - 1.0 / len(names), (len(names),))
 
 
 def _covariate(data: ResponseMatrix, name: str) -> Term:
@@ -175,10 +175,6 @@ def _interaction(mains: Sequence[Term], names: Sequence[str]) -> Term:
         level_of = level_of * len(part.levels) + part.level_of
         root = np.asarray(np.kron(root, part.root), dtype=np.float64)
     return Term(":".join(names), tuple(names), labels, level_of, root, tuple(len(part.levels) for part in parts))
-
-
-def _zero_sum(size: int) -> Floats:
-    return np.eye(size) - 1.0 / size
 
 
 def _components(terms: Sequence[Term]) -> list[list[int]]:

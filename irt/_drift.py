@@ -23,6 +23,7 @@ from irt.kernels import ItemParameters
 STEP = 0.01
 """Of the numerical derivatives by the line."""
 TINY = 1e-9
+"""Keeps divisions finite; below every error or derivative that occurs."""
 MOST_OWN = 0.9
 """Largest part of the line that is taken to be one anchor's own."""
 

@@ -28,7 +28,9 @@ from irt.fitting._sampling import sample_posterior
 from irt.fitting._variational import find_variational
 
 FEW_STUDENTS = 200
+"""Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
 UNRELIABLE = 0.1
+"""Share of unreliable answers above which PSIS-LOO does not choose between models."""
 ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], EstimationOutcome]] = {
     "nuts": sample_posterior,
     "map": find_mode,
@@ -40,6 +42,7 @@ ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], Estim
 MOST_LOO_CELLS = 400_000
 """Larger tables go without: it takes every draw of every answer."""
 LOO_DRAWS = 1000
+"""Draws of PSIS-LOO: its tail then has some ninety, enough for the Pareto fit."""
 POOR, POOR_SHARE = 0.7, 0.01
 """Pareto k above which an answer's weight is not to be trusted, and the share of such answers that is worth a word."""
 

@@ -16,6 +16,7 @@ from irt._responses import Floats
 from irt.kernels import log_sigmoid, namespace
 
 TINY = 1e-300
+"""Keeps the logarithm of equal thresholds finite; the smallest double is not far below."""
 
 
 class GradedParameters(NamedTuple):

@@ -13,6 +13,7 @@ from irt._argument_checks import require_names
 from irt._responses import Floats, ResponseMatrix, facet_names, require_matrix
 
 FEWEST = 3
+"""Items to link by: two fix a line, the third shows whether they agree."""
 
 
 class Joined(NamedTuple):
@@ -83,7 +84,4 @@ def _labelled(data: ResponseMatrix, label: str | None, facet: str | None) -> Res
 
 
 def _widened(data: ResponseMatrix, items: Sequence[str], name: str) -> Floats:
-    where = {item: place for place, item in enumerate(items)}
-    wide = np.full((len(data.students), len(items)), np.nan)
-    wide[:, [where[item] for item in data.items]] = getattr(data, name)
-    return wide
+    return pd.DataFrame(getattr(data, name), columns=data.items).reindex(columns=list(items)).to_numpy(np.float64)

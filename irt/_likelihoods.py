@@ -130,7 +130,7 @@ class Rated:
     def slope(self, theta: Floats) -> Floats:
         """Its derivative `[S]` at `theta` `[S]`."""
         slopes = category_slopes(theta[:, None], self.items)
-        own = np.take_along_axis(slopes, self._category[..., None], axis=2)[..., 0]
+        own = np.take_along_axis(slopes, np.nan_to_num(self.scores).astype(np.int64)[..., None], axis=2)[..., 0]
         return np.asarray(np.where(np.isnan(self.scores), 0.0, own).sum(axis=1))
 
     def moments(self, theta: Floats) -> InformationMoments:
@@ -171,10 +171,6 @@ class Rated:
         """The likelihood of new ratings of students of these abilities `[S]` on the same items."""
         drawn = self.items.draw(rng, theta, self.weights)
         return replace(self, scores=np.where(np.isnan(self.scores), np.nan, drawn))
-
-    @property
-    def _category(self) -> NDArray[np.int64]:
-        return np.nan_to_num(self.scores).astype(np.int64)
 
 
 Likelihood = Counted | Rated

@@ -20,16 +20,19 @@ from scipy.special import ndtri
 from irt._drift import CurveDifferences, curve_misses, half_width
 from irt._joining import FEWEST, require_enough
 from irt._linking_constants import MOMENTS, NODES, Constants, constants, rescale
-from irt._printing import estimate_text, first_rows, json_record, json_rows, where_whole
-from irt._responses import Floats
+from irt._printing import first_rows, json_record, json_rows, where_whole
+from irt._responses import Floats, positions
 from irt._result import Estimate, Fit, require_fit
-from irt._scoring import chosen_items, item_places
 from irt.kernels import ItemParameters
 
 CUTOFF = 3.0
+"""Robust z above which an anchor drifted: 1 in 370 that did not would exceed it."""
 MOST_DRIFTING = 0.4
+"""Share of anchors left out above which the others are no better witnesses."""
 LEAST_RELATED = 0.7
+"""Correlation of difficulties below which, beyond error, ids hardly name the same items."""
 DRAWS = 300
+"""Lines drawn, each a search: ends of intervals are known to a twentieth of their width."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Link:
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The link for a reader; `out` is the folder that received its tables."""
-        slope, intercept = (estimate_text(each.estimate, each.low, each.high) for each in (self.slope, self.intercept))
+        slope, intercept = (each.text() for each in (self.slope, self.intercept))
         unsure = [f"difficulty not determined: {', '.join(self.undetermined)}"] if self.undetermined else []
         return [
             f"theta_A = {self.slope.estimate:.3f} theta_B {self.intercept.estimate:+.3f}   ({self.method}, "
@@ -169,7 +172,7 @@ class _Pair:
 
     @classmethod
     def of(cls, fit_a: Fit, fit_b: Fit, names: Sequence[str], draws: int) -> _Pair:
-        places = item_places(fit_a, names), item_places(fit_b, names)
+        places = [positions("item", fit.data.items, names) for fit in (fit_a, fit_b)]
         count = min(draws, len(fit_a.draws["a"]), len(fit_b.draws["a"]))
         # The fits are independent: any pairing of their draws is a draw of both. Shuffled, so that chains do not align.
         orders = [
@@ -180,7 +183,7 @@ class _Pair:
             ItemParameters(*(fit.draws[name][order][:, where] for name in "abcd"))
             for fit, where, order in zip((fit_a, fit_b), places, orders, strict=True)
         ]
-        points = chosen_items(fit_a, places[0]), chosen_items(fit_b, places[1])
+        points = fit_a.parameters.at(places[0]), fit_b.parameters.at(places[1])
         widths = [fit.spans("b")[where] for fit, where in zip((fit_a, fit_b), places, strict=True)]
         sure = np.maximum(*widths) <= 2 * ndtri((1 + fit_a.interval) / 2)
         return cls(points[0], points[1], drawn[0], drawn[1], sure, tuple(orders[1].tolist()))
@@ -190,10 +193,10 @@ class _Pair:
         chosen = list(where)
         return replace(
             self,
-            target=ItemParameters(*(values[chosen] for values in self.target)),
-            source=ItemParameters(*(values[chosen] for values in self.source)),
-            target_draws=ItemParameters(*(values[:, chosen] for values in self.target_draws)),
-            source_draws=ItemParameters(*(values[:, chosen] for values in self.source_draws)),
+            target=self.target.at(chosen),
+            source=self.source.at(chosen),
+            target_draws=self.target_draws.at(chosen),
+            source_draws=self.source_draws.at(chosen),
             determined=self.determined[chosen],
         )
 
@@ -326,10 +329,9 @@ def _moved(fit: Fit, point: Constants, lines: Floats, order: Sequence[int]) -> t
     drawn |= {"a": drawn["a"] / slope} | {name: slope * drawn[name] + intercept for name in ("b", "theta")}
     centre = rescale(fit.parameters, point)._asdict()
     centre["theta"] = point.slope * np.asarray(fit.point["theta"]) + point.intercept
-    tails = [(1 - fit.interval) / 2, (1 + fit.interval) / 2]
 
     def columns(name: str) -> dict[str, Any]:
-        low, high = np.quantile(drawn[name], tails, axis=0)
+        low, high = np.quantile(drawn[name], fit.tails, axis=0)
         return {name: centre[name], f"{name}_sd": drawn[name].std(axis=0), f"{name}_low": low, f"{name}_high": high}
 
     items: dict[str, Any] = {"item": list(fit.data.items)}

@@ -18,6 +18,7 @@ from irt.kernels import ItemParameters
 MOMENTS = ("mean-mean", "mean-sigma")
 METHODS = (*MOMENTS, "haebara", "stocking-lord")
 LEAST_A = 0.01
+"""Least mean discrimination that a slope is divided by."""
 NODES = np.linspace(-4, 4, 41)
 
 

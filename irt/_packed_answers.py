@@ -8,10 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from irt._responses import Floats, ResponseMatrix
-
-ROWS = 4_000_000
-"""Cells handled at a time where the table is read in pieces."""
+from irt._responses import Floats, ResponseMatrix, blocks
 
 
 @dataclass(frozen=True)
@@ -77,6 +74,5 @@ def counted(successes: Floats, attempts: Floats) -> PackedAnswers:
 
 
 def pieces(shape: tuple[int, int]) -> list[slice]:
-    """Slices of rows that hold about `ROWS` cells each."""
-    size = max(1, ROWS // max(shape[1], 1))
-    return [slice(start, min(start + size, shape[0])) for start in range(0, shape[0], size)]
+    """Slices of rows that hold a bounded number of cells each."""
+    return list(blocks(*shape))

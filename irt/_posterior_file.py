@@ -52,9 +52,9 @@ def write(fit: PosteriorArrays, path: Path) -> None:
         constants: dict[str, Any] = {"chance": fit.chance}
         if fit.data.top is not None:
             constants["top"] = fit.data.top
-        facets = {} if fit.data.facets is None else {_escaped(f"facet.{name}"): name for name in fit.data.facets}
-        if fit.data.facets is not None:
-            constants |= {key: fit.data.facets[name].to_numpy(dtype=str) for key, name in facets.items()}
+        columns = {} if fit.data.facets is None else dict(fit.data.facets.items())
+        facets = {_escaped(f"facet.{name}"): column.to_numpy(dtype=str) for name, column in columns.items()}
+        constants |= facets
         constants |= {_escaped(f"point.{name}"): values for name, values in fit.point.items()}
         constants |= {_escaped(f"error.{name}"): values for name, values in fit.errors.items()}
         dims |= {f"{kind}.{name}": axes for name, axes in list(dims.items()) for kind in ("point", "error")}

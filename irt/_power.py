@@ -27,6 +27,7 @@ from irt.kernels import ItemParameters
 DESIGNS = ("paired", "independent")
 SCALES = ("ability", "accuracy")
 DRAWS = 200
+"""Draws of the items, each a search for a root: enough for a 90 % interval."""
 WIDEST = 8.0
 """Abilities further from the middle are nobody's (1 in 10^15); wider gaps are not looked for."""
 
@@ -190,8 +191,8 @@ def detectable_gap(
     require_whole("questions", questions, 1)
     _on_scale(at, at)
     found = _with_interval(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
-    bounds = {"estimate": found.estimate, "low": found.low, "high": found.high}
-    return DetectableGap(questions=questions, **bounds, **plan._asdict(), at=at, interval=fit.interval)
+    bounds = (found.estimate, found.low, found.high)
+    return DetectableGap(questions, *bounds, power, level, scale, design, at, fit.interval)
 
 
 def questions_needed(items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: PowerSettings) -> float:

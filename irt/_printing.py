@@ -30,13 +30,6 @@ class Printable(Protocol):
         ...
 
 
-def estimate_text(estimate: float, low: float, high: float, times: float = 1.0, unit: str = "") -> str:
-    """An estimate with its interval, such as `+0.31 [+0.10, +0.52]`; with a unit, one digit."""
-    digits = 1 if unit else 2
-    middle, lower, upper = (f"{times * number:+.{digits}f}" for number in (estimate, low, high))
-    return f"{middle}{unit} [{lower}, {upper}]"
-
-
 def json_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record with plain values, and null for what is infinite or empty, which JSON cannot hold."""
     return {name: _plain(value) for name, value in record.items()}

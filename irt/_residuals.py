@@ -6,18 +6,15 @@ abilities both lie a little below 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irt._quadrature import nodes_for, posterior
-from irt._responses import Floats, ResponseMatrix
+from irt._responses import Floats, ResponseMatrix, blocks
 from irt.kernels import ItemParameters, probability
 
-CELLS = 4_000_000
-"""Cells of a table that are worked on at a time."""
 FEWEST = 2
 """Students without whom an item has no mean squares."""
 
@@ -91,18 +88,11 @@ def item_mean_squares(data: ResponseMatrix, items: ItemParameters) -> MeanSquare
     parts = []
     for columns in blocks(len(data.items), len(data.students)):
         k, n = counts(data, slice(None), columns)
-        block = ItemParameters(*(np.asarray(values)[columns] for values in items))
-        parts.append(mean_squares(residuals(k, n, block, theta), n, 0))
+        parts.append(mean_squares(residuals(k, n, items.at(columns), theta), n, 0))
     return MeanSquares(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def blocks(count: int, other: int) -> Iterator[slice]:
-    """Parts of `count` rows or columns that are `other` long."""
-    size = max(1, CELLS // other)
-    return (slice(start, min(start + size, count)) for start in range(0, count, size))
-
-
-def counts(data: ResponseMatrix, rows: slice, columns: slice) -> tuple[Floats, Floats]:
+def counts(data: ResponseMatrix, rows: slice, columns: slice | NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Successes and trials of a part of the table, 0 where not asked."""
     scores = data.scores[rows, columns]
     asked = ~np.isnan(scores)

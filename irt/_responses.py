@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-PIECE = 4_000_000
-"""Cells that are checked at a time, so that a large table needs no copies of itself."""
+CELLS = 4_000_000
+"""Cells worked on at a time: 32 MB each time, so that a large table needs no copies of itself."""
 MOST_TRIALS, LARGEST_TOP = 1_000_000, 1000
 """Most trials of an answer and highest score of a rating; more is a mistake in the table (or a measurement)."""
 
@@ -78,14 +78,14 @@ class ResponseMatrix:
 
     def select(self, items: Sequence[str]) -> ResponseMatrix:
         """The table of these items, in this order; ValueError names an item it does not hold."""
-        columns = _positions("item", self.items, items)
+        columns = positions("item", self.items, items)
         trials = None if self.trials is None else self.trials[:, columns]
         top = None if self.top is None else self.top[columns]
         return replace(self, scores=self.scores[:, columns], items=tuple(items), trials=trials, top=top)
 
     def select_students(self, students: Sequence[str]) -> ResponseMatrix:
         """The table of these students, in this order; ValueError names a student it does not hold."""
-        rows = _positions("student", self.students, students)
+        rows = positions("student", self.students, students)
         trials = None if self.trials is None else self.trials[rows]
         facets = None if self.facets is None else self.facets.iloc[rows]
         return replace(self, scores=self.scores[rows], students=tuple(students), trials=trials, facets=facets)
@@ -137,17 +137,27 @@ def without_constant_facets(data: ResponseMatrix) -> ResponseMatrix:
     return replace(kept, notes=(*data.notes, *notes))
 
 
+def blocks(count: int, other: int) -> Iterator[slice]:
+    """Parts of `count` rows or columns that are `other` long, of about `CELLS` cells each."""
+    size = max(1, CELLS // max(other, 1))
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
+
+
+def positions(kind: str, known: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """The places of names among those known; ValueError for one that is not there."""
+    where = {name: position for position, name in enumerate(known)}
+    for name in wanted:
+        if name not in where:
+            raise ValueError(f"unknown {kind} '{name}'; wanted one of the {len(known)} known, such as '{known[0]}'")
+    return [where[name] for name in wanted]
+
+
 def _require_unique(kind: str, ids: tuple[str, ...]) -> None:
     for name in ids:
         if "\0" in name:
             raise ValueError(f"{kind} {name!r} holds a null character; wanted text")
-    if len(set(ids)) == len(ids):
-        return
-    seen: set[str] = set()
-    for name in ids:
-        if name in seen:
-            raise ValueError(f"{kind} '{name}' appears twice; ids must be unique")
-        seen.add(name)
+    for name in pd.Index(ids)[pd.Index(ids).duplicated()]:
+        raise ValueError(f"{kind} '{name}' appears twice; ids must be unique")
 
 
 def _numbers(name: str, values: object) -> Floats:
@@ -177,9 +187,8 @@ def _highest_scores(data: ResponseMatrix) -> NDArray[np.int64]:
 def _require_scores(data: ResponseMatrix) -> None:
     if data.trials is not None and data.trials.shape != data.scores.shape:
         raise ValueError(f"trials have shape {data.trials.shape}; scores have {data.scores.shape}")
-    size = max(1, PIECE // max(len(data.items), 1))
-    for start in range(0, len(data.students), size):
-        _require_rows(data, slice(start, start + size))
+    for rows in blocks(len(data.students), len(data.items)):
+        _require_rows(data, rows)
 
 
 def _require_rows(data: ResponseMatrix, rows: slice) -> None:
@@ -226,14 +235,6 @@ def _aligned_facets(facets: pd.DataFrame, students: tuple[str, ...]) -> pd.DataF
             )
     table.columns = pd.Index([str(name) for name in table.columns])
     return table.astype(str)
-
-
-def _positions(kind: str, known: tuple[str, ...], wanted: Sequence[str]) -> list[int]:
-    where = {name: position for position, name in enumerate(known)}
-    for name in wanted:
-        if name not in where:
-            raise ValueError(f"unknown {kind} '{name}'")
-    return [where[name] for name in wanted]
 
 
 def _listed(names: Sequence[str]) -> str:

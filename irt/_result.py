@@ -24,7 +24,7 @@ from irt._design import Design
 from irt._files import replacing
 from irt._graded import GradedParameters
 from irt._likelihoods import Items, items_among
-from irt._responses import Floats, ResponseMatrix
+from irt._responses import Floats, ResponseMatrix, positions
 from irt.fitting import _likelihood_passes as fused
 from irt.kernels import ItemParameters
 
@@ -33,8 +33,11 @@ FORMAT = 1
 PACKAGES = ("numpy", "scipy", "jax", "numpyro")
 """Whose versions `fit.json` records."""
 BAND_DRAWS = 400
+"""Draws that a band is read from: 20 beyond each end at 90 %."""
 CURVE_DRAWS = 6000
+"""Most draws of information curves."""
 CURVE_CELLS = 300_000
+"""Draws times items of information curves, so that time and memory stay the same for long exams."""
 
 
 def require_fit(*fits: object) -> None:
@@ -52,6 +55,12 @@ class Estimate(NamedTuple):
     low: float
     high: float
     probability: float
+
+    def text(self, times: float = 1.0, unit: str = "") -> str:
+        """The estimate with its interval, such as `+0.31 [+0.10, +0.52]`; with a unit, one digit."""
+        digits = 1 if unit else 2
+        middle, lower, upper = (f"{times * number:+.{digits}f}" for number in (self.estimate, self.low, self.high))
+        return f"{middle}{unit} [{lower}, {upper}]"
 
 
 @dataclass(frozen=True)
@@ -171,6 +180,11 @@ class Fit:
         return items_among(self.point, self.data.top)
 
     @property
+    def tails(self) -> tuple[float, float]:
+        """Probabilities below the lower and the upper end of an interval."""
+        return (1 - self.interval) / 2, (1 + self.interval) / 2
+
+    @property
     def positive_by_prior(self) -> bool:
         """Whether discriminations are a population of positive ones: by every method, but maximum likelihood."""
         return self.method != "mml" or "spread_b" in self.diagnostics
@@ -214,10 +228,7 @@ class Fit:
 
     def compare_students(self, student_a: str, student_b: str) -> Estimate:
         """Ability of one student minus that of another, with correlated uncertainty."""
-        for student in (student_a, student_b):
-            if student not in self.data.students:
-                raise ValueError(f"unknown student '{student}'")
-        first, second = self.data.students.index(student_a), self.data.students.index(student_b)
+        first, second = positions("student", self.data.students, (student_a, student_b))
         theta, point = self.draws["theta"], self.point["theta"]
         return self.summary(theta[:, first] - theta[:, second], float(point[first] - point[second]))
 
@@ -236,16 +247,15 @@ class Fit:
         """Fisher information of `items` (all by default) at `theta`: posterior mean and `interval` band."""
         grid = require_numbers("theta", theta)
         names = self.data.items if items is None else require_names("items", items)
-        where = [self._item(name) for name in names]
         # Steep items give information long tails: short exams take more draws, so that curves come out smooth.
         thin = self.thinned(max(BAND_DRAWS, min(CURVE_DRAWS, CURVE_CELLS // max(len(self.data.items), 1))))
         mean, low, high = (np.empty((len(names), len(grid))) for _ in range(3))
         total = np.zeros((len(thin["a"]), len(grid)))
-        for row, index in enumerate(where):
+        for row, index in enumerate(positions("item", self.data.items, names)):
             curves = self._information_curves(thin, index, grid)
-            mean[row], (low[row], high[row]) = curves.mean(axis=0), np.quantile(curves, self._tails, axis=0)
+            mean[row], (low[row], high[row]) = curves.mean(axis=0), np.quantile(curves, self.tails, axis=0)
             total += curves
-        bounds = np.quantile(total, self._tails, axis=0)
+        bounds = np.quantile(total, self.tails, axis=0)
         return Information(grid, names, mean, low, high, total.mean(axis=0), bounds[0], bounds[1])
 
     def information_by(self, groups: Mapping[str, Sequence[str]], theta: Sequence[float] | Floats) -> pd.DataFrame:
@@ -257,13 +267,11 @@ class Fit:
             if not ids:
                 raise ValueError(f"group '{label}' has no items")
             result = self.information(theta, ids)
-            frame = pd.DataFrame({"group": label, "theta": result.theta, "n_items": len(ids)})
-            for name, values in (("", result.total), ("_low", result.total_low), ("_high", result.total_high)):
-                frame[f"total{name}"] = values
-                frame[f"mean{name}"] = values / len(ids)
-            frames.append(frame)
-        columns = ["group", "theta", "n_items", "total", "total_low", "total_high", "mean", "mean_low", "mean_high"]
-        return pd.concat(frames, ignore_index=True)[columns]
+            totals = {"": result.total, "_low": result.total_low, "_high": result.total_high}
+            columns = {f"total{end}": values for end, values in totals.items()}
+            columns |= {f"mean{end}": values / len(ids) for end, values in totals.items()}
+            frames.append(pd.DataFrame({"group": label, "theta": result.theta, "n_items": len(ids)} | columns))
+        return pd.concat(frames, ignore_index=True)
 
     @property
     def reliability(self) -> float:
@@ -279,7 +287,7 @@ class Fit:
         The levels of an interaction are combinations, the effects of their facets included.
         """
         thin = self.thinned(BAND_DRAWS)
-        return tables.accuracy_by_level(thin, items_among(thin, self.data.top), self.design, self._tails)
+        return tables.accuracy_by_level(thin, items_among(thin, self.data.top), self.design, self.tails)
 
     def q3(self) -> pd.DataFrame:
         """`item_a,item_b,q3` (Yen 1984), largest absolute value first: pairs that depend beyond ability."""
@@ -288,17 +296,17 @@ class Fit:
     def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
         """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
         drawn = tables.replicas(self.data, self.thinned(BAND_DRAWS), self.seed if seed is None else seed)
-        return tables.predictive_check(self.data, drawn, self._tails)
+        return tables.predictive_check(self.data, drawn, self.tails)
 
     def summary(self, draws: Floats, point: float | None = None) -> Estimate:
         """Estimate, sd, interval and probability of being positive of scalar draws `[D]`."""
-        low, high = np.quantile(draws, self._tails)
+        low, high = np.quantile(draws, self.tails)
         centre = float(draws.mean()) if point is None or self.method == "nuts" else point
         return Estimate(centre, float(draws.std(ddof=1)), float(low), float(high), float(np.mean(draws > 0)))
 
     def spans(self, name: str) -> Floats:
         """Widths `[N]` of the intervals of a quantity drawn."""
-        low, high = np.quantile(self.draws[name], self._tails, axis=0)
+        low, high = np.quantile(self.draws[name], self.tails, axis=0)
         return np.asarray(high - low)
 
     def thinned(self, count: int) -> dict[str, Floats]:
@@ -319,9 +327,12 @@ class Fit:
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        levels = {term.name: term.levels for term in self.design.terms}
+        parts = (self.data, self.draws, self.point, self.errors, self.chance, self.chains, levels)
+        arrays = posterior_file.PosteriorArrays(*parts)
         with ExitStack() as stack:  # puts the files in place last entered first
             summary = stack.enter_context(replacing(folder / "fit.json"))
-            posterior_file.write(self._arrays, stack.enter_context(replacing(folder / "posterior.nc")))
+            posterior_file.write(arrays, stack.enter_context(replacing(folder / "posterior.nc")))
             for name, table in (("items", self.items), ("abilities", self.abilities), ("components", self.components)):
                 table.to_csv(stack.enter_context(replacing(folder / f"{name}.csv")), index=False)
             summary.write_text(json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -357,26 +368,6 @@ class Fit:
             "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
         }
 
-    @property
-    def _arrays(self) -> posterior_file.PosteriorArrays:
-        levels = {term.name: term.levels for term in self.design.terms}
-        return posterior_file.PosteriorArrays(
-            self.data, self.draws, self.point, self.errors, self.chance, self.chains, levels
-        )
-
-    @property
-    def _tails(self) -> tuple[float, float]:
-        return (1 - self.interval) / 2, (1 + self.interval) / 2
-
-    def _item(self, name: str) -> int:
-        if name not in self._item_index:
-            raise ValueError(f"unknown item '{name}'; the fit does not hold it")
-        return self._item_index[name]
-
-    @cached_property
-    def _item_index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.data.items)}
-
     def _information_curves(self, draws: Mapping[str, Floats], item: int, grid: Floats) -> Floats:
         """Information of one item at the grid, per draw `[D, T]`."""
         names = "abcd" if self.graded is None else ("a", "thresholds")
@@ -397,14 +388,14 @@ class Fit:
         if not free:
             flat = np.zeros(len(table), dtype=np.bool_)
         elif common:  # all items have a hand in it
-            flat = np.abs(table["a"].to_numpy(float)) <= ndtri(self._tails[1]) * table["a_sd"].to_numpy(float)
+            flat = np.abs(table["a"].to_numpy(float)) <= ndtri(self.tails[1]) * table["a_sd"].to_numpy(float)
         else:
-            flat = tables.unassociated(table, self.data, self._tails)
+            flat = tables.unassociated(table, self.data, self.tails)
         table = tables.flag_weak(table, self.data, flat)
         if free:
             table = tables.flag_endless(table, float(np.median(self.abilities["theta_sd"])))
         return table if common else tables.flag_sign(table, self.data, free)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
-        sd, low, high = tables.spread(draws, self._tails)
+        sd, low, high = tables.spread(draws, self.tails)
         return {name: point, f"{name}_sd": self.errors.get(name, sd), f"{name}_low": low, f"{name}_high": high}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from irt import _posterior_file as posterior_file
 from irt._design import build_design
@@ -36,5 +37,5 @@ def load_fit(folder: str | Path) -> Fit:
     found = posterior_file.read(folder / "posterior.nc", columns, said["chains"])
     arrays = {name: getattr(found, name) for name in ("data", "draws", "point", "errors", "chance", "chains")}
     design = build_design(found.data, said["facets"], said["interactions"], said.get("covariates", ()))
-    sentences = {name: tuple(said.get(name, ())) for name in ("warnings", "notes", "model_choice")}
+    sentences: dict[str, Any] = {name: tuple(said.get(name, ())) for name in ("warnings", "notes", "model_choice")}
     return Fit(design=design, **arrays, **sentences, **{name: said[name] for name in AS_SAVED})

@@ -13,8 +13,8 @@ from scipy.special import ndtri
 from irt._design import Design
 from irt._graded import GradedParameters
 from irt._likelihoods import Items, expected_mean_squares, items_among
-from irt._residuals import blocks, counts
-from irt._responses import Floats, ResponseMatrix
+from irt._residuals import counts
+from irt._responses import Floats, ResponseMatrix, blocks
 from irt.kernels import RUNAWAY
 
 ABILITIES = 8.0
@@ -45,13 +45,15 @@ def item_fit(data: ResponseMatrix, items: Items, chance: Floats) -> pd.DataFrame
     squares = expected_mean_squares(data, items)
     parts = [_item_fit(block) for block in _blocks(data)]
     correlation, right, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
+    # A negative correlation counts when it lies 1.28 standard errors below 0.
+    reversed_ = correlation < -SURE / np.sqrt(np.maximum(asked - 1, 1))
     rated = isinstance(items, GradedParameters)
     return pd.DataFrame(
         {
             "infit": np.where(squares.known, squares.infit, np.nan),
             "outfit": np.where(squares.known, squares.outfit, np.nan),
             "point_biserial": correlation,
-            "flags": _rating_flags(data, asked, correlation) if rated else _flags(right, asked, correlation, chance),
+            "flags": _rating_flags(data, reversed_) if rated else _flags(right, reversed_, chance),
         }
     )
 
@@ -172,24 +174,18 @@ def _rest_correlation(block: _ColumnBlock) -> Floats:
     return np.asarray(np.divide((x * y).sum(axis=0), norm, out=np.zeros(norm.shape), where=norm > 1e-12))
 
 
-def _flags(right: Floats, asked: Floats, correlation: Floats, chance: Floats) -> list[str]:
+def _flags(right: Floats, reversed_: NDArray[np.bool_], chance: Floats) -> list[str]:
     """Plain words, separated by '; '; empty when nothing is wrong.
 
-    A negative correlation counts when it lies 1.28 standard errors below 0 (one-sided 10 %); with a share right below
-    chance on top of it, the key is probably wrong: better students choose another answer.
+    With a share right below chance on top of a negative correlation the key is probably wrong: better students choose
+    another answer.
     """
-    error = 1 / np.sqrt(np.maximum(asked - 1, 1))
-    words = []
-    for share, rho, se, guess in zip(right, correlation, error, chance, strict=True):
-        found = []
-        if share in (0.0, 1.0):
-            found.append("all correct" if share == 1.0 else "all wrong")
-        if rho < -SURE * se:
-            found.append("negative discrimination")
-            if share < guess:
-                found.append("probable mis-key")
-        words.append("; ".join(found))
-    return words
+    kinds = {"all correct": right == 1.0, "all wrong": right == 0.0, "negative discrimination": reversed_}
+    kinds["probable mis-key"] = reversed_ & (right < chance)
+    return [
+        "; ".join(word for word, has in zip(kinds, row, strict=True) if has)
+        for row in zip(*kinds.values(), strict=True)
+    ]
 
 
 def unused_scores(data: ResponseMatrix) -> NDArray[np.bool_]:
@@ -200,15 +196,12 @@ def unused_scores(data: ResponseMatrix) -> NDArray[np.bool_]:
     return np.asarray((score <= data.top[:, None]) & ~used)
 
 
-def _rating_flags(data: ResponseMatrix, asked: Floats, correlation: Floats) -> list[str]:
-    """Plain words, separated by '; ': unused scores, and a correlation 1.28 standard errors below 0."""
-    error = 1 / np.sqrt(np.maximum(asked - 1, 1))
+def _rating_flags(data: ResponseMatrix, reversed_: NDArray[np.bool_]) -> list[str]:
+    """Plain words, separated by '; ': unused scores, and a negative correlation."""
     words = []
-    for unused, rho, se in zip(unused_scores(data), correlation, error, strict=True):
+    for unused, bad in zip(unused_scores(data), reversed_, strict=True):
         found = ["nobody scored " + ", ".join(str(score) for score in np.flatnonzero(unused))] if unused.any() else []
-        if rho < -SURE * se:
-            found.append("negative discrimination; perhaps scored in reverse")
-        words.append("; ".join(found))
+        words.append("; ".join([*found, *(["negative discrimination; perhaps scored in reverse"] if bad else [])]))
     return words
 
 

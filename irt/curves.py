@@ -16,7 +16,7 @@ from irt import _tables as tables
 from irt import kernels
 from irt._printing import json_rows
 from irt._residuals import expected_abilities
-from irt._responses import Floats
+from irt._responses import Floats, positions
 from irt._result import BAND_DRAWS, Fit, Information
 from irt.checks._residual_fit import item_residuals
 from irt.selecting._prune_result import Pruned
@@ -96,13 +96,11 @@ def item_curve(fit: Fit, item: str, theta: Sequence[float] | Floats = GRID, grou
     Cai & DasGupta 2001) at the fit's level. Students not asked are left out. Raises ValueError for an unknown item.
     """
     fit.require_right_or_wrong("an item curve")
-    if item not in fit.data.items:
-        raise ValueError(f"unknown item '{item}'; the fit does not hold it")
-    index = fit.data.items.index(item)
+    (index,) = positions("item", fit.data.items, [item])
     grid = np.atleast_1d(np.asarray(theta, dtype=np.float64))
     draws = fit.thinned(BAND_DRAWS)
     curves = kernels.probability(grid, *(draws[name][:, index, None] for name in "abcd"))
-    low, high = np.quantile(curves, _tails(fit), axis=0)
+    low, high = np.quantile(curves, fit.tails, axis=0)
     table = pd.DataFrame({"item": item, "theta": grid, "mean": curves.mean(axis=0), "low": low, "high": high})
     return ItemCurve(table, _observed(fit, index, groups))
 
@@ -193,7 +191,7 @@ def score_distribution(fit: Fit, bins: int = 12, seed: int | None = None) -> pd.
     observed = fit.data.successes.sum(axis=1) / total
     edges = _score_edges(total, min(observed.min(), replicas.min()), max(observed.max(), replicas.max()), bins)
     counts = np.stack([np.histogram(row, edges)[0] for row in replicas])
-    low, high = np.quantile(counts, _tails(fit), axis=0)
+    low, high = np.quantile(counts, fit.tails, axis=0)
     return pd.DataFrame(
         {
             "start": edges[:-1],
@@ -214,7 +212,7 @@ def _observed(fit: Fit, index: int, groups: int) -> pd.DataFrame:
         part = asked[place]
         right = float(fit.data.successes[part, index].sum())
         wrong = float(fit.data.attempts[part, index].sum()) - right
-        low, high = np.asarray(beta.ppf(_tails(fit), right + 0.5, wrong + 0.5))
+        low, high = np.asarray(beta.ppf(fit.tails, right + 0.5, wrong + 0.5))
         rows.append(
             {
                 "theta": float(theta[part].mean()),
@@ -250,7 +248,3 @@ def _score_edges(total: Floats, least: float, most: float, bins: int) -> Floats:
     start = max(min(first - spare // 2, answers + 1 - count * width), 0.0)
     edges = start - 0.5 + width * np.arange(count + 1)
     return np.asarray(np.minimum(edges, answers + 0.5) / answers)
-
-
-def _tails(fit: Fit) -> tuple[float, float]:
-    return (1 - fit.interval) / 2, (1 + fit.interval) / 2

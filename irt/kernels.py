@@ -32,6 +32,10 @@ class ItemParameters(NamedTuple):
     c: Floats
     d: Floats
 
+    def at(self, places: Any) -> ItemParameters:
+        """The items at these places (of draws `[D, I]`: in each)."""
+        return ItemParameters(*(np.asarray(values)[..., places] for values in self))
+
     def share(self, theta: Floats) -> Floats:
         """Expected share of right answers; broadcasts `theta` against the items."""
         return np.asarray(probability(theta, *self))

@@ -22,7 +22,9 @@ from irt.checks._tails import holm, upper_tail
 from irt.kernels import ItemParameters
 
 FEWEST_ITEMS = 10
+"""Common items below which chance makes answers agree."""
 MOST_EXACT = 500
+"""Pairs whose tail is computed by saddlepoint: those beyond are far from significant."""
 Indices = NDArray[np.intp]
 
 

@@ -22,21 +22,25 @@ from scipy.stats import false_discovery_control
 from irt import kernels
 from irt._printing import first_rows, json_rows, table_file, where_whole
 from irt._quadrature import nodes_for
-from irt._responses import Floats, ResponseMatrix, levels
+from irt._responses import Floats, ResponseMatrix, blocks, levels
 from irt.checks._inputs import ALPHA, false_discovery_rates, optional, require_matching, sentences
 from irt.checks._tails import REACH, upper_tail
 from irt.kernels import ItemParameters
 
 FEWEST = 5
+"""Students in and out of a level below which an effect is not judged."""
 FEWEST_ANCHORS = 4
+"""Items that must be left to say what ability is."""
 ROUNDS = 4
+"""Purifications at most, should the anchor not settle."""
 STEPS = 25
+"""Steps of EM, for a mean and a variance alone, and of scoring at most."""
 MODERATE, LARGE = 1.0 / 2.35, 1.5 / 2.35
 """Bounds of the ETS classes, which are on the delta scale: 2.35 times the log odds (Zieky 1993)."""
 ONE_SIDED = 1.644854
+"""Normal quantile of a one-sided test at 5 %, by which a large effect exceeds a moderate one."""
 PRECISION = np.array([1.0, 4.0])
 """Prior precision of changes to an item's own intercept and slope, which the fit has estimated already."""
-CHUNK = 2_000_000
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 HERMITE = (_POINTS, _WEIGHTS / _WEIGHTS.sum())
 """Points and weights of a standard normal ability."""
@@ -106,7 +110,7 @@ def dif(data: ResponseMatrix, items: ItemParameters, facet: str, fewest: int = F
     names = levels(data, facet)
     assert data.facets is not None
     if len(names) < 2:
-        raise ValueError(f"facet '{facet}' has one level; two were wanted to compare")
+        raise ValueError(f"facet '{facet}' has one level; wanted two to compare")
     belongs = data.facets[facet].to_numpy()
     compared = names[:1] if len(names) == 2 else names
     sizes = {level: int(min((belongs == level).sum(), (belongs != level).sum())) for level in compared}
@@ -126,11 +130,9 @@ def level_effects(
 ) -> LevelEffects:
     """Effects of belonging to `inside` `[S]`, ability judged by the items of `anchor` `[I]` except the one tested."""
     theta = _abilities(successes, attempts, items, inside, anchor)
-    students, count = successes.shape
-    size = max(1, CHUNK // (students * len(HERMITE[0]) * int(attempts.max(initial=1.0) + 1)))
+    size = len(successes) * len(HERMITE[0]) * int(attempts.max(initial=1.0) + 1)
     parts = []
-    for start in range(0, count, size):
-        part = slice(start, start + size)
+    for part in blocks(successes.shape[1], size):
         own = ItemParameters(*(np.asarray(values, dtype=np.float64)[part, None, None] for values in items))
         parts.append(_effects(_Cells(successes.T[part], attempts.T[part], theta[part], own, inside)))
     return LevelEffects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -299,7 +301,7 @@ def _level_table(
     known = np.minimum(inside, outside) >= fewest
     lack = f"answered by fewer than {fewest} students of '{level}' or of {against}"
     if found is None:
-        lack = f"level '{level}' compares {size} students; {fewest} were wanted"
+        lack = f"level '{level}' compares {size} students; wanted {fewest}"
     table = pd.DataFrame({"item": list(data.items), "level": level, "against": against})
     reach = REACH * se
     for name, values in (("effect", effect), ("se", se), ("low", effect - reach), ("high", effect + reach), ("p", p)):

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from irt._graded import GradedParameters
 from irt._item_clusters import shared_answers
 from irt._model import Priors
 from irt._printing import json_rows
@@ -30,9 +29,11 @@ from irt.checks._sensitivity import prior_sensitivity
 from irt.kernels import ItemParameters
 
 M2_ITEMS = 60
+"""Items of M2 in a report: the covariance of their moments grows with the fourth power."""
 BINARY = ("keys", "duplicates", "shared answers", "overall", "dependence", "item fit", "priors")
 """Checks of right and wrong answers alone."""
 MOST_SENTENCES = 5
+"""Sentences of a check in the report; its table has all."""
 FEW_STUDENTS = 200
 """Below, finding nothing says little (docs/measurement.md, section 5)."""
 Tables = dict[str, pd.DataFrame]
@@ -122,9 +123,18 @@ def report(
     listed in `skipped` with their reason, as those that cannot read ratings are. Facets are those of the fit's table.
     """
     chosen = fit.seed if seed is None else seed
+    data = fit.data
+    of_all: dict[str, Callable[[], Tables]] = {
+        "item residuals": lambda: {"item residuals": item_residuals(data, fit.estimated_items, seed=chosen)},
+        "students": lambda: {"students": student_fit(data, fit.estimated_items)},
+        "predictive": lambda: {f"predictive {name}": table for name, table in fit.predictive_check(chosen).items()},
+    }
     if fit.graded is not None:
-        return _of_ratings(fit, fit.graded, chosen)
-    data, items = fit.data, fit.parameters
+        others = [*BINARY, *(f"dif {facet}" for facet in facet_names(data))]
+        reasons = dict.fromkeys(others, "it reads right and wrong answers, and this is a fit of ratings")
+        found = _run(fit, of_all)
+        return replace(found, skipped={**found.skipped, **reasons})
+    items = fit.parameters
     checks: dict[str, Callable[[], Tables]] = {
         "keys": lambda: {"keys": miskeys(data, options, key, items)},
         "duplicates": lambda: _duplicates(data, items),
@@ -136,30 +146,9 @@ def report(
     for facet in facet_names(data):
         if facet not in constant_facets(data):
             checks[f"dif {facet}"] = _dif_of(data, items, facet)
-    checks |= {
-        "item fit": lambda: {"item fit": s_x2(data, items, fit.model)},
-        "item residuals": lambda: {"item residuals": item_residuals(data, items, seed=chosen)},
-        "students": lambda: {"students": student_fit(data, items)},
-        "predictive": lambda: {f"predictive {name}": table for name, table in fit.predictive_check(chosen).items()},
-        "priors": lambda: {"priors": prior_sensitivity(fit, priors)},
-    }
-    return _run(fit, checks)
-
-
-def _of_ratings(fit: Fit, items: GradedParameters, seed: int) -> CheckReport:
-    """The checks that know ratings; the rest is listed as not checked."""
-    data = fit.data
-    found = _run(
-        fit,
-        {
-            "item residuals": lambda: {"item residuals": item_residuals(data, items, seed=seed)},
-            "students": lambda: {"students": student_fit(data, items)},
-            "predictive": lambda: {f"predictive {name}": table for name, table in fit.predictive_check(seed).items()},
-        },
-    )
-    others = [*BINARY, *(f"dif {facet}" for facet in facet_names(data))]
-    reasons = dict.fromkeys(others, "it reads right and wrong answers, and this is a fit of ratings")
-    return replace(found, skipped={**found.skipped, **reasons})
+    checks["item fit"] = lambda: {"item fit": s_x2(data, items, fit.model)}
+    last: dict[str, Callable[[], Tables]] = {"priors": lambda: {"priors": prior_sensitivity(fit, priors)}}
+    return _run(fit, checks | of_all | last)
 
 
 def _run(fit: Fit, checks: Mapping[str, Callable[[], Tables]]) -> CheckReport:
@@ -253,7 +242,7 @@ def _overall(data: ResponseMatrix, items: ItemParameters, model: str) -> pd.Data
     count = len(data.items)
     where = np.unique(np.linspace(0, count - 1, min(count, M2_ITEMS)).astype(int))
     part = data.select([data.items[index] for index in where])
-    table = pd.DataFrame([m2(part, ItemParameters(*(values[where] for values in items)), model)._asdict()])
+    table = pd.DataFrame([m2(part, items.at(where), model)._asdict()])
     for name in ("cfi", "tli"):
         table[name] = table[name].astype("Float64")
     if len(where) < count:

@@ -18,6 +18,11 @@ from irt.kernels import ItemParameters, probability
 FREE = {"1pl": 1, "2pl": 2, "3pl": 3, "3pl-shared": 2, "4pl": 4}
 """Parameters that a model estimates per item (what all items share belongs to none)."""
 ALPHA = 0.05
+"""Level of every check, after adjustment for many tests: the usual one."""
+FEWEST_ROWS = 20
+"""Complete rows below which a chi-square statistic is far from its distribution."""
+MOST_ITEMS = 2000
+"""Items of a check that grows with their square: 4 million pairs, 32 MB a table."""
 
 
 class AbilityQuadrature(NamedTuple):
@@ -35,18 +40,17 @@ def population(items: ItemParameters) -> AbilityQuadrature:
     return AbilityQuadrature(prior.nodes, prior.weights[0], np.asarray(probability(prior.nodes[:, None], *items)))
 
 
-def complete_scores(data: ResponseMatrix, check: str, fewest: int) -> tuple[Floats, str]:
+def complete_scores(data: ResponseMatrix, check: str) -> tuple[Floats, str]:
     """Rows `[N, I]` without an empty cell, and a note when rows were left out.
 
-    ValueError for counts of several trials, or when fewer than `fewest` rows are complete.
+    ValueError for counts of several trials, or when fewer than `FEWEST_ROWS` rows are complete.
     """
     if np.any(data.attempts > 1):
         raise ValueError(f"{check} wants one trial per answer; the table has answers of up to {data.attempts.max():g}")
     whole = np.asarray(data.asked.all(axis=1))
-    if whole.sum() < fewest:
-        raise ValueError(
-            f"{check} wants at least {fewest} students who were asked every item; {whole.sum()} of {len(whole)} were"
-        )
+    if whole.sum() < FEWEST_ROWS:
+        found = f"{whole.sum()} of {len(whole)} students"
+        raise ValueError(f"{check} found {found} who were asked every item; wanted at least {FEWEST_ROWS}")
     left = len(whole) - int(whole.sum())
     note = f"{whole.sum()} complete rows used; {left} with items not asked left out" if left else ""
     return data.scores[whole], note
@@ -55,24 +59,22 @@ def complete_scores(data: ResponseMatrix, check: str, fewest: int) -> tuple[Floa
 def require_known_model(model: str) -> int:
     """Free parameters per item of a model; ValueError for another name."""
     if model not in FREE:
-        raise ValueError(f"unknown model '{model}'; {', '.join(FREE)} were wanted")
+        raise ValueError(f"unknown model '{model}'; wanted {', '.join(FREE)}")
     return FREE[model]
 
 
-def require_at_most(check: str, count: int, most: int) -> None:
+def require_at_most(check: str, count: int) -> None:
     """ValueError when a check that grows with the square of the items is given too many."""
-    if count > most:
-        raise ValueError(f"{check} of {count} items takes too long; at most {most} were wanted: pass a subset of them")
+    if count > MOST_ITEMS:
+        raise ValueError(f"{check} of {count} items takes too long; wanted at most {MOST_ITEMS}: pass a subset of them")
 
 
 def require_matching(data: ResponseMatrix, items: Items) -> None:
     """ValueError unless there is a table, and one finite set of parameters per item."""
     require_matrix(data)
-    shape = np.shape(items.a)
-    if shape != (len(data.items),):
-        raise ValueError(f"parameters of {shape} items for {len(data.items)} items of the table")
-    if any(len(values) != len(data.items) for values in items):
-        raise ValueError(f"parameters of {len(items.a)} items for {len(data.items)} items of the table")
+    if np.shape(items.a) != (len(data.items),) or any(len(values) != len(data.items) for values in items):
+        shapes = ", ".join(str(np.shape(values)) for values in items)
+        raise ValueError(f"item parameters have shapes {shapes}; wanted one of each for {len(data.items)} items")
     if not all(np.all(np.isfinite(values)) for values in items):
         raise ValueError("an item parameter is not finite")
 

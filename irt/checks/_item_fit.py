@@ -26,9 +26,6 @@ from irt.checks._inputs import (
 )
 from irt.kernels import ItemParameters
 
-FEWEST = 20
-MOST_ITEMS = 2000
-
 
 def s_x2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl", smallest: float = 1.0) -> pd.DataFrame:
     """`item,s_x2,df,p,p_adjusted,rmsea,flag,note,sentence` for abilities Normal(0, 1).
@@ -40,8 +37,8 @@ def s_x2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl", smalle
     """
     free = require_known_model(model)
     require_matching(data, items)
-    require_at_most("S-X2", len(data.items), MOST_ITEMS)
-    scores, left_out = complete_scores(data, "S-X2", FEWEST)
+    require_at_most("S-X2", len(data.items))
+    scores, left_out = complete_scores(data, "S-X2")
     totals = scores.sum(axis=1).astype(int)
     count = np.bincount(totals, minlength=scores.shape[1] + 1)[1:-1].astype(np.float64)
     statistic, cells = np.zeros(len(data.items)), np.zeros(len(data.items), dtype=int)
@@ -52,11 +49,6 @@ def s_x2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl", smalle
         cells[index] = len(observed)
     df = cells - free
     return _table(data, statistic, df, len(scores), left_out, cells, free)
-
-
-def score_distribution(p: Floats) -> Floats:
-    """P(number right = k) `[Q, I + 1]` of independent answers with chances `p` `[Q, I]` (Lord & Wingersky 1984)."""
-    return _added(np.ones((len(p), 1)), p)
 
 
 def expected_shares(where: AbilityQuadrature) -> Iterator[Floats]:
@@ -74,11 +66,12 @@ def _without_each(p: Floats, rest: Floats, first: int) -> Iterator[tuple[int, Fl
         yield first, rest
         return
     half = p.shape[1] // 2
-    yield from _without_each(p[:, :half], _added(rest, p[:, half:]), first)
-    yield from _without_each(p[:, half:], _added(rest, p[:, :half]), first + half)
+    yield from _without_each(p[:, :half], added(rest, p[:, half:]), first)
+    yield from _without_each(p[:, half:], added(rest, p[:, :half]), first + half)
 
 
-def _added(distribution: Floats, p: Floats) -> Floats:
+def added(distribution: Floats, p: Floats) -> Floats:
+    """Chances of each number right `[Q, K]`, answers with chances `p` `[Q, I]` added (Lord & Wingersky 1984)."""
     start = distribution.shape[1]
     result = np.zeros((len(p), start + p.shape[1]))
     result[:, :start] = distribution

@@ -7,7 +7,7 @@ depends on the numbers of students and items, so the critical value comes from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,14 +20,12 @@ from irt._residuals import residuals
 from irt._responses import Floats, ResponseMatrix
 from irt._tables import residual_correlations
 from irt.checks._inputs import ALPHA, optional, require_at_most, require_matching
-from irt.checks._residual_fit import replicas
+from irt.checks._residual_fit import REPLICAS, replicas
 from irt.checks._tails import holm
 from irt.kernels import ItemParameters
 
-REPLICAS = 100
 FEWEST = 3
-MOST_ITEMS = 2000
-Refit = Callable[[ResponseMatrix], ItemParameters]
+"""Students or answers without which a correlation says nothing."""
 Indices = NDArray[np.intp]
 
 
@@ -49,37 +47,34 @@ def dependence(
     groups: Mapping[str, str] | None = None,
     replicas_count: int = REPLICAS,
     seed: int = 0,
-    refit: Refit | None = None,
     largest: int = 10_000,
 ) -> Dependence:
     """Q3 of all pairs, and its mean within each group (`groups`: label by item, such as the document of a question).
 
     A pair's `p_adjusted` is the share of replicated tables whose largest Q3* reaches it, so one table in twenty has a
-    false flag; a group's p compares its mean Q3* with the replicas, adjusted by Holm. `refit` estimates the items anew
-    in each replica (slower, and closer to the truth when students are few). Pairs with fewer than 3 students in common,
-    or with an item of fewer than 3 right or 3 wrong answers, are empty. `pairs` holds the `largest` Q3*. Raises
-    ValueError when no item of the table has a group's label, and for more than 2,000 items.
+    false flag; a group's p compares its mean Q3* with the replicas, adjusted by Holm. Pairs with fewer than 3 students
+    in common, or with an item of fewer than 3 right or 3 wrong answers, are empty. `pairs` holds the `largest` Q3*.
+    Raises ValueError when no item of the table has a group's label, and for more than 2,000 items.
     """
     require_matching(data, items)
-    require_at_most("Q3", len(data.items), MOST_ITEMS)
+    require_at_most("Q3", len(data.items))
     members = _members(data, groups or {})
     successes, attempts = data.successes, data.attempts
     first, second = np.triu_indices(len(data.items), 1)
-    q3, known = _q3(successes, attempts, items)
-    values, known = q3[first, second], known[first, second]
+    q3, defined = _q3(successes, attempts, items)
+    values, known = q3[first, second], defined[first, second]
     mean = _mean(values, known)
     tops, within = [], []
     answered = Counted(successes, attempts, items)
     for each in replicas(answered.posterior(), answered, replicas_count, seed):
         table = each.counts[..., 0]
-        estimated = items if refit is None else refit(_replaced(data, table))
-        drawn, fine = _q3(table, attempts, estimated)
+        drawn, fine = _q3(table, attempts, items)
         centre = _mean(drawn[first, second], fine[first, second])
         tops.append(float(np.max(np.where(fine, drawn - centre, -1.0)[first, second], initial=-1.0)))
         within.append([_mean(drawn[pair] - centre, fine[pair]) for pair in members.values()])
     extreme = np.array(tops)
     pairs = _pair_table(data, (first, second), values, known, mean, extreme).head(largest)
-    observed = [_mean(q3[pair], _fine(known, len(data.items))[pair]) for pair in members.values()]
+    observed = [_mean(q3[pair], defined[pair]) for pair in members.values()]
     gathered = _group_table(members, np.array(observed), mean, np.array(within).reshape(replicas_count, len(members)))
     return Dependence(pairs, gathered, mean, float(np.quantile(extreme, 1 - ALPHA)))
 
@@ -97,7 +92,7 @@ def _members(data: ResponseMatrix, groups: Mapping[str, str]) -> dict[str, tuple
     """Positions of the pairs within each group of at least two items."""
     unknown = [item for item in groups if item not in set(data.items)]
     if len(unknown) == len(groups) and groups:
-        raise ValueError(f"groups name item '{unknown[0]}' and no item of the table; labels by item id were wanted")
+        raise ValueError(f"groups name item '{unknown[0]}' and no item of the table; wanted labels by item id")
     labels: dict[str, list[int]] = {}
     for index, item in enumerate(data.items):
         if item in groups:
@@ -112,17 +107,6 @@ def _members(data: ResponseMatrix, groups: Mapping[str, str]) -> dict[str, tuple
 
 def _mean(values: Floats, known: NDArray[np.bool_]) -> float:
     return float(values[known].mean()) if known.any() else 0.0
-
-
-def _fine(known: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
-    fine = np.zeros((count, count), dtype=bool)
-    fine[np.triu_indices(count, 1)] = known
-    return fine
-
-
-def _replaced(data: ResponseMatrix, successes: Floats) -> ResponseMatrix:
-    scores = np.where(data.asked, successes, np.nan)
-    return ResponseMatrix(scores, data.students, data.items, data.trials, data.facets)
 
 
 def _pair_table(

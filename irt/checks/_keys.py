@@ -21,7 +21,9 @@ from irt.checks._tails import REACH, holm
 from irt.kernels import ItemParameters
 
 FEWEST_TAKERS = 5
+"""Takers below which an option's correlation is chance."""
 FEWEST_STUDENTS = 10
+"""Answers below which Fisher's z is far from normal."""
 Mask = NDArray[np.bool_]
 
 
@@ -59,7 +61,7 @@ def miskeys(
     """
     require_matrix(data)
     if (options is None) != (key is None):
-        raise ValueError("chosen options and key belong together; both or neither were wanted")
+        raise ValueError("found one of options and key; wanted both, or neither")
     rho, count = rest_correlation(data), data.asked.sum(axis=0)
     known = (np.abs(rho) > 0) & (count >= FEWEST_STUDENTS)
     low, high = _interval(rho, count)
@@ -72,13 +74,8 @@ def miskeys(
     table["key"] = [str(key[item]) if key else "" for item in data.items]
     slope = np.zeros(len(rho)) if items is None else np.asarray(items.a)
     table["discrimination"] = optional(slope, np.full(len(rho), items is not None))
-    for name, values in (
-        ("rest_correlation", rho),
-        ("low", low),
-        ("high", high),
-        ("p", p),
-        ("p_adjusted", corrected),
-    ):
+    found_of = {"rest_correlation": rho, "low": low, "high": high, "p": p, "p_adjusted": corrected}
+    for name, values in found_of.items():
         table[name] = optional(values, known)
     return _finished(table, found, known & (corrected < ALPHA), known)
 
@@ -158,7 +155,7 @@ def _rows_of(students: Sequence[str], index: pd.Index) -> list[int]:
     """Positions of the students in the index of a table of options, which are their order where it names nobody."""
     if isinstance(index, pd.RangeIndex):
         if len(index) != len(students):
-            raise ValueError(f"the chosen options have {len(index)} rows; {len(students)} students were wanted")
+            raise ValueError(f"the chosen options have {len(index)} rows; wanted {len(students)}, one per student")
         return list(range(len(index)))
     rows = {str(name): position for position, name in enumerate(index)}
     for student in students:
@@ -176,8 +173,8 @@ def _finished(table: pd.DataFrame, found: Mapping[str, Suggestion], negative: Ma
     has = np.array([pick is not None for pick in picks], dtype=bool)
     empty = Suggestion("", 0.0, 0.0, 0.0, 1.0)
     table["suggested"] = [(pick or empty).option for pick in picks]
-    for name, field in (("correlation", "correlation"), ("low", "low"), ("high", "high"), ("p", "p")):
-        table[f"suggested_{name}"] = optional([getattr(pick or empty, field) for pick in picks], has)
+    for name in ("correlation", "low", "high", "p"):
+        table[f"suggested_{name}"] = optional([getattr(pick or empty, name) for pick in picks], has)
     table["flag"] = negative | has
     lack = f"answers that do not vary, or fewer than {FEWEST_STUDENTS} students"
     table["note"] = np.where(known, "", lack)

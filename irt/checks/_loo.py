@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from irt import _graded as graded
 from irt import kernels
-from irt._responses import Floats, ResponseMatrix
+from irt._responses import Floats, ResponseMatrix, blocks
 
 Indices = NDArray[np.intp]
-CHUNK = 4_000_000
 
 
 class Loo(NamedTuple):
@@ -29,11 +28,8 @@ def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
     """PSIS-LOO over the answered (student, item) cells, row by row of the table."""
     cells = _rating_cells if "thresholds" in draws else _cells
     rows, columns = (np.asarray(axis, dtype=np.intp) for axis in np.nonzero(data.asked))
-    many = max(1, CHUNK // draws["thresholds" if "thresholds" in draws else "a"][:, 0].size)
-    parts = [
-        smoothed_loo(cells(data, draws, rows[start : start + many], columns[start : start + many]))
-        for start in range(0, len(rows), many)
-    ]
+    size = draws["thresholds" if "thresholds" in draws else "a"][:, 0].size
+    parts = [smoothed_loo(cells(data, draws, rows[part], columns[part])) for part in blocks(len(rows), size)]
     pointwise, k = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Loo(float(pointwise.sum()), float(np.sqrt(len(pointwise) * pointwise.var())), pointwise, k)
 

@@ -24,9 +24,11 @@ from irt.fitting._coordinates import SHARED
 from irt.kernels import ItemParameters, sigmoid
 
 MOST_ITEMS = 100
-FEWEST = 20
+"""Items whose 5,050 moments have a covariance of 200 MB."""
 CLOSE = 0.05
+"""RMSEA up to which a model fits closely (Maydeu-Olivares & Joe 2014)."""
 MANY = 100
+"""Students below which the note warns that a misfit may stay unseen."""
 
 
 class OverallFit(NamedTuple):
@@ -64,10 +66,10 @@ def m2(data: ResponseMatrix, items: ItemParameters, model: str = "2pl") -> Overa
     count = len(data.items)
     if count > MOST_ITEMS:
         raise ValueError(
-            f"M2 of {count} items needs the covariance of {count * (count + 1) // 2} moments; at most {MOST_ITEMS} "
-            "items were wanted: pass a subset of the table and of the parameters"
+            f"M2 of {count} items needs the covariance of {count * (count + 1) // 2} moments; wanted at most "
+            f"{MOST_ITEMS} items: pass a subset of the table and of the parameters"
         )
-    scores, note = complete_scores(data, "M2", FEWEST)
+    scores, note = complete_scores(data, "M2")
     where = population(items)
     statistic, df = _statistic(scores, where, derivatives(where, items, model), SHARED[model])
     share = np.clip(scores.mean(axis=0), 1e-6, 1 - 1e-6)
@@ -109,7 +111,7 @@ def _statistic(scores: Floats, where: AbilityQuadrature, slopes: Floats, shared:
     delta = _jacobian(where, slopes, shared)
     df = len(observed) - delta.shape[1]
     if df < 1:
-        raise ValueError(f"M2 of {scores.shape[1]} items has {df} degrees of freedom; at least 1 was wanted: add items")
+        raise ValueError(f"M2 of {scores.shape[1]} items has {df} degrees of freedom; wanted at least 1: add items")
     try:
         factor = cho_factor(_covariance(where, moments, expected), lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError as error:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 from irt._likelihoods import Categories, Items, Likelihood, likelihood_of
 from irt._quadrature import Posterior
@@ -21,7 +22,9 @@ from irt.checks._residual_fit import mean_square_columns
 from irt.checks._tails import upper_tail
 
 FEWEST = 5
+"""Answers below which a sum of them is too coarse to judge."""
 ROUNDS = 50
+"""Newton steps at most; few are needed."""
 
 
 class Corrected(NamedTuple):

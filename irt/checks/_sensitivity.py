@@ -23,9 +23,13 @@ from irt.checks._loo import smoothed
 
 POWERS = (0.5, 2.0)
 NOTABLE = 0.3
+"""Posterior standard deviations: a shift that readers of an interval would see."""
 TRUSTED_K = 0.7
+"""Pareto k up to which weights can be trusted (Vehtari, Gelman & Gabry 2017)."""
 FEWEST_DRAWS = 100
+"""Draws without which the weights have no tail to smooth."""
 MOST_LEVELS = 30
+"""Levels whose pairs are compared; of more, each with the average."""
 LABELS = {"theta": "ability", "a": "discrimination", "b": "difficulty", "c": "guessing", "d": "upper asymptote"}
 
 
@@ -47,15 +51,13 @@ def prior_sensitivity(fit: Fit, priors: Priors | None = None) -> pd.DataFrame:
     """
     fit.require_right_or_wrong("the check of the priors")
     if fit.method == "mml":
-        raise ValueError("a fit by 'mml' draws no scales of priors; 'nuts' or 'laplace' was wanted")
+        raise ValueError("a fit by 'mml' draws no scales of priors; wanted 'nuts' or 'laplace'")
     count = len(fit.draws["a"])
     if count < FEWEST_DRAWS:
-        raise ValueError(f"{count} draws cannot be weighed again; at least {FEWEST_DRAWS} were wanted")
+        raise ValueError(f"{count} draws cannot be weighed again; wanted at least {FEWEST_DRAWS}")
     quantities = _quantities(fit)
-    frames = []
-    for name, log_prior in log_priors(fit, priors or Priors()).items():
-        frames.append(_rows(name, log_prior, quantities))
-    table = pd.concat(frames, ignore_index=True)
+    scaled = log_priors(fit, priors or Priors())
+    table = pd.concat([_rows(name, log_prior, quantities) for name, log_prior in scaled.items()], ignore_index=True)
     shifts = [table[name].abs().to_numpy(dtype=np.float64, na_value=-1.0) for name in ("shift_half", "shift_double")]
     size = np.maximum(shifts[0], shifts[1])
     return table.iloc[np.argsort(-size, kind="stable")].reset_index(drop=True)

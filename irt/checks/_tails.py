@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from irt._responses import Floats
+from irt._responses import Floats, blocks
 
 ROUNDS = 30
-CHUNK = 4_000_000
+"""Guarded Newton steps at most; few are needed."""
 REACH = 1.959964
 """Half the width of a normal 95 % interval, in standard errors."""
 
@@ -19,8 +19,7 @@ def upper_tail(values: Floats, probabilities: Floats, observed: Floats) -> Float
     Saddlepoint approximation (Lugannani & Rice 1980), right to about a fifth of the tail itself, where the normal
     approximation is wrong by orders of magnitude for skewed sums. A sum that cannot vary has tail 1.
     """
-    rows, size = len(observed), max(1, CHUNK // max(values[0].size if len(values) else 1, 1))
-    parts = [slice(start, start + size) for start in range(0, rows, size)]
+    parts = blocks(len(observed), values[0].size if len(values) else 1)
     return np.concatenate([_tail(values[part], probabilities[part], observed[part]) for part in parts] or [np.empty(0)])
 
 

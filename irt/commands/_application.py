@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -94,22 +94,19 @@ class _FirstSteps(TyperGroup):
 
 
 def _interruptible(command: Callable[..., None], program: str) -> Callable[..., None]:
+    """The command; an interruption ends the process at once, for an orderly end would wait for a sampler's threads."""
+
     @wraps(command)
     def run(**values: Any) -> None:
         try:
             command(**values)
         except KeyboardInterrupt:
-            _end_interrupted(program)
+            print(f"{program}: stopped", file=sys.stderr, flush=True)
+            with suppress(OSError):
+                sys.stdout.flush()
+            os._exit(130)
 
     return run
-
-
-def _end_interrupted(program: str) -> NoReturn:
-    """End the process at once, in one line: an orderly end would wait for the threads of a sampler."""
-    print(f"{program}: stopped", file=sys.stderr, flush=True)
-    with suppress(OSError):
-        sys.stdout.flush()
-    os._exit(130)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 import typer
 
 from irt._printing import write_tables
@@ -39,7 +39,9 @@ def exam_information(
     grid = np.linspace(low, high, points)
     if groups is not None:
         items = loaded.data.items
-        members = _members(read_labels(groups, "group", items), items)
+        labels = read_labels(groups, "group", items)
+        parts = pd.Series(items).groupby([labels[item] for item in items], sort=False)
+        members = {str(label): part.tolist() for label, part in parts}
         output.show(GroupInformation(loaded.information_by(members, grid)), convergence_warning(loaded))
         return
     output.show(ExamInformation(loaded.information(grid), loaded.reliability), convergence_warning(loaded))
@@ -104,11 +106,3 @@ def differential_items(
     if out is not None:
         write_tables(out, found.tables)
     output.show(found, convergence_warning(loaded), () if responses is None else data.notes, out)
-
-
-def _members(label: Mapping[str, str], items: Sequence[str]) -> dict[str, list[str]]:
-    """The items of each group, in the order of the exam."""
-    groups: dict[str, list[str]] = {}
-    for item in items:
-        groups.setdefault(label[item], []).append(item)
-    return groups

@@ -34,8 +34,13 @@ class Output:
         for kind, sentences in (("warning", warnings), ("note", notes)):
             for sentence in sentences:
                 print(f"{kind}: {sentence}", file=sys.stderr)
-        text = json.dumps(result.record(), indent=2, ensure_ascii=False) if self.as_json else None
-        _print("\n".join(result.lines(out)) if text is None else text)
+        text = (
+            json.dumps(result.record(), indent=2, ensure_ascii=False) if self.as_json else "\n".join(result.lines(out))
+        )
+        try:
+            print(text, flush=True)
+        except BrokenPipeError:  # a reader such as `head` may leave before the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     @contextmanager
     def progress(self, step: OpenStep, name: str) -> Iterator[Progress]:
@@ -69,11 +74,3 @@ def terminal_step(name: str) -> Iterator[Progress]:
     finally:
         if moving:
             print(file=sys.stderr)
-
-
-def _print(text: str) -> None:
-    """Print; a reader such as `head` may leave before the end."""
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from irt.plots._style import COLOURS, FAINT, INK, grid, legend_below, records, shorten
 
 _MOST_STUDENTS_NAMED = 30
+"""Names that fit beside one another."""
 
 
 def predicted_students(ax: Axes, table: pd.DataFrame) -> None:

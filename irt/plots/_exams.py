@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from irt.plots._style import COLOURS, DASHES, FAINT, grid, legend_below, records, shorten, wrapped
 
 _MOST_ROUNDS_NAMED = 8
+"""Rounds in a legend of four rows."""
 
 
 def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None = None) -> None:

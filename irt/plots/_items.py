@@ -9,9 +9,13 @@ from matplotlib.axes import Axes
 from irt.plots._style import COLOURS, DASHES, FAINT, INK, grid, legend_below, records, shorten
 
 _MOST_CURVES_NAMED = 6
+"""Curves that differ in colour and dash alike."""
 _MOST_NAMES_ON_MAP = 30
+"""Items whose names fit beside the scale."""
 _MOST_MISFITS_NAMED = 8
+"""Names that seldom touch."""
 _BINS = 24
+"""Bars on the scale: of about a quarter of a standard deviation."""
 _USUAL = 3.0
 """Standardised mean squares that the axis always shows, so that chance is not magnified."""
 _FAR = 3.0

@@ -48,6 +48,7 @@ STYLE: dict[Any, Any] = {
 WIDTH = 4.4
 """Width of a figure in inches; text keeps a readable size when a phone shrinks it."""
 _LONGEST_LABEL = 26
+"""Characters of a label that leaves room for the drawing."""
 
 
 @contextmanager

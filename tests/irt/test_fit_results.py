@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import irt
-from irt import _residuals as residuals
 from irt import _tables as tables
 from irt import kernels
 
@@ -116,7 +115,7 @@ def test_what_the_model_fixes_is_stored_once(fit: irt.Fit) -> None:
 
 def test_spread_in_portions_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = np.random.default_rng(0).standard_normal((30, 7, 2))
-    monkeypatch.setattr(residuals, "CELLS", 130)
+    monkeypatch.setattr("irt._responses.CELLS", 130)
     sd, low, high = tables.spread(draws, (0.05, 0.95))
     np.testing.assert_allclose(sd, draws.std(axis=0, ddof=1))
     np.testing.assert_allclose([low, high], np.quantile(draws, (0.05, 0.95), axis=0))

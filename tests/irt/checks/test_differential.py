@@ -107,11 +107,11 @@ def test_levels_with_few_students_are_left_empty_or_refused(draw: Callable[..., 
     table = dif(data, one.items, "llm")
     rare = table[table["level"] == "rare"]
     assert rare["effect"].isna().all()
-    assert (rare["note"] == "level 'rare' compares 2 students; 5 were wanted").all()
+    assert (rare["note"] == "level 'rare' compares 2 students; wanted 5").all()
     assert table["effect"].notna().sum() == 20
     with pytest.raises(ValueError, match="no level of facet 'llm' has 20 students to compare with 20 others"):
         dif(data, one.items, "llm", fewest=20)
     with pytest.raises(ValueError, match="unknown facet 'icl'"):
         dif(data, one.items, "icl")
-    with pytest.raises(ValueError, match="facet 'llm' has one level; two were wanted"):
+    with pytest.raises(ValueError, match="facet 'llm' has one level; wanted two"):
         dif(grouped(one.data, ["a"] * 30), one.items, "llm")

@@ -10,7 +10,7 @@ import pytest
 import irt
 from irt.checks import s_x2
 from irt.checks._inputs import population
-from irt.checks._item_fit import expected_shares, score_distribution
+from irt.checks._item_fit import added, expected_shares
 from irt.kernels import ItemParameters
 
 
@@ -22,7 +22,7 @@ def test_score_distribution_and_expected_shares_equal_enumeration() -> None:
     chance = np.where(patterns[:, None], where.p, 1 - where.p).prod(axis=2)
     totals = patterns.sum(axis=1)
     by_score = np.array([chance[totals == score].sum(axis=0) for score in range(7)])
-    np.testing.assert_allclose(score_distribution(where.p).T, by_score, atol=1e-13)
+    np.testing.assert_allclose(added(np.ones((len(where.p), 1)), where.p).T, by_score, atol=1e-13)
     marginal = chance @ where.weights
     for item, found in enumerate(expected_shares(where)):
         wanted = [
@@ -57,15 +57,15 @@ def test_incomplete_rows_are_left_out_and_counted_and_unusable_tables_refused(dr
     data = irt.ResponseMatrix(scores, drawn.data.students, drawn.data.items)
     assert s_x2(data, drawn.items)["note"].str.contains("70 complete rows used; 30 with items not asked").all()
     scores[:90, 1] = np.nan
-    with pytest.raises(ValueError, match="S-X2 wants at least 20 students who were asked every item; 10 of 100 were"):
+    with pytest.raises(ValueError, match="S-X2 found 10 of 100 students who were asked every item; wanted at least 20"):
         s_x2(irt.ResponseMatrix(scores, drawn.data.students, drawn.data.items), drawn.items)
     counts = irt.simulate(30, 6, seed=0, trials=3).data
     with pytest.raises(ValueError, match="S-X2 wants one trial per answer; the table has answers of up to 3"):
         s_x2(counts, ItemParameters(*np.ones((4, 6))))
     long = draw(20, 2001, seed=0)
-    with pytest.raises(ValueError, match="S-X2 of 2001 items takes too long; at most 2000 were wanted"):
+    with pytest.raises(ValueError, match="S-X2 of 2001 items takes too long; wanted at most 2000"):
         s_x2(long.data, long.items)
-    with pytest.raises(ValueError, match="unknown model '5pl'; 1pl, 2pl, 3pl, 3pl-shared, 4pl were wanted"):
+    with pytest.raises(ValueError, match="unknown model '5pl'; wanted 1pl, 2pl, 3pl, 3pl-shared, 4pl"):
         s_x2(drawn.data, drawn.items, "5pl")
     with pytest.raises(ValueError, match="for 8 items of the table"):
         s_x2(drawn.data, ItemParameters(*np.ones((4, 7))))

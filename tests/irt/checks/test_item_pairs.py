@@ -76,18 +76,3 @@ def test_pairs_that_say_nothing_are_empty_and_unknown_groups_refused() -> None:
     assert found.pairs["note"].str.contains("fewer than 3 students in common, or right or wrong answers").sum() == 2
     with pytest.raises(ValueError, match="groups name item 'q' and no item of the table"):
         dependence(data, items, {"q": "doc"})
-
-
-def test_items_estimated_anew_in_each_replica_change_the_critical_value(draw: Callable[..., Any]) -> None:
-    one = draw(60, 8, seed=0)
-    calls = []
-
-    def refit(data: irt.ResponseMatrix) -> ItemParameters:
-        calls.append(data)
-        return one.items._replace(
-            b=-np.log(np.clip(data.scores.mean(0), 0.05, 0.95) / (1 - np.clip(data.scores.mean(0), 0.05, 0.95)))
-        )
-
-    found = dependence(one.data, one.items, replicas_count=10, refit=refit)
-    assert len(calls) == 10
-    assert found.critical != dependence(one.data, one.items, replicas_count=10).critical

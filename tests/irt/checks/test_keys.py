@@ -94,7 +94,7 @@ def test_options_are_matched_by_student_and_incomplete_ones_refused(draw: Callab
         miskeys(data, options.drop(columns="q3"), key)
     with pytest.raises(ValueError, match="the key has no option for item 'q5'"):
         miskeys(data, options, {name: "A" for name in data.items if name != "q5"})
-    with pytest.raises(ValueError, match="the chosen options have 59 rows; 60 students were wanted"):
+    with pytest.raises(ValueError, match="the chosen options have 59 rows; wanted 60"):
         miskeys(data, options[1:], key)
     others = options.set_axis([f"other{row}" for row in range(60)])
     with pytest.raises(ValueError, match="the chosen options have no row of student 's0'"):

@@ -62,7 +62,7 @@ def test_mean_squares_do_not_depend_on_how_a_table_is_cut(
 ) -> None:
     one = draw(40, 9, seed=6)
     whole = item_mean_squares(one.data, one.items)
-    monkeypatch.setattr("irt._residuals.CELLS", 100)
+    monkeypatch.setattr("irt._responses.CELLS", 100)
     for name, values in item_mean_squares(one.data, one.items)._asdict().items():
         np.testing.assert_allclose(values, getattr(whole, name), rtol=1e-10)
 

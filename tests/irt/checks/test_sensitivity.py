@@ -85,7 +85,7 @@ def test_a_result_that_follows_a_prior_is_named_and_held_scales_are_said() -> No
     assert first["flag"]
     assert "rests on the prior 'spread_a'" in first["sentence"]
     few = replace(fit, draws={name: values[:50] for name, values in fit.draws.items()})
-    with pytest.raises(ValueError, match="50 draws cannot be weighed again; at least 100 were wanted"):
+    with pytest.raises(ValueError, match="50 draws cannot be weighed again; wanted at least 100"):
         prior_sensitivity(few)
 
 
