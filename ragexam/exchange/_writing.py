@@ -180,7 +180,8 @@ def table_files(exam: Exam) -> dict[str, str]:
     """`exam.csv`: a row per question, a column per choice (empty where a question has fewer), the index from 0."""
     fields = ["id", "stem", "key", "document_id", "chunk_id", "topic", "context"]
     table = pd.DataFrame(exam.questions, columns=[one.name for one in dataclass_fields(Question)])
-    choices = pd.DataFrame(table["choices"].tolist()).fillna("").add_prefix("choice_")
+    named = [{f"choice_{n}": text for n, text in enumerate(one.choices)} for one in exam.questions]
+    choices = pd.DataFrame(named).fillna("")
     shown = pd.concat([table[fields[:2]], choices, table[fields[2:]]], axis=1)
     shown = shown.rename(columns={"stem": "question", "key": "answer"})
     return {"exam.csv": shown.to_csv(index=False, lineterminator="\n")}
