@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from examcore import Exam, Question, RunFolder, read_chunks, read_pool, write_text
+from examcore import Exam, RunFolder, read_chunks, read_pool, write_text
 from rag import AnswerStore, ExamPrompts, bound_prompts, responses_text, stored_prompts
 from ragexam._assembling import contexts, open_exam, with_sources
 from ragexam.exchange import _hub as hub
@@ -179,8 +178,9 @@ def answer_files(path: Path, exam: Exam, out: Path) -> Export:
 def table_files(exam: Exam) -> dict[str, str]:
     """`exam.csv`: a row per question, a column per choice (empty where a question has fewer), the index from 0."""
     fields = ["id", "stem", "key", "document_id", "chunk_id", "topic", "context"]
-    table = pd.DataFrame(exam.questions, columns=[one.name for one in dataclass_fields(Question)])
-    choices = pd.DataFrame(table["choices"].tolist()).fillna("").add_prefix("choice_")
+    table = pd.DataFrame(list(exam.questions))
+    named = [{f"choice_{n}": text for n, text in enumerate(one.choices)} for one in exam.questions]
+    choices = pd.DataFrame(named).fillna("")
     shown = pd.concat([table[fields[:2]], choices, table[fields[2:]]], axis=1)
     shown = shown.rename(columns={"stem": "question", "key": "answer"})
     return {"exam.csv": shown.to_csv(index=False, lineterminator="\n")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from exam_gen.review import CONTENT, FAULTS, Edit, Review, Reviewed, apply_edits
 from exam_gen.rules import objections, rule_of
 from examcore import Exam, Question, locked_log, read_exam, read_log, write_dropped, write_exam
 from ragexam.review._marked_passage import hidden_characters, pieces
-from ragexam.review._run_files import RunFiles, now, question_flags, shares_right
+from ragexam.review._run_files import ReviewedExam, ReviewProgress, RunFiles, now, question_flags, shares_right
 from ragexam.review._server import Body, ConflictError, Query, number_of, place_of, text_of
 from taxonomy import labels
 
@@ -23,48 +23,6 @@ TORN = (
     "edits.jsonl ends in the middle of a line because of a crash. That decision was never confirmed and does not "
     "count; all others do."
 )
-
-
-@dataclass(frozen=True)
-class ReviewProgress:
-    """How many questions of the exam as written were read and changed; `edits` counts all decisions in the log."""
-
-    exam: int
-    read: int
-    edited: int
-    retired: int
-    restored: int
-    edits: int
-
-    def record(self) -> dict[str, int]:
-        """The counts as JSON types."""
-        return asdict(self)
-
-    @property
-    def words(self) -> str:
-        """The counts in words."""
-        changed = f"{self.edited} edited, {self.retired} retired, {self.restored} restored"
-        return f"{self.read} of {self.exam} read, {changed}"
-
-
-@dataclass(frozen=True)
-class ReviewedExam:
-    """What was written: the exam's file, its number of questions and hash, how many are dropped, and the progress."""
-
-    path: Path
-    questions: int
-    hash: str
-    dropped: int
-    progress: ReviewProgress
-
-    def record(self) -> dict[str, object]:
-        """The result as JSON types."""
-        written = {"reviewed": str(self.path), "questions": self.questions, "hash": self.hash, "dropped": self.dropped}
-        return written | self.progress.record()
-
-    def lines(self) -> list[str]:
-        """The result in words."""
-        return [f"{self.path}: {self.questions} questions, {self.progress.words}"]
 
 
 class ExamEditor:

@@ -1,10 +1,11 @@
-"""The files of a run that a review reads: questions, passages, and what the measurement says of each question."""
+"""The files of a run that a review reads, what the measurement says of each question, and what a review has done."""
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -50,6 +51,48 @@ class RunFiles:
         if question is not None and question.context:
             return question.context
         return self.passages.get(question.chunk_id if question else chunk_id, "")
+
+
+@dataclass(frozen=True)
+class ReviewProgress:
+    """How many questions of the exam as written were read and changed; `edits` counts all decisions in the log."""
+
+    exam: int
+    read: int
+    edited: int
+    retired: int
+    restored: int
+    edits: int
+
+    def record(self) -> dict[str, int]:
+        """The counts as JSON types."""
+        return asdict(self)
+
+    @property
+    def words(self) -> str:
+        """The counts in words."""
+        changed = f"{self.edited} edited, {self.retired} retired, {self.restored} restored"
+        return f"{self.read} of {self.exam} read, {changed}"
+
+
+@dataclass(frozen=True)
+class ReviewedExam:
+    """What was written: the exam's file, its number of questions and hash, how many are dropped, and the progress."""
+
+    path: Path
+    questions: int
+    hash: str
+    dropped: int
+    progress: ReviewProgress
+
+    def record(self) -> dict[str, object]:
+        """The result as JSON types."""
+        written = {"reviewed": str(self.path), "questions": self.questions, "hash": self.hash, "dropped": self.dropped}
+        return written | self.progress.record()
+
+    def lines(self) -> list[str]:
+        """The result in words."""
+        return [f"{self.path}: {self.questions} questions, {self.progress.words}"]
 
 
 def now() -> str:

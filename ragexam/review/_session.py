@@ -10,7 +10,8 @@ from typing import Any
 from exam_gen.review import audit_lines, missing_judgments
 from examcore import Progress
 from ragexam.review._blind_audit import BlindAudit
-from ragexam.review._exam_editor import ExamEditor, ReviewedExam
+from ragexam.review._exam_editor import ExamEditor
+from ragexam.review._run_files import ReviewedExam
 from ragexam.review._server import Application, ReviewServer
 
 
