@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from exam_gen.corpora import ChunkBounds, chunk
 from exam_gen.corpora._corpus import read_corpus
-from examcore import Chunk, Document, sentence_starts, text_units
+from examcore import Chunk, Document, text_units
+from examcore._sentences import sentence_starts
 
 CORPORA = Path(os.environ.get("RAGEXAM_SHARED", Path(__file__).parents[3] / "shared")) / "corpora"
 
