@@ -1,17 +1,17 @@
 """The ground floor: records, files, language models, text, intervals, progress and errors that every room shares."""
 
-from examcore._agreement import AlphaMetric, KappaWeights, cohen_kappa, krippendorff_alpha
+from examcore._agreement import cohen_kappa, krippendorff_alpha
 from examcore._append_log import locked_log, read_log
 from examcore._errors import BAD_INPUT, error_line, exit_status_of, first_error_line
 from examcore._exam_files import (
     check_choices,
-    question_fields,
     read_chunks,
     read_documents,
     read_dropped,
     read_exam,
     read_pool,
     read_questions,
+    unique_ids,
     write_chunks,
     write_documents,
     write_dropped,
@@ -52,10 +52,9 @@ from examcore._language_model import (
     RemoteLanguageModel,
     Schema,
     StreamsLikelihoods,
-    WritesJson,
     likelihoods_of,
 )
-from examcore._progress import Progress, ReportProgress, duration_in_words, remaining_time
+from examcore._progress import Progress, ReportProgress, duration_in_words
 from examcore._rank_correlation import (
     RANDOM_TIES,
     RANK_CORRELATIONS,
@@ -71,8 +70,8 @@ from examcore._rank_correlation import (
 from examcore._records import Chunk, Document, Dropped, Exam, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply
 from examcore._run_folder import RunFolder, RunRecord, file_hash, fingerprint_of
-from examcore._sentences import TextUnit, sentence_starts, text_units
-from examcore._words import bag_jaccard, counted, english_stemmer, jaccard, normalized, stem, unwrapped, word_bag
+from examcore._sentences import TextUnit, text_units
+from examcore._words import counted, english_stemmer, jaccard, normalized, stem, unwrapped, word_bag
 
 __all__ = [
     "BAD_INPUT",
@@ -81,7 +80,6 @@ __all__ = [
     "MAX_REPLY_CHARACTERS",
     "RANDOM_TIES",
     "RANK_CORRELATIONS",
-    "AlphaMetric",
     "Arrival",
     "CachedLanguageModel",
     "Chunk",
@@ -94,7 +92,6 @@ __all__ = [
     "Indices",
     "IntervalEstimate",
     "JsonRecord",
-    "KappaWeights",
     "LanguageModel",
     "Likelihoods",
     "ModelUsage",
@@ -113,8 +110,6 @@ __all__ = [
     "StreamsLikelihoods",
     "TextUnit",
     "UnreadableError",
-    "WritesJson",
-    "bag_jaccard",
     "bootstrap",
     "bootstrap_mean",
     "bootstrap_of_sums",
@@ -141,7 +136,6 @@ __all__ = [
     "mean_interval",
     "normalized",
     "parse_json_object",
-    "question_fields",
     "read_bytes",
     "read_chunks",
     "read_documents",
@@ -152,15 +146,14 @@ __all__ = [
     "read_pool",
     "read_questions",
     "read_text",
-    "remaining_time",
     "repaired_json_object",
-    "sentence_starts",
     "shown_json",
     "spearman",
     "stem",
     "tau_ap",
     "tau_ap_b",
     "text_units",
+    "unique_ids",
     "unwrapped",
     "wilson",
     "word_bag",

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore._intervals import IntervalEstimate
+from examcore._intervals import IntervalEstimate, percentile_interval, require_level
 
 Label = Hashable
 Codes = NDArray[np.int64]
@@ -100,14 +100,10 @@ def _masi(labels: Sequence[Label]) -> Floats:
 
     The second factor falls from equal sets to one that holds the other, to ones that meet, to ones that do not.
     """
-    sets = [_set(one) for one in labels]
+    sets = [one for one in labels if isinstance(one, frozenset)]
+    if len(sets) < len(labels):
+        raise ValueError(f"labels: found {labels[0]!r}; wanted frozen sets of labels")
     return np.array([[1 - _shared(one, other) for other in sets] for one in sets]).reshape(len(sets), len(sets))
-
-
-def _set(label: Label) -> frozenset[Hashable]:
-    if not isinstance(label, frozenset):
-        raise ValueError(f"labels: found {label!r}; wanted frozen sets of labels")
-    return label
 
 
 def _shared(one: frozenset[Hashable], other: frozenset[Hashable]) -> float:
@@ -144,7 +140,7 @@ def _alpha(table: Floats, cost: Floats | None) -> float:
 
 
 def _ordinal(counts: Floats) -> Floats:
-    """Squared ordinal differences `[labels, labels]`: the labels given between two ranks, the ends counting half."""
+    """Squared ordinal differences `[labels, labels]`: labels given between two ranks, the ends counting half."""
     middle = np.cumsum(counts) - counts / 2
     return np.asarray((middle[:, None] - middle) ** 2)
 
@@ -166,15 +162,12 @@ def _with_interval(
     units: tuple[Floats, Floats], statistic: Callable[[Floats], float], interval: float, draws: int, seed: int
 ) -> IntervalEstimate:
     """The statistic of the sum of all units and the interval of resampled units (undefined resamples left out)."""
-    if not 0 < interval < 1:
-        raise ValueError(f"interval: found {interval}; wanted a share between 0 and 1")
+    require_level(interval)
     rows, often = units
     size = int(often.sum())
     estimate = statistic(often @ rows)
     counts = np.random.default_rng(seed).multinomial(size, often / size, size=draws)
     values = np.array([statistic(one) for one in counts @ rows])
-    values = values[np.isfinite(values)]
-    if not np.isfinite(estimate) or not values.size or size < 2:
+    if not np.isfinite(estimate) or size < 2:
         return IntervalEstimate(estimate, np.nan, np.nan)
-    low, high = np.quantile(values, [(1 - interval) / 2, (1 + interval) / 2])
-    return IntervalEstimate(estimate, float(low), float(high))
+    return percentile_interval(estimate, values, interval)

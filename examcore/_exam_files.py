@@ -25,17 +25,10 @@ def write_documents(path: str | Path, documents: Iterable[Document]) -> None:
 
 def read_documents(path: str | Path) -> list[Document]:
     """Read `corpus.jsonl`; `ValueError` (file:line, found, wanted) for bad lines and ids that stand twice."""
-    return _unique(
+    return unique_ids(
         (
             record.place,
-            Document(
-                id=_string(record, "id"),
-                title=_string(record, "title", ""),
-                text=_string(record, "text"),
-                source=_string(record, "source", ""),
-                topic=_string(record, "topic", ""),
-                date=_string(record, "date", ""),
-            ),
+            Document(**_required(record, "id text"), **_optional(record, "title source topic date")),
         )
         for record in read_records(path)
     )
@@ -48,7 +41,7 @@ def write_chunks(path: str | Path, chunks: Iterable[Chunk]) -> None:
 
 def read_chunks(path: str | Path) -> list[Chunk]:
     """Read `chunks.jsonl`; `ValueError` (file:line, found, wanted) for bad lines and ids that stand twice."""
-    return _unique((record.place, _chunk(record)) for record in read_records(path))
+    return unique_ids((record.place, _chunk(record)) for record in read_records(path))
 
 
 def write_exam(path: str | Path, exam: Exam | Iterable[Question]) -> None:
@@ -63,10 +56,10 @@ def read_exam(path: str | Path) -> Exam:
     Raises `ValueError` (file:line, found, wanted) for malformed JSON, a missing or wrong field, fewer than two or equal
     choices, an answer outside the choices, an id that stands twice and an exam without questions.
     """
-    questions = _unique((record.place, _checked(record)) for record in read_records(path))
-    if not questions:
-        raise ValueError(f"{path}: the exam is empty; wanted at least one question")
-    return Exam(tuple(questions))
+    placed = [(record.place, question_of(record)) for record in read_records(path)]
+    for place, question in placed:
+        check_choices(question.choices, place)
+    return Exam(tuple(_some(path, placed)))
 
 
 def read_pool(path: str | Path) -> tuple[Question, ...]:
@@ -80,10 +73,7 @@ def read_questions(path: str | Path) -> list[Question]:
 
     Raises `ValueError` as `read_exam` does for everything else.
     """
-    questions = _unique((record.place, question_of(record)) for record in read_records(path))
-    if not questions:
-        raise ValueError(f"{path}: the exam is empty; wanted at least one question")
-    return questions
+    return _some(path, [(record.place, question_of(record)) for record in read_records(path)])
 
 
 def write_dropped(path: str | Path, dropped: Iterable[Dropped]) -> None:
@@ -95,9 +85,8 @@ def read_dropped(path: str | Path) -> list[Dropped]:
     """Read `dropped.jsonl`; a dropped question may have equal choices or any other fault of content."""
     return [
         Dropped(
-            reason=_string(record, "reason"),
-            raw=_string(record, "raw", ""),
-            chunk_id=_string(record, "chunk_id", ""),
+            **_required(record, "reason"),
+            **_optional(record, "raw chunk_id"),
             question=None if record.fields.get("question") is None else question_of(record),
         )
         for record in read_records(path)
@@ -129,10 +118,7 @@ def question_of(record: JsonRecord) -> Question:
         stem=_string(record, "question"),
         choices=choices,
         key=key,
-        document_id=_string(record, "document_id", ""),
-        chunk_id=_string(record, "chunk_id", ""),
-        topic=_string(record, "topic", ""),
-        context=_string(record, "context", ""),
+        **_optional(record, "document_id chunk_id topic context"),
         labels={name: _strings(value, record, f"labels.{name}") for name, value in labels.items()},
         metadata=_mapping(record, "metadata"),
     )
@@ -160,7 +146,8 @@ def _dropped_fields(dropped: Dropped) -> _Object:
     return {**fields, "chunk_id": chunk_id, "reason": dropped.reason, "raw": dropped.raw}
 
 
-def _unique(placed: Iterable[tuple[str, _Identified]]) -> list[_Identified]:
+def unique_ids(placed: Iterable[tuple[str, _Identified]]) -> list[_Identified]:
+    """The records without their places; `ValueError` for an id that stands twice."""
     places: dict[str, str] = {}
     found: list[_Identified] = []
     for place, one in placed:
@@ -178,21 +165,14 @@ def _chunk(record: JsonRecord) -> Chunk:
         raise ValueError(
             f"{record.place}: start {start} and end {end} span {end - start}; wanted {len(text)} characters"
         )
-    return Chunk(
-        id=_string(record, "id"),
-        document_id=_string(record, "document_id"),
-        text=text,
-        start=start,
-        end=end,
-        title=_string(record, "title", ""),
-        topic=_string(record, "topic", ""),
-    )
+    named = _required(record, "id document_id") | _optional(record, "title topic")
+    return Chunk(**named, text=text, start=start, end=end)
 
 
-def _checked(record: JsonRecord) -> Question:
-    question = question_of(record)
-    check_choices(question.choices, record.place)
-    return question
+def _some(path: str | Path, placed: Sequence[tuple[str, Question]]) -> list[Question]:
+    if not placed:
+        raise ValueError(f"{path}: the exam is empty; wanted at least one question")
+    return unique_ids(placed)
 
 
 def _string(record: JsonRecord, name: str, default: str | None = None) -> str:
@@ -204,6 +184,14 @@ def _string(record: JsonRecord, name: str, default: str | None = None) -> str:
     if not isinstance(value, str) or (default is None and not value):
         raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted a string that is not empty")
     return value
+
+
+def _required(record: JsonRecord, names: str) -> dict[str, str]:
+    return {name: _string(record, name) for name in names.split()}
+
+
+def _optional(record: JsonRecord, names: str) -> dict[str, str]:
+    return {name: _string(record, name, "") for name in names.split()}
 
 
 def _integer(record: JsonRecord, name: str) -> int:

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 INTERVAL_LEVEL = 0.9
+"""The share that intervals cover unless a command says otherwise."""
 BOOTSTRAP_DRAWS = 2000
+"""Enough for the ends of a 90 % interval to vary by about 2 % of its width."""
 
 Indices = NDArray[np.intp]
 
@@ -46,25 +48,27 @@ def bootstrap(
     `statistic` takes the indices of the units. Resamples where it is NaN are left out; the ends are NaN when fewer than
     two units or no resample can say anything (Efron and Tibshirani 1993, ch. 13).
     """
-    _require_level(level)
+    require_level(level)
     estimate = float(statistic(np.arange(size)))
     if size < 2 or np.isnan(estimate):
         return IntervalEstimate(estimate, np.nan, np.nan)
     rng = np.random.default_rng(seed)
-    return _between(estimate, np.array([statistic(rng.integers(size, size=size)) for _ in range(draws)]), level)
+    return percentile_interval(
+        estimate, np.array([statistic(rng.integers(size, size=size)) for _ in range(draws)]), level
+    )
 
 
 def bootstrap_mean(
     values: NDArray[np.float64], *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
 ) -> IntervalEstimate:
     """The mean of `values` `[n]` with its percentile bootstrap interval; as `bootstrap`, in one matrix product."""
-    _require_level(level)
+    require_level(level)
     size = len(values)
     estimate = float(np.mean(values)) if size else np.nan
     if size < 2 or np.isnan(estimate):
         return IntervalEstimate(estimate, np.nan, np.nan)
     counts = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=draws)
-    return _between(estimate, counts @ values / size, level)
+    return percentile_interval(estimate, counts @ values / size, level)
 
 
 def mean_interval(values: NDArray[np.float64], *, level: float = INTERVAL_LEVEL) -> IntervalEstimate:
@@ -74,7 +78,7 @@ def mean_interval(values: NDArray[np.float64], *, level: float = INTERVAL_LEVEL)
     then tells how many independent 0/1 answers the average is worth (Korn and Graubard 1998). For 0/1 values it is
     Wilson's interval, and all right or all wrong is not taken for certainty.
     """
-    _require_level(level)
+    require_level(level)
     n = len(values)
     if n == 0:
         return IntervalEstimate(np.nan, np.nan, np.nan)
@@ -108,16 +112,17 @@ def bootstrap_of_sums(
     `parts` `[n, k]` are what each unit adds; `statistic` takes sums `[draws, k]` and returns `[draws]`, NaN where it is
     undefined.
     """
-    _require_level(level)
+    require_level(level)
     size = len(parts)
     estimate = float(statistic(parts.sum(axis=0, keepdims=True))[0]) if size else np.nan
     if size < 2 or np.isnan(estimate):
         return IntervalEstimate(estimate, np.nan, np.nan)
     counts = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=draws)
-    return _between(estimate, statistic(counts @ parts), level)
+    return percentile_interval(estimate, statistic(counts @ parts), level)
 
 
-def _between(estimate: float, values: NDArray[np.float64], level: float) -> IntervalEstimate:
+def percentile_interval(estimate: float, values: NDArray[np.float64], level: float) -> IntervalEstimate:
+    """An estimate with the percentile interval of its resampled values, those that are undefined left out."""
     values = values[np.isfinite(values)]
     if not values.size:
         return IntervalEstimate(estimate, np.nan, np.nan)
@@ -125,6 +130,7 @@ def _between(estimate: float, values: NDArray[np.float64], level: float) -> Inte
     return IntervalEstimate(estimate, float(low), float(high))
 
 
-def _require_level(level: float) -> None:
+def require_level(level: float) -> None:
+    """Refuse an interval that covers nothing or everything."""
     if not 0 < level < 1:
-        raise ValueError(f"interval: {level}; wanted a share between 0 and 1")
+        raise ValueError(f"interval: found {level}; wanted a share between 0 and 1")

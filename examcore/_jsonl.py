@@ -60,24 +60,17 @@ def decode(data: bytes, name: object) -> str:
     Raises `UnreadableError` naming line, byte and offset of the first bad byte.
     """
     wide = next((encoding for mark, encoding in _WIDE.items() if data.startswith(mark)), None)
-    if wide is not None:
-        return _decode_wide(data, wide, name)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(wide or "utf-8-sig")
     except UnicodeDecodeError as error:
+        if wide:
+            message = f"{name}: begins as {wide} and is not, at offset {error.start}; wanted UTF-8 text"
+            raise UnreadableError(message, f"damaged {wide}") from None
         # The codec counts offsets after a byte order mark; the reader's editor counts from the file's first byte.
         start = error.start + len(data) - len(error.object)
         line = data.count(b"\n", 0, start) + 1
         message = f"{name}:{line}: byte 0x{data[start]:02x} at offset {start} is not UTF-8; wanted UTF-8 text"
         raise UnreadableError(message, "not UTF-8") from None
-
-
-def _decode_wide(data: bytes, encoding: str, name: object) -> str:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        message = f"{name}: begins as {encoding} and is not, at offset {error.start}; wanted UTF-8 text"
-        raise UnreadableError(message, f"damaged {encoding}") from None
 
 
 def read_text(path: Path) -> str:

@@ -34,7 +34,7 @@ class Progress:
     def step(self, name: str) -> Iterator[ReportProgress]:
         """Run a step; the callback it yields draws the bar."""
         if self.quiet:
-            yield _silent
+            yield lambda _done, _total: None
         elif self.stream.isatty():
             with _bar(name, self.stream) as report:
                 yield report
@@ -54,10 +54,6 @@ class Progress:
                 begun[0](done, total)
 
             yield report
-
-
-def _silent(_done: int, _total: int) -> None:
-    """Progress that nobody asked for."""
 
 
 @contextmanager

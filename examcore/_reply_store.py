@@ -7,9 +7,8 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from examcore._language_model import (
@@ -42,13 +41,7 @@ class ModelUsage:
     seconds: float = 0.0
 
     def __add__(self, other: ModelUsage) -> ModelUsage:
-        return ModelUsage(
-            self.calls + other.calls,
-            self.cached + other.cached,
-            self.prompt_tokens + other.prompt_tokens,
-            self.written_tokens + other.written_tokens,
-            self.seconds + other.seconds,
-        )
+        return ModelUsage(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -76,9 +69,7 @@ class ReplyStore:
     def __enter__(self) -> ReplyStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -95,7 +86,7 @@ class ReplyStore:
 
     def add(self, replies: Sequence[StoredReply]) -> None:
         """Keep rows, all or none; a key that is already there keeps its first value."""
-        rows = [tuple(asdict(reply).values()) for reply in replies]
+        rows = [astuple(reply) for reply in replies]
         with self._connection:
             self._connection.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", rows)
 
@@ -104,14 +95,11 @@ class CachedLanguageModel:
     """A language model that looks into a store first and counts what its answers cost."""
 
     def __init__(self, model: LanguageModel, store: ReplyStore) -> None:
-        self._model, self._store = model, store
-        self._identity = f"{model.name} {json.dumps(_settings(model), sort_keys=True, default=str)}"
+        self.name, self._model, self._store = model.name, model, store
+        # What else decides a model's numbers (dtype, device), when it says so.
+        settings = dict(getattr(model, "settings", None) or {})
+        self._identity = f"{model.name} {json.dumps(settings, sort_keys=True, default=str)}"
         self.usage = ModelUsage()
-
-    @property
-    def name(self) -> str:
-        """The name of the model behind."""
-        return self._model.name
 
     @property
     def context_tokens(self) -> int:
@@ -159,9 +147,9 @@ class CachedLanguageModel:
         if isinstance(model, RemoteLanguageModel):
             arrivals = model.replies([prompts[place] for place in missing], stop=stop, schema=schema, **options)
             lost = self._keep_each(arrivals, [keys[place] for place in missing], json.dumps)
-            return self._read(keys, missing, lost, _as_text)
+            return self._read(keys, missing, lost, json.loads)
         if not missing:
-            return self._read(keys, (), {}, _as_text)
+            return self._read(keys, (), {}, json.loads)
         start = time.perf_counter()
         if schema is not None and isinstance(model, WritesJson):
             texts = model.generate_json(prompts, schema, **options)
@@ -174,7 +162,7 @@ class CachedLanguageModel:
                 for key, prompt, text in zip(keys, prompts, texts, strict=True)
             ]
         )
-        return self._read(keys, range(len(keys)), {}, _as_text)
+        return self._read(keys, range(len(keys)), {}, json.loads)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         """Log-likelihood of each continuation right after the prompt; raises `FailedError` when there was no reply."""
@@ -189,7 +177,7 @@ class CachedLanguageModel:
         model = self._model
         # A model here reads a handful of prompts faster one by one than in passes made for hundreds.
         arrivals = model.likelihoods(wanted) if isinstance(model, RemoteLanguageModel) else one_by_one(model, wanted)
-        lost = self._keep_each(arrivals, [keys[place] for place in missing], _likelihoods_text)
+        lost = self._keep_each(arrivals, [keys[place] for place in missing], json.dumps)
         return self._read(keys, missing, lost, _as_likelihoods)
 
     def _missing(self, keys: Sequence[str]) -> list[int]:
@@ -241,23 +229,9 @@ class CachedLanguageModel:
         return sum(self._model.count_tokens(part) for part in (prompt.system, prompt.user, prompt.reply) if part)
 
 
-def _as_text(value: str) -> str:
-    return str(json.loads(value))
-
-
-def _likelihoods_text(value: Likelihoods) -> str:
-    return json.dumps([list(value.sums), list(value.tokens), value.prompt_tokens])
-
-
 def _as_likelihoods(value: str) -> Likelihoods:
     sums, tokens, prompt_tokens = json.loads(value)
     return Likelihoods(tuple(sums), tuple(tokens), prompt_tokens)
-
-
-def _settings(model: LanguageModel) -> object:
-    """What else decides a model's numbers (dtype, device), when it says so."""
-    settings = getattr(model, "settings", None)
-    return dict(settings) if settings else {}
 
 
 def _key(kind: str, identity: str, prompt: Prompt, options: object) -> str:

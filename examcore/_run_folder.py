@@ -19,106 +19,60 @@ FORMAT = 1
 """Version of `run.json`; a reader refuses a newer one."""
 
 
+class RunFile:
+    """A file or folder of a run, by its name in the run folder: `folder.exam` is its path."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: RunFolder, _: object = None) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True)
 class RunFolder:
-    """Names of the files of a run, each relative to `path`."""
+    """The folder of a run and the places of its files."""
 
     path: Path
 
-    @property
-    def corpus(self) -> Path:
-        """The documents as read."""
-        return self.path / "corpus.jsonl"
-
-    @property
-    def chunks(self) -> Path:
-        """The passages that questions are written from and retrievers search."""
-        return self.path / "chunks.jsonl"
-
-    @property
-    def replies(self) -> Path:
-        """Every raw reply of the writing model."""
-        return self.path / "replies.sqlite"
-
-    @property
-    def exam(self) -> Path:
-        """The surviving questions."""
-        return self.path / "exam.jsonl"
-
-    @property
-    def dropped(self) -> Path:
-        """The lost ones, each with its reason."""
-        return self.path / "dropped.jsonl"
-
-    @property
-    def edits(self) -> Path:
-        """What a reader decided about the questions: a log, only ever added to."""
-        return self.path / "edits.jsonl"
-
-    @property
-    def reviewed(self) -> Path:
-        """The exam after a reader's edits; the run's own exam stays, because its answers belong to it."""
-        return self.path / "reviewed.jsonl"
-
-    @property
-    def reviewed_dropped(self) -> Path:
-        """Everything that is not in the reviewed exam."""
-        return self.path / "reviewed-dropped.jsonl"
-
-    @property
-    def audit(self) -> Path:
-        """Blind judgments of survivors and drops: a log, only ever added to."""
-        return self.path / "audit.jsonl"
-
-    @property
-    def checks(self) -> Path:
-        """The tables of `ragexam check RUN/fit --out RUN/checks`."""
-        return self.path / "checks"
-
-    @property
-    def shots(self) -> Path:
-        """The calibration pool: questions shown as examples, never asked."""
-        return self.path / "shots.jsonl"
-
-    @property
-    def answers(self) -> Path:
-        """The answer store."""
-        return self.path / "answers.sqlite"
-
-    @property
-    def responses(self) -> Path:
-        """The response table that measurement reads."""
-        return self.path / "responses.csv"
-
-    @property
-    def retrieval(self) -> Path:
-        """How well each retriever finds the source passages."""
-        return self.path / "retrieval.csv"
-
-    @property
-    def retrieval_ranks(self) -> Path:
-        """The rank of every question's source passage, by retriever."""
-        return self.path / "retrieval-ranks.csv"
-
-    @property
-    def fit(self) -> Path:
-        """The fitted model."""
-        return self.path / "fit"
-
-    @property
-    def pruned(self) -> Path:
-        """The pruning and the exam it keeps."""
-        return self.path / "pruned"
-
-    @property
-    def report(self) -> Path:
-        """The page."""
-        return self.path / "report.html"
-
-    @property
-    def record(self) -> Path:
-        """Configuration, versions, hashes, steps and summary."""
-        return self.path / "run.json"
+    corpus = RunFile("corpus.jsonl")
+    """The documents as read."""
+    chunks = RunFile("chunks.jsonl")
+    """The passages that questions are written from and retrievers search."""
+    replies = RunFile("replies.sqlite")
+    """Every raw reply of the writing model."""
+    exam = RunFile("exam.jsonl")
+    """The surviving questions."""
+    dropped = RunFile("dropped.jsonl")
+    """The dropped questions, each with its reason."""
+    edits = RunFile("edits.jsonl")
+    """A reader's decisions about the questions: a log, only ever added to."""
+    reviewed = RunFile("reviewed.jsonl")
+    """The exam after a reader's edits; the run's own exam stays, because its answers belong to it."""
+    reviewed_dropped = RunFile("reviewed-dropped.jsonl")
+    """Everything that is not in the reviewed exam."""
+    audit = RunFile("audit.jsonl")
+    """Blind judgments of survivors and drops: a log, only ever added to."""
+    checks = RunFile("checks")
+    """The tables of `ragexam check RUN/fit --out RUN/checks`."""
+    shots = RunFile("shots.jsonl")
+    """The calibration pool: questions shown as examples, never asked."""
+    answers = RunFile("answers.sqlite")
+    """The answer store."""
+    responses = RunFile("responses.csv")
+    """The response table that measurement reads."""
+    retrieval = RunFile("retrieval.csv")
+    """How well each retriever finds the source passages."""
+    retrieval_ranks = RunFile("retrieval-ranks.csv")
+    """The rank of every question's source passage, by retriever."""
+    fit = RunFile("fit")
+    """The fitted model."""
+    pruned = RunFile("pruned")
+    """The pruning and the exam it keeps."""
+    report = RunFile("report.html")
+    """The page."""
+    record = RunFile("run.json")
+    """Configuration, versions, hashes, steps and summary."""
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -127,17 +81,13 @@ class RunFolder:
         Raises `FailedError` when another process holds it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path / ".lock", blocking=False)
         try:
-            lock.acquire()
+            with FileLock(self.path / ".lock", blocking=False):
+                yield
         except Timeout:
             raise FailedError(
                 f"{self.path}: another ragexam process is writing this run; wait for it or choose another folder"
             ) from None
-        try:
-            yield
-        finally:
-            lock.release()
 
 
 @dataclass
@@ -167,11 +117,6 @@ class RunRecord:
         """What a step was done with, None when it has not been finished."""
         done = self.content["steps"].get(step, {})
         return done.get("fingerprint") if done.get("done") else None
-
-    def begun_with(self, step: str) -> str | None:
-        """What a step was begun with, finished or not."""
-        found = self.content["steps"].get(step, {}).get("fingerprint")
-        return None if found is None else str(found)
 
     def begin(self, step: str, fingerprint: str) -> None:
         """Note that a step is under way."""

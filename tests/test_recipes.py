@@ -20,7 +20,7 @@ from irt import _fit_settings as methods
 from irt.commands import application, with_records
 from irt.fitting._mode import find_mode
 from rag import build_retriever
-from rag.grid import RetrieverSpec
+from rag.grid._specs import RetrieverSpec
 from rag.retrieval import _kinds as kinds
 from ragexam._config import Config, ExamConfig
 

@@ -14,7 +14,7 @@ from exam_gen.corpora._python_reference import python_manual
 from exam_gen.corpora._record_layouts import LAYOUTS
 from exam_gen.corpora._selection import Selection, select
 from exam_gen.corpora._tables import BLANK, TABLE_SUFFIXES, LocatedDocument, first_line, read_table, shortened
-from examcore import Document, JsonRecord, UnreadableError
+from examcore import Document, JsonRecord, UnreadableError, unique_ids
 
 Layout = Callable[[Iterable[JsonRecord]], Iterator[LocatedDocument]]
 _NAMED = 10
@@ -83,7 +83,7 @@ def gather(
         reasons = ", ".join(f"{count} {reason}" for reason, count in chosen.left_out.items())
         left_out = f" ({reasons})" if reasons else ""
         raise ValueError(f"{source}: the corpus is empty{left_out}; wanted at least one document")
-    return Corpus(_unique(chosen.documents), chosen.left_out, tuple(unreadable))
+    return Corpus(unique_ids(chosen.documents), chosen.left_out, tuple(unreadable))
 
 
 def need_source(source: str | Path) -> None:
@@ -114,19 +114,6 @@ def _existing(source: str | Path) -> Path:
             f"{source}: no such file or folder; wanted a folder, a file, hf:NAME[:SPLIT] or python-docs"
         )
     return path
-
-
-def _unique(placed: Iterable[tuple[str, Document]]) -> list[Document]:
-    places: dict[str, str] = {}
-    found = []
-    for place, document in placed:
-        if document.id in places:
-            raise ValueError(
-                f"{place}: document id {document.id!r} already stands at {places[document.id]}; wanted unique ids"
-            )
-        places[document.id] = place
-        found.append(document)
-    return found
 
 
 def _folder(folder: Path, layout: Layout, unreadable: list[str]) -> Iterator[LocatedDocument]:

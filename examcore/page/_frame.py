@@ -1,4 +1,4 @@
-"""The frame that every page has: heads, contents, style and script in one file."""
+"""The frame that every page has, with its style and script in one file, and the cells of a heat table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers, intervals and lists as a reader meets them on a page."""
+"""Numbers, intervals, lists and the values of records as a page shows them."""
 
 from __future__ import annotations
 
@@ -100,11 +100,7 @@ def shown_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", "−")
     if isinstance(value, list | tuple):
-        return clipped(
-            ", ".join(shown_value(one) if not isinstance(one, Mapping) else _inline(one) for one in value), 600
-        )
+        return clipped(", ".join(map(shown_value, value)), 600)
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={shown_value(one)}" for name, one in flattened(value))
     return "–" if value is None else clipped(str(value), 600)
-
-
-def _inline(value: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={shown_value(one)}" for name, one in flattened(value))

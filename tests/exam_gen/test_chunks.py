@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from exam_gen.corpora import ChunkBounds, chunk
 from exam_gen.corpora._corpus import read_corpus
-from examcore import Chunk, Document, sentence_starts, text_units
+from examcore import Chunk, Document, text_units
+from examcore._sentences import sentence_starts
 from tests.shared_data import SHARED
 
 CORPORA = SHARED / "corpora"

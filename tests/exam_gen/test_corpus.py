@@ -319,7 +319,7 @@ def test_blank_files_are_left_out_with_a_warning(tmp_path: Path) -> None:
         (
             "c.jsonl",
             b'{"text": "a", "id": "x"}\n{"text": "b", "id": "y"}\n{"text": "c", "id": "x"}\n',
-            r"c\.jsonl:3: document id 'x' already stands at .*c\.jsonl:1; wanted unique ids",
+            r"c\.jsonl:3: id 'x' already stands at .*c\.jsonl:1; wanted unique ids",
         ),
         ("c.json", b'{"text": "a"}', r"c\.json:1: found JSON object; wanted a list of objects"),
         ("c.json", b'[{"text": "a"},\n {"text": }]', r"c\.json:2: malformed JSON \(Expecting value at column 11\)"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from examcore import AlphaMetric, KappaWeights, cohen_kappa, krippendorff_alpha
-from examcore._agreement import _masi
+from examcore import cohen_kappa, krippendorff_alpha
+from examcore._agreement import AlphaMetric, KappaWeights, _masi
 
 
 def test_kappa_in_closed_form() -> None:

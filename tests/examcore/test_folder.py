@@ -20,7 +20,6 @@ def test_a_step_counts_as_done_only_after_it_ended(tmp_path: Path) -> None:
     record = RunRecord.open(RunFolder(tmp_path))
     record.begin("exam", "f1")
     assert record.fingerprint("exam") is None
-    assert record.begun_with("exam") == "f1"
     record.spend("exam", 2.0, done=True)
     assert RunRecord.open(RunFolder(tmp_path)).fingerprint("exam") == "f1"
 

@@ -3,7 +3,8 @@ import time
 
 import pytest
 
-from examcore import Progress, duration_in_words, remaining_time
+from examcore import Progress, duration_in_words
+from examcore._progress import remaining_time
 
 
 def test_the_remaining_time_follows_the_pace() -> None:

@@ -10,7 +10,8 @@ import pytest
 from exam_gen._free_writing import parse_json
 from exam_gen._prompts import QUESTION_SCHEMA
 from exam_gen.drafting._parser import ParsedQuestion
-from examcore import CachedLanguageModel, Prompt, ReplyStore, WritesJson
+from examcore import CachedLanguageModel, Prompt, ReplyStore
+from examcore._language_model import WritesJson
 from rag import load_model
 from rag.local import LocalModel
 from rag.local._json_shape import JsonShape, Vocabulary
