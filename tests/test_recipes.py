@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from pydantic import TypeAdapter
 
 import irt
 from exam_gen.rules import RULE_KINDS, each, rules_of
-from exam_gen.rules._catalogue import RuleKind
+from exam_gen.rules import _catalogue as catalogue
 from examcore import Chunk, Question
 from irt import FitSettings
 from irt import _estimation as estimation
@@ -22,7 +23,7 @@ from irt.fitting._mode import find_mode
 from rag import build_retriever
 from rag.grid._specs import RetrieverSpec
 from rag.retrieval import _kinds as kinds
-from ragexam._config import Config, ExamConfig
+from ragexam._config import ExamConfig
 
 ROOT = Path(__file__).parent.parent
 RECIPES = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## How to add something")[1].split("\n## ")[0]
@@ -67,10 +68,15 @@ def test_a_retriever_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_question_rule_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = RuleKind("stems in capitals", lambda _: each(lambda one: "in capitals" if one.stem.isupper() else None))
+    kind = catalogue.RuleKind(
+        "stems in capitals", lambda _: each(lambda one: "in capitals" if one.stem.isupper() else None)
+    )
     monkeypatch.setitem(RULE_KINDS, "shouting", kind)  # type: ignore[attr-defined]
+    # The order of the table, read once when the module is loaded.
+    monkeypatch.setattr(catalogue, "NAMES", (*catalogue.NAMES, "shouting"))
     assert "shouting" in [one.name for one in rules_of({})]
-    assert ExamConfig.model_validate({"run": "r", "exam": {"rules": {"shouting": False}}}).exam.rules
+    given = {"run": "r", "corpus": {"source": "texts"}, "filters": {"shouting": False}}
+    assert ExamConfig.model_validate(given).filters == {"shouting": False}
 
 
 def test_a_fit_method_is_a_line_in_two_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,23 +92,23 @@ def test_a_fit_method_is_a_line_in_two_tables(monkeypatch: pytest.MonkeyPatch) -
     assert "by mine" in fit.notes
 
 
+@dataclass(frozen=True)
+class PatientFit(FitSettings):
+    """The settings of a fit with one option more."""
+
+    patience: int = field(default=3, metadata={"help": "how long to wait"})
+
+
 def test_an_option_of_a_fit_is_a_field_of_one_record() -> None:
     """A field is an argument of the call, an option of the command and a setting of a run."""
 
-    @dataclass(frozen=True)
-    class Extended(FitSettings):
-        patience: int = field(default=3, metadata={"help": "how long to wait"})
-
-    def command(settings: Extended) -> None:
-        """Show the settings."""
-        print(settings.patience)
+    def command(settings: PatientFit, options: int = 4, priors: bool = False) -> None:
+        """Fit; the options that are no plain values have parameters of their own, as in `fit`."""
 
     app = typer.Typer()
     app.command()(with_records(command))
     (option,) = [one for one in typer.main.get_command(app).params if one.name == "patience"]
     assert (option.opts, option.default, option.help) == (["--patience"], 3, "how long to wait")
-    settings = Config.model_validate({"run": "r", "fit": {"chains": 3}}).fit
-    assert settings is not None
-    assert settings.chains == 3
+    assert TypeAdapter(PatientFit).validate_python({"patience": 5, "chains": 3}).patience == 5
     commands = typer.main.get_group(application()).commands["fit"].params
     assert {"chains", "seed", "interval"} <= {one.name for one in commands}
