@@ -25,6 +25,7 @@ QUESTIONS = 10
 TOKENS_EACH = 60
 """Tokens a question may take, with its key and the JSON around it."""
 OPENING = 40
+"""Tokens of a reply before its first question: a sentence of politeness."""
 TEXT = ("text", "query_text", "title", "query")
 SUBTOPIC = ("subtopic", "facet_text", "facet", "subtopic_id", "facet_id")
 

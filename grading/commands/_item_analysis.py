@@ -34,6 +34,7 @@ from grading.scores._nugget_grades import graded_nuggets
 from grading.scores._nuggets import is_assignments, read_all_assignments
 
 SHOWN = 10
+"""Questions that the tables of a kind list for a reader; `items.csv` has all."""
 
 
 def analysed(

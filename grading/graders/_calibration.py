@@ -22,7 +22,9 @@ from grading.graders._assessor import CachedAssessor, choice_task
 from grading.graders._choices import TOGETHER, supported
 
 SHARE = 0.05
+"""Of questions without support in the passage so many may be answered: the usual level of a test."""
 FOLDS = 5
+"""Parts in which questions are held out: five leave four fifths to set the margin on."""
 NORMALIZATION = "character"
 
 Report = Callable[[int, int], None]

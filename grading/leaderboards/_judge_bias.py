@@ -22,6 +22,7 @@ from grading._table_rows import Columns, read_rows
 from grading.formats._score_tables import SCORE, SYSTEM, TOPIC, cells_of
 
 PERMUTATIONS = 2000
+"""Arrangements drawn where there are more: p is then known to about .005."""
 
 Floats = NDArray[np.float64]
 _FAMILY: Columns = {"family": ("system_family",)}

@@ -14,10 +14,13 @@ from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate
 from grading.formats._score_tables import ScoreTable
 
 PERMUTATIONS = 10_000
+"""Signs drawn where there are more patterns: a p of .05 is then known to .002."""
 BLOCK = 1000
+"""Patterns of signs held in memory at a time."""
 ALPHA = 0.05
 """Systems are told apart by an adjusted p below this."""
 POWER = 0.8
+"""The usual chance to find a difference that is there (Cohen 1988)."""
 
 Floats = NDArray[np.float64]
 

@@ -17,6 +17,7 @@ from grading.page._verdict import name, with_interval
 
 View = dict[str, Any]
 COLUMNS = 8
+"""Systems side by side that fit the width of a page."""
 _COUNTS = ("no_reply", "without_key", "cut_passages", "beyond_limit")
 
 

@@ -20,7 +20,9 @@ CARDS = 30
 TEXT = 700
 """Characters of a passage that are shown."""
 WORDS = 300
+"""Characters of a passage that show what it is about; the file has all."""
 NAME = 60
+"""Characters of a name that fit a cell."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ View = dict[str, Any]
 FIRST = 10
 """Systems of the table that opens the page; all stand in the next section."""
 NAMED = 5
+"""Systems that a sentence can list."""
 NAME = 60
 """Characters of a name that are shown."""
 MANY = 0.05

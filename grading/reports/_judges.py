@@ -17,6 +17,7 @@ from grading.reports._judging_material import Ask, Decision, ReportMaterial
 
 WORDS = (" Yes", " No")
 REPLY_TOKENS = 8
+"""Room for yes or no and a mark around it."""
 REPLY = re.compile(r"^[\W_]*(?P<word>yes|no)\b(?!['’]|\s*(?:or|/)\s*no\b)", re.IGNORECASE)
 HIDDEN_WORDS = 16
 """Tokens that a chat template may add to a prompt."""
