@@ -29,6 +29,8 @@ from irt.fitting._variational import find_variational
 
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
+TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics", "seconds")
+"""What a fit has as its estimator gave it."""
 UNRELIABLE = 0.1
 """Share of unreliable answers above which PSIS-LOO does not choose between models."""
 ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], EstimationOutcome]] = {
@@ -192,21 +194,14 @@ class _FitCall:
             backend=self.settings.chosen_backend,
             data=self.data,
             design=self.design,
-            draws=outcome.draws,
-            point=outcome.point,
-            errors=outcome.errors,
             chance=problem.chance,
-            chains=outcome.chains,
             interval=self.settings.interval,
             seed=self.settings.seed,
-            log_likelihood=outcome.log_likelihood,
             elpd_loo=None,
             elpd_loo_se=None,
-            converged=outcome.converged,
-            diagnostics=outcome.diagnostics,
             warnings=(),
             notes=(*self.data.notes, *outcome.notes),
-            seconds=outcome.seconds,
+            **{name: getattr(outcome, name) for name in TAKEN_OVER},
         )
         advice = _advice(problem, self.data) if problem.ratings is None else _rating_advice(self.data, self.settings)
         warnings = (*self.design.warnings, *advice, *outcome.warnings, *cautions(result))

@@ -23,6 +23,11 @@ LEAST_DRAWS = 4
 """Per chain: convergence compares the spread of two halves, which takes two draws each."""
 
 
+def option(default: Any, help_text: str, metavar: str | None = None) -> Any:
+    """A field of a record whose help the command line shows."""
+    return field(default=default, metadata={"help": help_text, "metavar": metavar})
+
+
 @dataclass(frozen=True)
 class FitSettings:
     """What to fit and how; the `help` of a field's metadata says what it does.
@@ -31,39 +36,30 @@ class FitSettings:
     (one line) for a value out of range, and for a model, method and backend that do not go together.
     """
 
-    model: str = field(
-        default="2pl",
-        metadata={
-            "help": "1pl, 2pl, 3pl, 3pl-shared (one guessing parameter for all items), 4pl, auto (the simplest of 1pl "
-            "to 3pl that the data do not reject), or grm for ratings"
-        },
+    model: str = option(
+        "2pl",
+        "1pl, 2pl, 3pl, 3pl-shared (one guessing parameter for all items), 4pl, auto (the simplest of 1pl to 3pl that "
+        "the data do not reject), or grm for ratings",
     )
-    method: str = field(default="nuts", metadata={"help": "estimation method: nuts, map, laplace, mml or svi"})
-    facets: Sequence[str] | None = field(
-        default=None,
-        metadata={"help": "facet columns whose effects make up ability; None: every facet of the table, (): none"},
+    method: str = option("nuts", "estimation method: nuts, map, laplace, mml or svi")
+    facets: Sequence[str] | None = option(
+        None, "facet columns whose effects make up ability; None: every facet of the table, (): none"
     )
-    interactions: Sequence[Sequence[str]] = field(
-        default=(), metadata={"help": "facets whose combinations have effects of their own"}
+    interactions: Sequence[Sequence[str]] = option((), "facets whose combinations have effects of their own")
+    covariates: Sequence[str] = option((), "columns of numbers with a smooth effect")
+    options: Options = option(  # noqa: RUF009 - a field
+        4, "choices per item (a number, a list or a mapping); guessing is centred on 1/options"
     )
-    covariates: Sequence[str] = field(default=(), metadata={"help": "columns of numbers with a smooth effect"})
-    options: Options = field(
-        default=4,
-        metadata={"help": "choices per item (a number, a list or a mapping); guessing is centred on 1/options"},
+    priors: Priors | None = option(  # noqa: RUF009 - a field
+        None, "scales of the priors; with mml, items become a population whose spreads are estimated"
     )
-    priors: Priors | None = field(
-        default=None,
-        metadata={"help": "scales of the priors; with mml, items become a population whose spreads are estimated"},
-    )
-    interval: float = field(default=0.9, metadata={"help": "probability of the central intervals"})
-    seed: int = field(default=0, metadata={"help": "random seed"})
-    backend: str | None = field(
-        default=None, metadata={"help": "implementation of the method; None: the method's first"}
-    )
-    warmup: int = field(default=400, metadata={"help": "nuts: warm-up draws per chain"})
-    draws: int = field(default=3000, metadata={"help": "nuts: most draws per chain"})
-    chains: int = field(default=2, metadata={"help": "nuts: number of chains"})
-    target_accept: float = field(default=0.9, metadata={"help": "nuts: acceptance probability that step sizes aim at"})
+    interval: float = option(0.9, "probability of the central intervals")
+    seed: int = option(0, "random seed")
+    backend: str | None = option(None, "implementation of the method; None: the method's first")
+    warmup: int = option(400, "nuts: warm-up draws per chain")
+    draws: int = option(3000, "nuts: most draws per chain")
+    chains: int = option(2, "nuts: number of chains")
+    target_accept: float = option(0.9, "nuts: acceptance probability that step sizes aim at")
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__  # the record is frozen; names are kept as tuples

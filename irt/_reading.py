@@ -165,17 +165,16 @@ def _from_long(
     highest = None if limits is None else limits[item_of]
     scores = parse_scores(table["score"].to_numpy(), rows, source, trials, highest)
     cells, notes = _unique_cells(student_of * len(items) + item_of, scores, trials, rows, source, table)
-    grid = np.full(len(students) * len(items), np.nan)
-    grid[student_of[cells] * len(items) + item_of[cells]] = scores[cells]
-    shape = (len(students), len(items))
-    trial_grid: Floats | None = None
-    if trials is not None:
-        flat = np.full(grid.shape, np.nan)
-        flat[student_of[cells] * len(items) + item_of[cells]] = trials[cells]
-        trial_grid = flat.reshape(shape)
+
+    def placed(values: Floats) -> Floats:
+        grid = np.full((len(students), len(items)), np.nan)
+        grid[student_of[cells], item_of[cells]] = values[cells]
+        return grid
+
+    grid = placed(scores)
     facet_table = _facets_of(table, wanted, students, student_of, rows, source) if wanted else None
-    tops = None if limits is None else known_top(limits, grid.reshape(shape))
-    return ResponseMatrix(grid.reshape(shape), students, items, trial_grid, facet_table, notes, tops)
+    tops = None if limits is None else known_top(limits, grid)
+    return ResponseMatrix(grid, students, items, None if trials is None else placed(trials), facet_table, notes, tops)
 
 
 def _from_wide(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 
 from irt._estimation import fit
 from irt._files import require_folder
-from irt._fit_settings import METHODS, FitSettings
+from irt._fit_settings import METHODS, FitSettings, option
 from irt._model import MODELS, RATINGS, Priors
 from irt._printing import first_rows, where_whole
 from irt._reading import read_responses
@@ -29,23 +29,19 @@ PRIORS = tuple(each.name for each in fields(Priors))
 UNSAVED = "Nothing was written: --out DIR keeps the result."
 
 
-def _option(default: Any, help_text: str, metavar: str | None = None) -> Any:
-    return field(default=default, metadata={"help": help_text, "metavar": metavar})
-
-
 @dataclass(frozen=True)
 class RatingOptions:
     """Whether scores are ratings."""
 
-    graded: bool = _option(False, "Scores are ratings 0, 1, 2, ... (--model grm says so, too).")
-    top: int | None = _option(None, "Highest rating. Default: column top, else the largest an item got.", "N")
+    graded: bool = option(False, "Scores are ratings 0, 1, 2, ... (--model grm says so, too).")
+    top: int | None = option(None, "Highest rating. Default: column top, else the largest an item got.", "N")
 
 
 @dataclass(frozen=True)
 class PriorOptions:
     """Priors of the model."""
 
-    priors: bool = _option(False, "Of mml: items with priors whose spread is estimated, for few students.")
+    priors: bool = option(False, "Of mml: items with priors whose spread is estimated, for few students.")
     prior: Annotated[
         list[str] | None,
         typer.Option(

@@ -67,7 +67,7 @@ def test_incomplete_rows_are_left_out_and_counted_and_unusable_tables_refused(dr
         s_x2(long.data, long.items)
     with pytest.raises(ValueError, match="unknown model '5pl'; wanted 1pl, 2pl, 3pl, 3pl-shared, 4pl"):
         s_x2(drawn.data, drawn.items, "5pl")
-    with pytest.raises(ValueError, match="for 8 items of the table"):
+    with pytest.raises(ValueError, match="wanted one of each for 8 items"):
         s_x2(drawn.data, ItemParameters(*np.ones((4, 7))))
 
 

@@ -88,7 +88,7 @@ def test_options_are_matched_by_student_and_incomplete_ones_refused(draw: Callab
     scored = rekeyed(data, options, key)
     shuffled = options.set_axis(list(data.students)).sample(frac=1, random_state=0)
     pd.testing.assert_frame_equal(miskeys(scored, shuffled, key), miskeys(scored, options, key))
-    with pytest.raises(ValueError, match="chosen options and key belong together"):
+    with pytest.raises(ValueError, match="found one of options and key; wanted both"):
         miskeys(data, options)
     with pytest.raises(ValueError, match="the chosen options have no column for item 'q3'"):
         miskeys(data, options.drop(columns="q3"), key)
