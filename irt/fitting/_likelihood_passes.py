@@ -120,18 +120,12 @@ def _run(answers: PackedAnswers, theta: Floats, items: ItemParameters, weights: 
 def _compiled_pass(answers: PackedAnswers, theta: Floats, items: ItemParameters, weights: Any) -> Pass:
     from irt.fitting import _numba_passes as compiled  # loads numba
 
-    plain = _is_plain(answers, items)
-    theta, a, b, c, d = (np.ascontiguousarray(values, dtype=np.float64) for values in (theta, *items))
-    tables = (answers.successes, answers.failures) if answers.codes is None else (answers.codes,)
-    given = (*tables, theta, (a, b) if plain else (a, b, c, d))
-    if answers.codes is None:
-        function = compiled.counts_gradient if weights is None else compiled.counts_curvature
-    elif plain:
-        function = compiled.plain_gradient if weights is None else compiled.plain_curvature
-    else:
-        function = compiled.full_gradient if weights is None else compiled.full_curvature
-    more = () if weights is None else (weights,)
-    return lambda start, stop, rows, sums: function(*given, start, stop, rows, sums, *more)
+    kind = "counts" if answers.codes is None else "plain" if _is_plain(answers, items) else "full"
+    function = getattr(compiled, f"{kind}_{'gradient' if weights is None else 'curvature'}")
+    tables = (answers.successes, answers.failures) if answers.codes is None else (answers.codes, answers.codes)
+    theta, *parameters = (np.ascontiguousarray(values, dtype=np.float64) for values in (theta, *items))
+    weights = np.empty((0, 0, 0)) if weights is None else weights
+    return lambda start, stop, rows, sums: function(*tables, theta, tuple(parameters), start, stop, rows, sums, weights)
 
 
 def _as_gradient(rows: Floats, sums: Floats, items: ItemParameters) -> TableGradient:

@@ -113,10 +113,10 @@ def _information(known, e, uu, vv, r, w, gain):  # type: ignore[no-untyped-def]
 
 @_exactly
 def _full_cell(y, x, c, d):  # type: ignore[no-untyped-def]
-    """Any asymptotes: linear part, mantissa and exponent of the likelihood, slopes in x, c, d, and the information."""
+    """One answer: linear part, mantissa and exponent of the likelihood, slopes in x, c, d, and the information."""
     e, uu, vv, right, wrong, r, w, right_beyond, wrong_beyond = _terms(x, c, d)
     hit = y > 0.0
-    linear = abs(y) * (right_beyond if hit else wrong_beyond)
+    linear = -abs(y) * (right_beyond if hit else wrong_beyond)
     factor = w * (right if hit else wrong) if y != 0.0 else 1.0
     bits = np.float64(factor).view(np.int64)
     mantissa = np.int64((bits & MANTISSA) | ONE).view(np.float64)
@@ -137,172 +137,8 @@ def _counts_cell(k, f, x, c, d):  # type: ignore[no-untyped-def]
     return value, slopes, _information(k + f, e, uu, vv, r, w, gain)
 
 
-@_summing
-def plain_gradient(codes, theta, parameters, start, stop, rows, items):  # type: ignore[no-untyped-def]
-    """c = 0, d = 1. Adds to `rows` (log-likelihood, d/dtheta) `[2, S]` and `items` (sums of g u, g) `[2, I]`."""
-    a, b = parameters
-    for first in range(0, a.shape[0], BLOCK):
-        last = min(first + BLOCK, a.shape[0])
-        aa, bb, gu, gs = a[first:last], b[first:last], items[0, first:last], items[1, first:last]
-        for s in range(start, stop):
-            t, row = theta[s], codes[s, first:last]
-            product, total, slope = 1.0, 0.0, 0.0
-            for i in range(aa.shape[0]):
-                u = t - bb[i]
-                linear, factor, g, _ = _plain_cell(np.float64(row[i]), aa[i] * u)
-                total += linear
-                product *= factor
-                slope += aa[i] * g
-                gu[i] += g * u
-                gs[i] += g
-            rows[0, s] += total - math.log(product)
-            rows[1, s] += slope
-
-
-@_summing
-def plain_curvature(codes, theta, parameters, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
-    """As `plain_gradient`, with the information: `rows` `[3, S]`; `items` adds sums of h u^2, h u, h `[5, I]`.
-
-    `weights` `[1, S, I]` receives h = n P (1 - P), in whatever precision it has.
-    """
-    a, b = parameters
-    for first in range(0, a.shape[0], BLOCK):
-        last = min(first + BLOCK, a.shape[0])
-        aa, bb, gu, gs = a[first:last], b[first:last], items[0, first:last], items[1, first:last]
-        huu, hu, hs = items[2, first:last], items[3, first:last], items[4, first:last]
-        for s in range(start, stop):
-            t, row, weight = theta[s], codes[s, first:last], weights[0, s, first:last]
-            product, total, slope, bend = 1.0, 0.0, 0.0, 0.0
-            for i in range(aa.shape[0]):
-                u = t - bb[i]
-                linear, factor, g, h = _plain_cell(np.float64(row[i]), aa[i] * u)
-                total += linear
-                product *= factor
-                slope += aa[i] * g
-                bend += aa[i] * aa[i] * h
-                gu[i] += g * u
-                gs[i] += g
-                huu[i] += h * u * u
-                hu[i] += h * u
-                hs[i] += h
-                weight[i] = h
-            rows[0, s] += total - math.log(product)
-            rows[1, s] += slope
-            rows[2, s] += bend
-
-
-@_summing
-def full_gradient(codes, theta, parameters, start, stop, rows, items):  # type: ignore[no-untyped-def]
-    """Any asymptotes. `rows` as in `plain_gradient`; `items` the sums of g u, g, and slopes in c and d `[4, I]`."""
-    a, b, c, d = parameters
-    for first in range(0, a.shape[0], BLOCK):
-        last = min(first + BLOCK, a.shape[0])
-        aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
-        gu, gs, by_c, by_d = items[0, first:last], items[1, first:last], items[2, first:last], items[3, first:last]
-        for s in range(start, stop):
-            t, row = theta[s], codes[s, first:last]
-            product, total, slope, exponents = 1.0, 0.0, 0.0, np.int64(0)
-            for i in range(aa.shape[0]):
-                u = t - bb[i]
-                linear, mantissa, exponent, slopes, _ = _full_cell(np.float64(row[i]), aa[i] * u, cc[i], dd[i])
-                total -= linear
-                product *= mantissa
-                exponents += exponent
-                slope += aa[i] * slopes[0]
-                gu[i] += slopes[0] * u
-                gs[i] += slopes[0]
-                by_c[i] += slopes[1]
-                by_d[i] += slopes[2]
-            rows[0, s] += total + math.log(product) + (exponents - 1023 * aa.shape[0]) * LN2
-            rows[1, s] += slope
-
-
-@_summing
-def full_curvature(codes, theta, parameters, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
-    """As `full_gradient` with the information, `rows` `[3, S]`; `items` `[14, I]` adds the sums of
-    h u^2, h u, h, hc u, hc, hd u, hd, cc, cd, dd; `weights` `[3, S, I]` receives h, hc, hd.
-    """
-    a, b, c, d = parameters
-    for first in range(0, a.shape[0], BLOCK):
-        last = min(first + BLOCK, a.shape[0])
-        aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
-        sums, kept = np.zeros(14 * BLOCK), np.empty(3 * BLOCK)
-        for s in range(start, stop):
-            t, row = theta[s], codes[s, first:last]
-            product, total, slope, bend, exponents = 1.0, 0.0, 0.0, 0.0, np.int64(0)
-            for i in range(aa.shape[0]):
-                u = t - bb[i]
-                linear, mantissa, exponent, slopes, info = _full_cell(np.float64(row[i]), aa[i] * u, cc[i], dd[i])
-                total -= linear
-                product *= mantissa
-                exponents += exponent
-                slope += aa[i] * slopes[0]
-                bend += aa[i] * aa[i] * info[0]
-                _add(sums, kept, i, u, slopes, info)
-            rows[0, s] += total + math.log(product) + (exponents - 1023 * aa.shape[0]) * LN2
-            rows[1, s] += slope
-            rows[2, s] += bend
-            _copy(kept, weights[:, s, first:last])
-        _accumulate(sums, items[:, first:last])
-
-
-@_summing
-def counts_gradient(  # type: ignore[no-untyped-def]
-    successes, failures, theta, parameters, start, stop, rows, items
-):
-    """As `full_gradient` for `successes` and `failures` `[S, I]` of repeated trials; logarithms cell by cell."""
-    a, b, c, d = parameters
-    for first in range(0, a.shape[0], BLOCK):
-        last = min(first + BLOCK, a.shape[0])
-        aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
-        gu, gs, by_c, by_d = items[0, first:last], items[1, first:last], items[2, first:last], items[3, first:last]
-        for s in range(start, stop):
-            t, right, wrong = theta[s], successes[s, first:last], failures[s, first:last]
-            total, slope = 0.0, 0.0
-            for i in range(aa.shape[0]):
-                u = t - bb[i]
-                k, f = np.float64(right[i]), np.float64(wrong[i])
-                value, slopes, _ = _counts_cell(k, f, aa[i] * u, cc[i], dd[i])
-                total += value
-                slope += aa[i] * slopes[0]
-                gu[i] += slopes[0] * u
-                gs[i] += slopes[0]
-                by_c[i] += slopes[1]
-                by_d[i] += slopes[2]
-            rows[0, s] += total
-            rows[1, s] += slope
-
-
-@_summing
-def counts_curvature(  # type: ignore[no-untyped-def]
-    successes, failures, theta, parameters, start, stop, rows, items, weights
-):
-    """As `full_curvature` for `successes` and `failures` `[S, I]` of repeated trials; logarithms cell by cell."""
-    a, b, c, d = parameters
-    for first in range(0, a.shape[0], BLOCK):
-        last = min(first + BLOCK, a.shape[0])
-        aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
-        sums, kept = np.zeros(14 * BLOCK), np.empty(3 * BLOCK)
-        for s in range(start, stop):
-            t, right, wrong = theta[s], successes[s, first:last], failures[s, first:last]
-            total, slope, bend = 0.0, 0.0, 0.0
-            for i in range(aa.shape[0]):
-                u = t - bb[i]
-                k, f = np.float64(right[i]), np.float64(wrong[i])
-                value, slopes, info = _counts_cell(k, f, aa[i] * u, cc[i], dd[i])
-                total += value
-                slope += aa[i] * slopes[0]
-                bend += aa[i] * aa[i] * info[0]
-                _add(sums, kept, i, u, slopes, info)
-            rows[0, s] += total
-            rows[1, s] += slope
-            rows[2, s] += bend
-            _copy(kept, weights[:, s, first:last])
-        _accumulate(sums, items[:, first:last])
-
-
 @_exactly
-def _add(sums, kept, i, u, slopes, info):  # type: ignore[no-untyped-def]
+def _add(sums, kept, i, u, slopes, info, curved):  # type: ignore[no-untyped-def]
     """Adds a cell's slopes and information to its item's sums, and keeps what couples it to its student.
 
     Sums lie in one array at constant distances: the vectoriser would have to compare the addresses of 14 arrays.
@@ -311,6 +147,8 @@ def _add(sums, kept, i, u, slopes, info):  # type: ignore[no-untyped-def]
     sums[BLOCK + i] += slopes[0]
     sums[2 * BLOCK + i] += slopes[1]
     sums[3 * BLOCK + i] += slopes[2]
+    if not curved:
+        return
     sums[4 * BLOCK + i] += info[0] * u * u
     sums[5 * BLOCK + i] += info[0] * u
     sums[6 * BLOCK + i] += info[0]
@@ -335,9 +173,98 @@ def _copy(kept, weights):  # type: ignore[no-untyped-def]
 
 @_exactly
 def _accumulate(sums, items):  # type: ignore[no-untyped-def]
-    for row in range(14):
+    for row in range(items.shape[0]):
         for i in range(items.shape[1]):
             items[row, i] += sums[row * BLOCK + i]
+
+
+def _plain(curved: bool) -> Function:
+    """For single answers, c = 0 and d = 1: sums over students of g u, g; if `curved` also of h u^2, h u, h.
+
+    `rows` `[2 or 3, S]` receives each student's log-likelihood, its slope in ability and its information; `items`
+    `[2 or 5, I]` the sums; `weights` `[1, S, I]` h = n P (1 - P), in whatever precision it has.
+    """
+
+    @_summing
+    def run(codes, _, theta, parameters, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
+        a, b = parameters[0], parameters[1]
+        for first in range(0, a.shape[0], BLOCK):
+            last = min(first + BLOCK, a.shape[0])
+            aa, bb, gu, gs = a[first:last], b[first:last], items[0, first:last], items[1, first:last]
+            if curved:
+                huu, hu, hs = items[2, first:last], items[3, first:last], items[4, first:last]
+            for s in range(start, stop):
+                t, row = theta[s], codes[s, first:last]
+                if curved:
+                    weight = weights[0, s, first:last]
+                product, total, slope, bend = 1.0, 0.0, 0.0, 0.0
+                for i in range(aa.shape[0]):
+                    u = t - bb[i]
+                    linear, factor, g, h = _plain_cell(np.float64(row[i]), aa[i] * u)
+                    total += linear
+                    product *= factor
+                    slope += aa[i] * g
+                    gu[i] += g * u
+                    gs[i] += g
+                    if curved:
+                        bend += aa[i] * aa[i] * h
+                        huu[i] += h * u * u
+                        hu[i] += h * u
+                        hs[i] += h
+                        weight[i] = h
+                rows[0, s] += total - math.log(product)
+                rows[1, s] += slope
+                if curved:
+                    rows[2, s] += bend
+
+    return run
+
+
+def _full(curved: bool, counted: bool) -> Function:
+    """For any asymptotes; `counted` for `successes` and `failures` of repeated trials, else both are the codes.
+
+    As `_plain`, `items` `[4 or 14, I]` being the sums of g u, g, slopes in c and d, and if `curved` of h u^2, h u, h,
+    hc u, hc, hd u, hd, cc, cd, dd; `weights` `[3, S, I]` receives h, hc, hd.
+    """
+
+    @_summing
+    def run(successes, failures, theta, parameters, start, stop, rows, items, weights):  # type: ignore[no-untyped-def]
+        a, b, c, d = parameters
+        for first in range(0, a.shape[0], BLOCK):
+            last = min(first + BLOCK, a.shape[0])
+            aa, bb, cc, dd = a[first:last], b[first:last], c[first:last], d[first:last]
+            sums, kept = np.zeros(14 * BLOCK), np.empty(3 * BLOCK)
+            for s in range(start, stop):
+                t, right, wrong = theta[s], successes[s, first:last], failures[s, first:last]
+                product, total, slope, bend, exponents = 1.0, 0.0, 0.0, 0.0, np.int64(0)
+                for i in range(aa.shape[0]):
+                    u = t - bb[i]
+                    x, k = aa[i] * u, np.float64(right[i])
+                    if counted:
+                        value, slopes, info = _counts_cell(k, np.float64(wrong[i]), x, cc[i], dd[i])
+                    else:
+                        value, mantissa, exponent, slopes, info = _full_cell(k, x, cc[i], dd[i])
+                        product *= mantissa
+                        exponents += exponent
+                    total += value
+                    slope += aa[i] * slopes[0]
+                    bend += aa[i] * aa[i] * info[0]
+                    _add(sums, kept, i, u, slopes, info, curved)
+                if not counted:
+                    total = total + math.log(product) + (exponents - 1023 * aa.shape[0]) * LN2
+                rows[0, s] += total
+                rows[1, s] += slope
+                if curved:
+                    rows[2, s] += bend
+                    _copy(kept, weights[:, s, first:last])
+            _accumulate(sums, items[:, first:last])
+
+    return run
+
+
+plain_gradient, plain_curvature = _plain(False), _plain(True)
+full_gradient, full_curvature = _full(False, False), _full(True, False)
+counts_gradient, counts_curvature = _full(False, True), _full(True, True)
 
 
 @_summing
