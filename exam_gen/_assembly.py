@@ -96,11 +96,6 @@ class Assembled(NamedTuple):
     questions: tuple[Question, ...]
     strata: tuple[Stratum, ...]
 
-    @property
-    def shortfalls(self) -> tuple[Stratum, ...]:
-        """The strata with fewer questions than their share; others filled in for them."""
-        return tuple(stratum for stratum in self.strata if stratum.taken < stratum.wanted)
-
 
 def attribute(name: str) -> Callable[[Question], str]:
     """What questions are stratified by: `topic`, `document`, or a kind of label (`bloom`, `form` …).

@@ -38,11 +38,6 @@ class ExamDiff:
     same: int
     moved: bool
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether both exams hold the same questions in the same order."""
-        return not (self.added or self.removed or self.changed or self.renamed or self.moved)
-
     def as_dict(self) -> dict[str, object]:
         """The difference as plain mappings and lists, for JSON."""
         return asdict(self)

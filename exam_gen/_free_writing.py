@@ -1,4 +1,4 @@
-"""One request for stem, choices and key: in free text, the source paper's way, or as JSON; parsed afterwards."""
+"""One request for stem, choices and key: in free text, the source paper's way, or as JSON, repaired and parsed."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from examcore import (
 )
 
 MAX_TOKENS = 220
+"""Room for a question and four choices of some length."""
 
 
 _STEM = ("question", "stem", "question_text")
@@ -58,7 +59,7 @@ def parse_json(raw: str, *, choices: int = 4) -> ParsedQuestion | UnparsableRepl
         return UnparsableReply("duplicate choices")
     if key is None:
         return UnparsableReply("no answer" if answer in (None, "") else "answer names no choice")
-    return ParsedQuestion(stem, tuple(options), key, _text(fields.get("explanation")))
+    return ParsedQuestion(stem, tuple(options), key)
 
 
 def _first(fields: Mapping[str, object], names: Sequence[str]) -> object:
@@ -170,17 +171,16 @@ def _read(
     parsed = form.parse(raw)
     if isinstance(parsed, UnparsableReply):
         return Dropped(f"unparsable: {parsed.kind}", raw, chunk.id)
-    digest = hashlib.sha256(f"{chunk.id}\n{parsed.stem}".encode()).hexdigest()[:10]
-    question = Question(
-        id=f"{chunk.id}-{digest}",
-        stem=parsed.stem,
-        choices=parsed.choices,
-        key=parsed.key,
-        document_id=chunk.document_id,
-        chunk_id=chunk.id,
-        topic=chunk.topic,
-        context=chunk.text,
-        metadata={"model": model, "prompt": form.version, "seed": seed, "title": chunk.title},
-    )
+    metadata = {"model": model, "prompt": form.version, "seed": seed, "title": chunk.title}
+    question = question_about(chunk, parsed.stem, parsed.choices, parsed.key, metadata)
     reason = next((reason for rule in filters if (reason := rule(question))), None)
     return Dropped(reason, raw, chunk.id, question) if reason else question
+
+
+def question_about(
+    chunk: Chunk, stem: str, choices: tuple[str, ...], key: int, metadata: Mapping[str, object]
+) -> Question:
+    """A question written from a chunk, its id made of the chunk's and the stem."""
+    digest = hashlib.sha256(f"{chunk.id}\n{stem}".encode()).hexdigest()[:10]
+    where = (chunk.document_id, chunk.id, chunk.topic, chunk.text)
+    return Question(f"{chunk.id}-{digest}", stem, choices, key, *where, metadata=metadata)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from examcore import Prompt, Schema
 
 QUESTION_VERSION = "question-1"
-WRONG_VERSION = "wrong-1"
 COMPLETION_VERSION = "completion-1"
 ANSWER_VERSION = "answer-3"
 LETTERS_VERSION = "letters-1"

@@ -84,7 +84,7 @@ def exam_statistics(
     baseline.
     """
     beyond = sum(one.reason == BEYOND for one in dropped)
-    kinds = Counter(_kind_of(one.reason) for one in dropped if one.question is None)
+    kinds = Counter(rule_of(one.reason.removeprefix("unparsable:")) for one in dropped if one.question is None)
     rules = Counter(rule_of(one.reason) for one in dropped if one.question is not None and one.reason != BEYOND)
     total = kinds.total() + rules.total() + beyond + len(pool) + len(questions)
     if generated is not None and generated != total:
@@ -106,18 +106,13 @@ def exam_statistics(
         key_length=_spread([len(question.answer) for question in questions]),
         context_length=_spread([len(question.context) for question in questions]),
         question_words=_question_words(questions),
-        first_words=dict(Counter(_first_word(question.stem) for question in questions).most_common()),
+        first_words=_first_words(questions),
         topics=dict(by_topic.most_common()),
         uncovered_topics=tuple(sorted(set(topics) - set(by_topic))),
         documents=len({question.document_id for question in questions}),
         chunks=len({question.chunk_id for question in questions}),
         labels=_labels(questions),
     )
-
-
-def _kind_of(reason: str) -> str:
-    """What an unparsable reply lacked."""
-    return rule_of(reason.removeprefix("unparsable:"))
 
 
 def _labels(questions: Sequence[Question]) -> dict[str, dict[str, int]]:
@@ -138,12 +133,11 @@ def _spread(values: Sequence[int]) -> Spread:
 def _question_words(questions: Sequence[Question]) -> dict[str, float]:
     """The share of stems with each question word as a whole word (several may stand in one), and with none."""
     found = [set(re.findall(r"\b(?:" + "|".join(_WORDS) + r")\b", question.stem.lower())) for question in questions]
-    shares = {word: sum(word in words for words in found) / len(found) for word in _WORDS} if found else {}
-    return {word: share for word, share in shares.items() if share} | (
-        {"other": sum(not words for words in found) / len(found)} if found else {}
-    )
+    counts = {word: sum(word in words for words in found) for word in _WORDS}
+    shares = {word: count / len(found) for word, count in counts.items() if count}
+    return shares | ({"other": sum(not words for words in found) / len(found)} if found else {})
 
 
-def _first_word(stem: str) -> str:
-    match = re.search(r"\w+", stem)
-    return match.group().lower() if match else ""
+def _first_words(questions: Sequence[Question]) -> dict[str, int]:
+    found = (re.search(r"\w+", question.stem.lower()) for question in questions)
+    return dict(Counter(match.group() if match else "" for match in found).most_common())

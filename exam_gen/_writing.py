@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from exam_gen._assembly import shuffle_exam
-from exam_gen._free_writing import QUESTION_FORMATS, write_free
+from exam_gen._free_writing import QUESTION_FORMATS, question_about, write_free
 from exam_gen._prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
 from exam_gen.drafting._corpus_distractors import (
     DistractorPool,
@@ -122,13 +121,6 @@ class Draft(NamedTuple):
     back: RoundTrip | None = None
 
 
-class Passed(NamedTuple):
-    """A draft that verification let through."""
-
-    draft: Draft
-    verdict: VerificationResult
-
-
 def write_questions(
     chunks: Sequence[Chunk],
     model: LanguageModel,
@@ -151,7 +143,7 @@ def write_questions(
     them all. `material`, by default found in the chunks, can be kept from an earlier call with the same.
     """
     cached = CachedLanguageModel(model, replies)
-    report = progress or _silent
+    report = progress or (lambda _done, _wanted: None)
     report(0, settings.questions)
     if settings.mode != "answer-first":
         order = random.Random(seed).sample(list(chunks), len(chunks))
@@ -164,23 +156,14 @@ def write_questions(
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
     writer = _Writer(cached, judging, found.pool, settings, seed, arriving(filters))
-    for batch in _batches(found.facts, settings.batch):
-        writer.write(batch)
+    for start in range(0, len(found.facts), settings.batch):
+        writer.write(found.facts[start : start + settings.batch])
         report(min(len(writer.passed), settings.questions), settings.questions)
         if len(writer.passed) >= settings.questions:
             break
     stopped = _stopped(len(writer.passed), settings, len(found.facts), "facts")
     verifying = ModelUsage() if second is cached else second.usage
     return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying)
-
-
-def _batches(todo: Sequence[Fact], size: int) -> Iterator[Sequence[Fact]]:
-    for start in range(0, len(todo), size):
-        yield todo[start : start + size]
-
-
-def _silent(_done: int, _wanted: int) -> None:
-    """Report to nobody."""
 
 
 def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:
@@ -212,9 +195,9 @@ class _Writer:
         seed: int,
         filters: Sequence[Filter],
     ) -> None:
-        self._model, self._verifier, self._pool, self._settings, self._seed = model, verifier, pooled, settings, seed
-        self._filters = filters
-        self.passed: list[Passed] = []
+        self._model, self._verifier, self._pool = model, verifier, pooled
+        self._settings, self._seed, self._filters = settings, seed, filters
+        self.passed: list[tuple[Draft, VerificationResult]] = []
         self.dropped: list[Dropped] = []
 
     def write(self, batch: Sequence[Fact]) -> None:
@@ -222,7 +205,7 @@ class _Writer:
         drafts, found = self._asked(batch)
         done = self._verified(drafts)
         again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
-        completed = sum(one.draft.version == COMPLETION_VERSION for one in self.passed)
+        completed = sum(draft.version == COMPLETION_VERSION for draft, _ in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
         stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
         self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
@@ -230,15 +213,13 @@ class _Writer:
     def finished(self) -> list[Question]:
         """The wanted number of questions, with wrong answers and positions chosen over the whole exam."""
         wanted = self._settings.questions
-        for one in self.passed[wanted:]:
-            self._drop(BEYOND, one.draft, one.verdict)
+        for draft, verdict in self.passed[wanted:]:
+            self._drop(BEYOND, draft, verdict)
         kept = self.passed[:wanted]
         # Where nothing is known of closed-book likelihoods all are tied, and lengths alone are balanced.
-        items = [
-            KeyWithDistractors(one.draft.fact.span.text, one.verdict.closed or 0.0, one.verdict.options) for one in kept
-        ]
+        items = [KeyWithDistractors(one.fact.span.text, found.closed or 0.0, found.options) for one, found in kept]
         triples = choose(items, seed=self._seed)
-        questions = [self._question(one.draft, one.verdict, wrong) for one, wrong in zip(kept, triples, strict=True)]
+        questions = [self._question(*one, wrong) for one, wrong in zip(kept, triples, strict=True)]
         return list(shuffle_exam(questions, self._seed))
 
     def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
@@ -273,7 +254,7 @@ class _Writer:
             if reason is None and not hides(draft.fact.span.text, [option.text for option in verdict.options]):
                 reason = MARKED
             if reason is None:
-                self.passed.append(Passed(draft, verdict))
+                self.passed.append((draft, verdict))
                 passed.add(draft.fact.span.sentence)
             else:
                 self._drop(reason, draft, verdict)
@@ -309,16 +290,14 @@ class _Writer:
             hint = echoes(draft.stem, draft.fact.span.text)
             alike = [text for text in wrong if hint <= echoes(draft.stem, text)]
             full = draft._replace(wrong=tuple(alike[: self._settings.candidates]))
-            reason = self._fault(full) if len(alike) >= 3 else TOO_FEW if len(wrong) < 3 else ECHOES
+            reason = TOO_FEW if len(wrong) < 3 else ECHOES if len(alike) < 3 else None
+            question = self._question(full, None, full.wrong[:3])
+            reason = reason or next((fault for rule in self._filters[:-1] if (fault := rule(question))), None)
             if reason is None:
                 ready.append(full)
             else:
                 self._drop(reason, full, None)
         return ready
-
-    def _fault(self, draft: Draft) -> str | None:
-        question = self._question(draft, None, draft.wrong[:3])
-        return next((reason for rule in self._filters[:-1] if (reason := rule(question))), None)
 
     def _drop(self, reason: str, draft: Draft, verdict: VerificationResult | None) -> None:
         question = self._question(draft, verdict, draft.wrong[:3])
@@ -327,7 +306,15 @@ class _Writer:
     def _question(self, draft: Draft, verdict: VerificationResult | None, wrong: Sequence[str]) -> Question:
         chunk = draft.fact.chunk
         found = verdict or VerificationResult(None)
-        measured: dict[str, object] = {
+        metadata: dict[str, object] = {
+            "model": self._model.name,
+            "verifier": self._verifier.model.name,
+            "prompt": draft.version,
+            "verification": self._verifier.version,
+            "seed": self._seed,
+            "title": chunk.title,
+            "evidence": draft.fact.span.sentence,
+            "kind": draft.fact.span.kind,
             "support": found.support,
             "lift": found.lift,
             "margin": found.margin,
@@ -336,25 +323,4 @@ class _Writer:
             **({"read_back": draft.back.answer, "agreement": round(draft.back.agreement, 4)} if draft.back else {}),
             **({"letters": list(found.letters)} if found.letters else {}),
         }
-        digest = hashlib.sha256(f"{chunk.id}\n{draft.stem}".encode()).hexdigest()[:10]
-        return Question(
-            id=f"{chunk.id}-{digest}",
-            stem=draft.stem,
-            choices=(draft.fact.span.text, *wrong),
-            key=0,
-            document_id=chunk.document_id,
-            chunk_id=chunk.id,
-            topic=chunk.topic,
-            context=chunk.text,
-            metadata={
-                "model": self._model.name,
-                "verifier": self._verifier.model.name,
-                "prompt": draft.version,
-                "verification": self._verifier.version,
-                "seed": self._seed,
-                "title": chunk.title,
-                "evidence": draft.fact.span.sentence,
-                "kind": draft.fact.span.kind,
-                **measured,
-            },
-        )
+        return question_about(chunk, draft.stem, (draft.fact.span.text, *wrong), 0, metadata)

@@ -52,7 +52,9 @@ from examcore._language_model import (
     RemoteLanguageModel,
     Schema,
     StreamsLikelihoods,
+    common_prefix,
     likelihoods_of,
+    up_to_stop,
 )
 from examcore._progress import Progress, ReportProgress, duration_in_words
 from examcore._rank_correlation import (
@@ -117,6 +119,7 @@ __all__ = [
     "check_choices",
     "check_format",
     "cohen_kappa",
+    "common_prefix",
     "counted",
     "decode",
     "duration_in_words",
@@ -155,6 +158,7 @@ __all__ = [
     "text_units",
     "unique_ids",
     "unwrapped",
+    "up_to_stop",
     "wilson",
     "word_bag",
     "write_chunks",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 Schema = Mapping[str, object]
@@ -135,3 +136,14 @@ def one_by_one(model: LanguageModel, asked: Sequence[tuple[Prompt, tuple[str, ..
     for place, (prompt, continuations) in enumerate(asked):
         value = model.log_likelihoods(prompt, continuations)
         yield Arrival(place, value, value.prompt_tokens, 0)
+
+
+def up_to_stop(text: str, stop: Sequence[str]) -> str:
+    """A reply up to the first of the strings that end it."""
+    ends = [position for position in (text.find(one) for one in stop) if position >= 0]
+    return text[: min(ends)] if ends else text
+
+
+def common_prefix(first: Sequence[object], second: Sequence[object]) -> int:
+    """The number of leading tokens that two sequences share."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

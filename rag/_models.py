@@ -1,4 +1,4 @@
-"""From a model's name to a language model: hub name, folder, GGUF file, embedded weights or your own factory."""
+"""Language models: the settings that name one, loading it (hub name, folder, GGUF file, own factory), its usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Third-party objects named `python:package.module:name`, and the addresses of services."""
+"""Third-party code: objects named `python:package.module:name`, addresses of services, calls with a time limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, redirect_stdout
 from queue import SimpleQueue
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 PYTHON_PREFIX = "python:"
@@ -57,9 +57,7 @@ def positional_parameters(thing: Callable[..., Any]) -> int:
 Result = TypeVar("Result")
 
 
-class _PendingCall(NamedTuple):
-    work: Callable[[], Any]
-    made: Future[Any]
+_Calls = SimpleQueue["tuple[Callable[[], Any], Future[Any]] | None"]
 
 
 class CallTimeoutError(Exception):
@@ -73,24 +71,24 @@ class ThirdPartyThread:
     """
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[_PendingCall | None] = SimpleQueue()
+        self._calls: _Calls = SimpleQueue()
         threading.Thread(target=_serve, args=(self._calls,), name="third-party calls", daemon=True).start()
         weakref.finalize(self, self._calls.put, None)
 
     def call(self, work: Callable[[], Result], seconds: float | None = None) -> Result:
         """What the work returns or raises; `CallTimeoutError` after `seconds` (None: wait for ever)."""
         made: Future[Result] = Future()
-        self._calls.put(_PendingCall(work, made))
+        self._calls.put((work, made))
         wait([made], seconds)
         if not made.done():
             raise CallTimeoutError
         return made.result()
 
 
-def _serve(calls: SimpleQueue[_PendingCall | None]) -> None:
+def _serve(calls: _Calls) -> None:
     while (call := calls.get()) is not None:
         try:
-            call.made.set_result(call.work())
+            call[1].set_result(call[0]())
         except BaseException as error:  # the caller gets it, whatever it is
-            call.made.set_exception(error)
+            call[1].set_exception(error)
         del call  # else its objects would stay alive until the next call

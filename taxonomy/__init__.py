@@ -2,7 +2,7 @@
 
 from taxonomy._bloom import KNOWLEDGE, KNOWLEDGE_DIMENSION, LEVELS, PROCESS_DIMENSION, VERBS, bloom, knowledge
 from taxonomy._clusters import Clustering, Encode, cluster
-from taxonomy._forms import FORMS, QUESTION_FORM, QUESTION_WORDS, first_word, form, question_words
+from taxonomy._forms import FORMS, QUESTION_FORM, QUESTION_WORDS, form, question_words
 from taxonomy._labels import LABEL_PROMPT_VERSION, LABEL_REPLY_TOKENS, TAXONOMIES, ModelLabels, label_by_model, labels
 from taxonomy._taxonomy import WORD_PATTERN, Level, RuleLabels, Taxonomy
 
@@ -27,7 +27,6 @@ __all__ = [
     "Taxonomy",
     "bloom",
     "cluster",
-    "first_word",
     "form",
     "knowledge",
     "label_by_model",

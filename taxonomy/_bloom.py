@@ -1,7 +1,8 @@
-"""Process levels of Bloom's revised taxonomy, read off a question's verbs.
+"""The two dimensions of Bloom's revised taxonomy: process levels by a question's verbs, knowledge by its wording.
 
 Source: Anderson and Krathwohl (2001), six levels; keyword lists of the auto-rag-eval paper, table 6. A verb that the
-table lists under several levels (to test, to implement, to illustrate) counts for each of them.
+table lists under several levels (to test, to implement, to illustrate) counts for each of them. The kinds of knowledge
+are those of Krathwohl (2002), table 2; their wordings are ours.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ _DEFINITIONS = {
     "create": "to put elements together into something new: to plan, design or produce it",
 }
 
-_SPELLINGS = {"analyse": "analyze", "summarise": "summarize", "optimise": "optimize", "recognise": "recognize"}
-_SPELLINGS |= {"customise": "customize"}
+_SPELLINGS = {f"{stem}se": f"{stem}ze" for stem in ("analy", "summari", "optimi", "recogni", "customi")}
 _ALL = frozenset().union(*VERBS.values())
-_BEFORE = "the a an this that these those which what of in for its their your each any no data"
-_OFTEN_NOUNS = (
-    "state name list label measure question test task work use practice set check review experience design produce "
-    "rate rank run read debate show find"
+_BEFORE_NOUNS = frozenset(
+    "the a an this that these those which what of in for its their your each any no data".split()  # noqa: SIM905
 )
-_BEFORE_NOUNS, _AMBIGUOUS = frozenset(_BEFORE.split()), frozenset(_OFTEN_NOUNS.split())
+_OFTEN_NOUNS = frozenset(
+    """state name list label measure question test task work use practice set check review experience design produce
+    rate rank run read debate show find""".split()  # noqa: SIM905
+)
 _CLAUSES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:why|reasons?|causes?|because)\b", re.I), "understand"),
     (re.compile(r"\b(?:how (?:do|does|did|is|are|was|were|would|will))\b", re.I), "understand"),
@@ -99,7 +100,7 @@ def _listed_verbs(question: str) -> set[str]:
     for match in WORD_PATTERN.finditer(question):
         word = _form(match.group().lower()) if len(match.group()) <= LONGEST else ""
         follows = question[end : match.start()].isspace()
-        noun_like = word in _AMBIGUOUS and follows and before in _BEFORE_NOUNS
+        noun_like = word in _OFTEN_NOUNS and follows and before in _BEFORE_NOUNS
         # Quoted words are names of things, not what the examinee is asked to do.
         quoted = match.start() > 0 and question[match.start() - 1] in '"`“_.-'
         # "Which of the following" is how choices are announced, not a task.

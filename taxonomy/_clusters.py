@@ -61,30 +61,29 @@ def cluster(texts: Sequence[str], encode: Encode, *, most: int = MOST, seed: int
     the words of the largest class-based TF-IDF. Raises `ValueError` for vectors of a wrong shape or that are not
     finite.
     """
+    none = Clustering((), (), {}, np.nan, np.nan, seed)
     if len(texts) < LEAST:
-        return Clustering(
-            (), (), {}, np.nan, np.nan, seed, reason=f"{len(texts)} questions; {LEAST} or more are grouped"
-        )
+        return none._replace(reason=f"{len(texts)} questions; {LEAST} or more are grouped")
     points = _centred(np.asarray(encode(texts), dtype=np.float64), len(texts))
     shown = points[np.random.default_rng(seed).permutation(len(points))[:COMPARED]]
     distinct = len(np.unique(shown.round(9), axis=0))
     sizes = range(2, min(most, len(texts) // 5, distinct - 1) + 1)
     if not sizes:
-        return Clustering(
-            (), (), {}, np.nan, np.nan, seed, reason=f"{distinct} different vectors; wanted more to group"
-        )
+        return none._replace(reason=f"{distinct} different vectors; wanted more to group")
     own = _silhouettes(shown, sizes, seed)
     others = np.array(list(_structureless(shown, sizes, seed)))
     excess = own - others.mean(axis=0)
     bar = float(np.max(others - (others.sum(axis=0) - others) / (REFERENCES - 1)))
     best = int(np.argmax(excess))
     table = {size: (float(own[i]), float(others[:, i].mean())) for i, size in enumerate(sizes)}
-    found = Clustering((), (), table, float(excess[best]), bar, seed)
+    found = none._replace(silhouettes=table, excess=float(excess[best]), bar=bar)
     if not found.excess > bar:
         why = f"the silhouette is {found.excess:.3f} above that of text without clusters, which varies by {bar:.3f}"
         return found._replace(reason=f"no clusters: {why}")
     grouped = _grouped(points, sizes[best], seed)
-    members = _by_size(grouped)
+    # The largest cluster is number 0.
+    order = {old: new for new, (old, _) in enumerate(Counter(grouped.tolist()).most_common())}
+    members = [order[one] for one in grouped.tolist()]
     stability = _stability(points, grouped, sizes[best], seed)
     return found._replace(names=_names(texts, members), members=tuple(members), stability=stability)
 
@@ -125,12 +124,6 @@ def _stability(points: Floats, grouped: Codes, size: int, seed: int) -> float:
 
     others = (_grouped(points, size, seed + step) for step in range(1, SEEDS + 1))
     return float(np.mean([adjusted_rand_score(grouped, one) for one in others]))
-
-
-def _by_size(members: Codes) -> list[int]:
-    """Cluster numbers, 0 for the largest."""
-    order = {old: new for new, (old, _) in enumerate(Counter(members.tolist()).most_common())}
-    return [order[one] for one in members.tolist()]
 
 
 def _names(texts: Sequence[str], members: Sequence[int]) -> tuple[str, ...]:

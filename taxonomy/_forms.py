@@ -9,17 +9,7 @@ from taxonomy._taxonomy import Level, RuleLabels, Taxonomy
 FORMS = ("what", "which", "how", "why", "when", "where", "who", "yes/no", "other")
 """The forms, question words first."""
 
-_WORDS = {
-    "what": "what",
-    "which": "which",
-    "how": "how",
-    "why": "why",
-    "when": "when",
-    "where": "where",
-    "who": "who",
-    "whom": "who",
-    "whose": "who",
-}
+_WORDS = {word: word for word in FORMS[:7]} | {"whom": "who", "whose": "who"}
 _ASKED = "|".join(_WORDS)
 _ASKING = re.compile(rf"(?<![\w'\"`“‘])({_ASKED})(?:'s|'re|’s)?(?![\w\"`”])", re.I)
 _HEADING = re.compile(
@@ -45,11 +35,11 @@ def form(question: str) -> str:
         rest = sentence[start.end() :]
         # "When x fails, what …?" asks what; "When was it built, and by whom?" asks when.
         condition = first == "when" and not _AUXILIARY.match(rest.lstrip())
-        return (_after_comma(rest) if condition else "") or first
+        return (condition and _after_comma(rest)) or first
     if _AUXILIARY.match(sentence):
         return "yes/no"
-    asked = _after_comma(sentence) or _first_word(sentence)
-    return asked or "other"
+    word = _ASKING.search(sentence)
+    return _after_comma(sentence) or (_WORDS[word.group(1).lower()] if word else "other")
 
 
 def question_words(question: str) -> tuple[str, ...]:
@@ -58,18 +48,12 @@ def question_words(question: str) -> tuple[str, ...]:
     return tuple(word for word in FORMS if word in found)
 
 
-def first_word(question: str) -> str:
-    """The first word in lower case, or nothing."""
-    match = re.search(r"\w+", question)
-    return match.group().lower() if match else ""
-
-
-def _one_form(question: str) -> RuleLabels:
+def _read_form(question: str) -> RuleLabels:
     found = form(question)
     return RuleLabels((found,), "otherwise" if found == "other" else "wording")
 
 
-def _all_words(question: str) -> RuleLabels:
+def _read_words(question: str) -> RuleLabels:
     found = question_words(question)
     return RuleLabels(found, "words" if found else "nothing")
 
@@ -80,7 +64,7 @@ QUESTION_FORM = Taxonomy(
     levels=tuple(Level(name, "") for name in FORMS),
     several=False,
     otherwise="other",
-    rules=_one_form,
+    rules=_read_form,
 )
 """The word that a question asks with."""
 
@@ -88,7 +72,7 @@ QUESTION_WORDS = Taxonomy(
     name="words",
     asks="which question words stand in it",
     levels=tuple(Level(name, "") for name in FORMS if name in _WORDS),
-    rules=_all_words,
+    rules=_read_words,
 )
 """All question words in a question."""
 
@@ -101,15 +85,6 @@ def _last_sentence(question: str) -> str:
 
 def _after_comma(sentence: str) -> str:
     """The question word right after a comma (perhaps behind a preposition), the last one of them."""
-    found = re.findall(
-        r",\s+(?:(?:and|then|in|on|at|by|for|to|of|with|from|under|through)\s+)?"
-        rf"({_ASKED})\b",
-        sentence,
-        re.I,
-    )
+    between = r"(?:(?:and|then|in|on|at|by|for|to|of|with|from|under|through)\s+)?"
+    found = re.findall(rf",\s+{between}({_ASKED})\b", sentence, re.I)
     return _WORDS[found[-1].lower()] if found else ""
-
-
-def _first_word(sentence: str) -> str:
-    match = _ASKING.search(sentence)
-    return _WORDS[match.group(1).lower()] if match else ""

@@ -1,4 +1,4 @@
-"""Labels from a language model: one prompt per question with the definitions, and a strict reading of the reply."""
+"""All labels of a question by the rules, and labels from a language model, whose reply is read strictly."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ LABEL_PROMPT_VERSION = "taxonomy-1"
 LABEL_PROMPT_CHARACTERS = 4000
 """Characters of a question that are shown to the model."""
 LABEL_REPLY_TOKENS = 24
+"""Room for the names of all levels."""
 
 Ask = Callable[[Sequence[str]], Sequence[str | None]]
 """Prompts to replies, one each; None where the model gave none."""

@@ -17,15 +17,11 @@ WORD_PATTERN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 @functools.lru_cache(maxsize=50_000)
-def _known_lemma(word: str) -> str:
-    import simplemma
-
-    return str(simplemma.lemmatize(word, lang="en")).lower()
-
-
 def lemma(word: str) -> str:
     """The English dictionary form of a word, in lower case."""
-    return _known_lemma(word.lower()) if len(word) <= LONGEST else word.lower()
+    import simplemma
+
+    return (str(simplemma.lemmatize(word.lower(), lang="en")) if len(word) <= LONGEST else word).lower()
 
 
 def lemmas(text: str) -> list[str]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from exam_gen.corpora._paragraphs import reflow
@@ -83,7 +84,8 @@ def filings(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
             yield from _from_sentences(record for _, record in group)
         else:
             for number, record in group:
-                yield from _from_items(record, number) if _has_items(record) else _from_text(record, number)
+                has_items = any(f"section_{item}" in record.fields for item in ITEMS)
+                yield from _from_items(record, number) if has_items else _from_text(record, number)
 
 
 def items_of(text: str, wanted: Iterable[str] = tuple(ITEMS)) -> dict[str, str]:
@@ -122,22 +124,13 @@ def _chain(found: Sequence[Heading], end: int) -> list[Heading]:
     order = {item: number for number, item in enumerate(_BEGINNINGS)}
     lengths = _lengths(found, end)
     values = [math.log1p(length) * (1 if one.titled else _UNTITLED) for one, length in zip(found, lengths, strict=True)]
-    sums: list[float] = []
-    following: list[int | None] = []
+    best: dict[int, tuple[float, list[Heading]]] = {}
     # From the last heading to the first, so that the best chain behind each is known.
     for place, here in reversed(list(enumerate(found))):
-        later = [at for at in range(place + 1, len(found)) if order[found[at].item] > order[here.item]]
-        best = max(later, key=lambda at: sums[len(found) - 1 - at], default=None)
-        sums.append(values[place] + (0.0 if best is None else sums[len(found) - 1 - best]))
-        following.append(best)
-    sums.reverse()
-    following.reverse()
-    at = max(range(len(found)), key=lambda at: sums[at], default=None)
-    chain = []
-    while at is not None:
-        chain.append(found[at])
-        at = following[at]
-    return chain
+        later = [best[at] for at in range(place + 1, len(found)) if order[found[at].item] > order[here.item]]
+        total, behind = max(later, key=itemgetter(0), default=(0.0, []))
+        best[place] = values[place] + total, [here, *behind]
+    return max((best[place] for place in range(len(found))), key=itemgetter(0), default=(0.0, []))[1]
 
 
 def _lengths(found: Sequence[Heading], end: int) -> list[int]:
@@ -152,31 +145,27 @@ def _lengths(found: Sequence[Heading], end: int) -> list[int]:
 
 
 def _from_text(record: JsonRecord, number: int) -> Iterator[LocatedDocument]:
-    """The items of a whole filing, lines that a page cut joined again."""
     whole = document(record, number)
     if whole.document is None:
         yield whole
         return
-    filing, found = whole.document, items_of(whole.document.text)
-    for item in ITEMS:
-        if item in found:
-            yield _placed(record.place, filing, item, reflow(found[item]))
-        else:
-            yield LocatedDocument(record.place, None, f"no item {item}")
-
-
-def _has_items(record: JsonRecord) -> bool:
-    return any(f"section_{item}" in record.fields for item in ITEMS)
+    yield from _items(record.place, whole.document, items_of(whole.document.text))
 
 
 def _from_items(record: JsonRecord, number: int) -> Iterator[LocatedDocument]:
+    found = {item: record.fields.get(f"section_{item}") for item in ITEMS}
+    long = {item: text for item, text in found.items() if isinstance(text, str) and len(text) >= SHORTEST}
     filing = _filing(record, id_field(record, number, ("filename", "docID", "id", "cik")))
+    yield from _items(record.place, filing, long)
+
+
+def _items(place: str, filing: Document, found: Mapping[str, str]) -> Iterator[LocatedDocument]:
+    """The items of a filing as documents, lines that a page cut joined again; a reason for each one without text."""
     for item in ITEMS:
-        text = record.fields.get(f"section_{item}")
-        if isinstance(text, str) and len(text) >= SHORTEST:
-            yield _placed(record.place, filing, item, reflow(text))
+        if item in found:
+            yield _placed(place, filing, item, reflow(found[item]))
         else:
-            yield LocatedDocument(record.place, None, f"no item {item}")
+            yield LocatedDocument(place, None, f"no item {item}")
 
 
 def _from_sentences(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:

@@ -22,6 +22,7 @@ TEXT_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", "
 UNDERLINE = re.compile(r"([=\-~^\"'*+#`:._<>])\1{2,}\s*$")
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
 _LONGEST_HEADING = 1000
+"""Characters of a line that are searched for a heading; no heading is longer."""
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)", re.S)
 
 
@@ -60,12 +61,9 @@ def read_page(path: Path) -> Page:
 def tidy(text: str) -> str:
     """`\\n` line ends, no NUL or lone surrogate (neither survives a UTF-8 file), no blank lines around."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-    text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _has_surrogate(text) else text
+    if re.search(r"[\ud800-\udfff]", text):
+        text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return re.sub(r"\A(?:[^\S\n]*\n)+", "", text).rstrip()
-
-
-def _has_surrogate(text: str) -> bool:
-    return re.search(r"[\ud800-\udfff]", text) is not None
 
 
 def _from_markdown(text: str) -> Page:
@@ -86,13 +84,9 @@ def markdown_title(text: str) -> str:
             fenced = not fenced
         elif not fenced and (match := _HEADING.match(line)):
             return plain_inline(match.group(1))
-        elif not fenced and line.strip() and re.fullmatch(r"(=|-){3,}\s*", following) and not _is_rule(line):
+        elif not fenced and re.search(r"[^\s\-=*_|:]", line) and re.fullmatch(r"(=|-){3,}\s*", following):
             return plain_inline(line.strip())
     return ""
-
-
-def _is_rule(line: str) -> bool:
-    return re.fullmatch(r"[\s\-=*_|:]+", line) is not None
 
 
 def plain_inline(text: str) -> str:
@@ -153,14 +147,7 @@ _SILENT = frozenset(["iframe", "nav", "noscript", "object", "script", "style", "
 _VOID = frozenset(["br", "hr", "img", "input", "link", "meta", "wbr", "col", "source"])
 
 
-class Visible(NamedTuple):
-    """The page's `<title>` (or first `<h1>`) and its visible text."""
-
-    title: str
-    text: str
-
-
-def visible_text(source: str) -> Visible:
+def visible_text(source: str) -> Page:
     """The text a reader sees: no script, style or navigation; blocks apart, list items with a dash, `pre` as it is."""
     reader = _Reader(_SILENT)
     reader.feed(source)
@@ -171,8 +158,8 @@ def visible_text(source: str) -> Visible:
         reader = _Reader(frozenset(["script", "style"]))
         reader.feed(source)
         reader.close()
-        return Visible(reader.title() or title, reader.text())
-    return Visible(reader.title(), reader.text())
+        return Page(reader.title() or title, reader.text())
+    return Page(reader.title(), reader.text())
 
 
 class _Reader(HTMLParser):

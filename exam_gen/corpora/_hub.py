@@ -52,7 +52,8 @@ def hub_records(source: str) -> Iterator[JsonRecord]:
     wanted = hub_source(source)
     try:
         table = _table(wanted)
-        names = _label_names(table.features or {})
+        kinds = (table.features or {}).items()
+        names = {column: list(kind.names) for column, kind in kinds if getattr(kind, "names", None)}
         for number, row in enumerate(table, start=1):
             yield JsonRecord(f"{wanted.shown} record {number}", {**row, **_named(row, names)})
     except Exception as error:  # the hub client raises many unrelated types
@@ -72,10 +73,6 @@ def _table(wanted: HubSource) -> Any:
         if not wanted.config or "not found" not in str(error):
             raise
         return datasets.load_dataset(wanted.name, data_dir=wanted.config, **options)
-
-
-def _label_names(features: Mapping[str, Any]) -> dict[str, list[str]]:
-    return {column: list(kind.names) for column, kind in features.items() if getattr(kind, "names", None)}
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, list[str]]) -> dict[str, str]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from examcore import Chunk, Document
 
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
 
 
-class Size(NamedTuple):
+@dataclass(frozen=True)
+class Size:
     """Mean, least and most; zero for nothing."""
 
     mean: float
@@ -47,8 +48,7 @@ class Inventory:
 
     def as_dict(self) -> dict[str, object]:
         """The counts as plain mappings, for JSON."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value._asdict() if isinstance(value, Size) else value for name, value in fields.items()}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, counts: Mapping[str, Any]) -> Inventory:
@@ -61,18 +61,14 @@ def take_inventory(
     documents: Sequence[Document], chunks: Sequence[Chunk], left_out: Mapping[str, int] | None = None
 ) -> Inventory:
     """Count a corpus and its chunks."""
-    lengths: list[int] = []
-    vocabulary: set[str] = set()
-    for document in documents:
-        found = list(words(document.text))
-        lengths.append(len(found))
-        vocabulary.update(found)
+    counts = [Counter(words(document.text)) for document in documents]
+    lengths = [count.total() for count in counts]
     topics = Counter(document.topic for document in documents if document.topic)
     return Inventory(
         documents=len(documents),
         chunks=len(chunks),
         words=sum(lengths),
-        vocabulary=len(vocabulary),
+        vocabulary=len(set().union(*counts)),
         topics=len(topics),
         words_per_document=_size(lengths),
         words_per_chunk=_size([sum(1 for _ in words(chunk.text)) for chunk in chunks]),

@@ -46,7 +46,7 @@ class Selection:
             return f"shorter than {self.min_characters} characters"
         if self.max_characters is not None and length > self.max_characters:
             return f"longer than {self.max_characters} characters"
-        if self.before is not None and not _is_before(document.date, self.before):
+        if self.before is not None and not (document.date[:4].isdigit() and int(document.date[:4]) < self.before):
             return f"not dated before {self.before}" if document.date else "no date"
         if isinstance(self.topics, tuple) and document.topic not in self.topics:
             return "other topic"
@@ -131,7 +131,3 @@ class _Drawn:
 def lot(seed: int, name: str) -> int:
     """A number drawn from a seed and a name."""
     return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode("utf-8", "surrogatepass")).digest(), "big")
-
-
-def _is_before(date: str, year: int) -> bool:
-    return date[:4].isdigit() and int(date[:4]) < year

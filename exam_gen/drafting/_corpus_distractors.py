@@ -25,33 +25,27 @@ Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 _TOO_CLOSE = 0.8
 """Cosine from which two spans may mean the same."""
 _MAX_CANDIDATES_SEEN = 400
-
-
-class SpanSource(NamedTuple):
-    """Where a pooled span stands."""
-
-    chunk_id: str
-    document_id: str
+"""The nearest spans that are considered: ones further off are hardly believable."""
 
 
 @dataclass(frozen=True)
 class DistractorPool:
-    """All spans of a corpus by kind, with the chunks they stand in and their embeddings."""
+    """All spans of a corpus by kind, with the ids of the documents they stand in and their embeddings."""
 
     by_kind: Mapping[str, tuple[str, ...]]
-    sources: Mapping[str, frozenset[SpanSource]]
+    sources: Mapping[str, frozenset[str]]
     vectors: Mapping[str, NDArray[np.floating]]
 
 
 def pool(chunks: Sequence[Chunk], embed: Embed | None) -> DistractorPool:
     """Collect the spans of the chunks, in the order of the chunks; `embed` gives unit vectors `[n, d]`."""
     by_kind: dict[str, dict[str, None]] = defaultdict(dict)
-    sources: dict[str, set[SpanSource]] = defaultdict(set)
+    sources: dict[str, set[str]] = defaultdict(set)
     for chunk in chunks:
         for sentence in sentences(chunk.text):
             for span in spans(sentence, phrases=stands_alone(sentence, chunk.title)):
                 by_kind[span.kind][span.text] = None
-                sources[span.text].add(SpanSource(chunk.id, chunk.document_id))
+                sources[span.text].add(chunk.document_id)
     texts = list(sources)
     vectors: dict[str, NDArray[np.floating]] = {}
     if embed is not None and texts:
@@ -81,7 +75,7 @@ def candidates(fact: Fact, stem: str, pooled: DistractorPool, *, count: int, see
     near = _nearness(key, options, pooled)
     options = [text for text in options if near[text] < _TOO_CLOSE]
     options.sort(key=lambda text: -near[text])
-    home = [text for text in options if any(s.document_id == fact.chunk.document_id for s in pooled.sources[text])]
+    home = [text for text in options if fact.chunk.document_id in pooled.sources[text]]
     at_home = set(home)
     away = [text for text in options if text not in at_home]
     chosen = _by_length(home, key, count // 3)
@@ -89,8 +83,8 @@ def candidates(fact: Fact, stem: str, pooled: DistractorPool, *, count: int, see
 
 
 def _same_kind(fact: Fact, pooled: DistractorPool, count: int) -> list[str]:
-    """Spans of the key's kind; when they are few, those of its wider class as well."""
-    kind = fact.span.kind
+    """Spans of the key's kind; when they are few, those of its wider class of the same case and about as many words."""
+    kind, key = fact.span.kind, fact.span.text
     found = list(pooled.by_kind.get(kind, ()))
     if len(found) <= count:
         wider = kind.split(":")[0]
@@ -99,14 +93,9 @@ def _same_kind(fact: Fact, pooled: DistractorPool, count: int) -> list[str]:
             for other, texts in pooled.by_kind.items()
             if other != kind and other.split(":")[0] == wider
             for text in texts
-            if _alike(text, fact.span.text)
+            if text[:1].isupper() == key[:1].isupper() and abs(len(text.split()) - len(key.split())) <= 1
         ]
     return list(dict.fromkeys(found))
-
-
-def _alike(text: str, key: str) -> bool:
-    """The same case, and nearly the same number of words."""
-    return text[:1].isupper() == key[:1].isupper() and abs(len(text.split()) - len(key.split())) <= 1
 
 
 def apart(text: str, key: str, sentence: str, stem: str) -> bool:
@@ -159,12 +148,10 @@ def _trigrams(text: str) -> set[str]:
 
 def _by_length(options: Sequence[str], key: str, count: int) -> list[str]:
     """The first ones of the shorter, the equally long and the longer in turn, so that any rank is possible."""
-    groups = [
-        [text for text in options[:_MAX_CANDIDATES_SEEN] if len(text) < len(key)],
-        [text for text in options[:_MAX_CANDIDATES_SEEN] if len(text) > len(key)],
-        [text for text in options[:_MAX_CANDIDATES_SEEN] if len(text) == len(key)],
-    ]
-    turns = itertools.chain.from_iterable(itertools.zip_longest(*groups))
+    groups: dict[int, list[str]] = {-1: [], 1: [], 0: []}
+    for text in options[:_MAX_CANDIDATES_SEEN]:
+        groups[(len(text) > len(key)) - (len(text) < len(key))].append(text)
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*groups.values()))
     return [text for text in turns if text is not None][:count]
 
 

@@ -21,6 +21,7 @@ _COMMON = 0.12
 """A span in a larger share of the chunks than this says nothing about one of them."""
 
 _LEAST_WORDS = 7
+"""Words that a statement with a gap needs to say enough of what is asked for."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,9 @@ def _of_sentence(chunk: Chunk, sentence: str, common: frozenset[str], rng: rando
         lower = span.text.lower()
         if lower in common or lower in title or sentence.lower().count(lower) > 1:
             continue
-        if (
-            one_of_list(sentence, span.text)
-            or _part_of_name(span)
-            or (span.kind == "name:1" and _plain_word(lower, chunk.text))
-        ):
+        # A capitalised word may be an ordinary word of the passage, too.
+        plain = span.kind == "name:1" and re.search(rf"\b{re.escape(lower)}\b", chunk.text)
+        if plain or one_of_list(sentence, span.text) or _part_of_name(span):
             continue
         words = int(span.kind[-2]) if span.kind.startswith("phrase") else 2
         score = _WEIGHTS[span.kind.split(":")[0]]
@@ -119,8 +118,3 @@ def _part_of_name(span: KeySpan) -> bool:
         return False
     before, after = span.sentence[: span.start], span.sentence[span.end :]
     return bool(re.search(r"\b[A-Z]\w*\s$", before) or re.match(r"\s[A-Z]\w*", after))
-
-
-def _plain_word(lower: str, text: str) -> bool:
-    """Whether a capitalised word is an ordinary word of the passage, too."""
-    return bool(re.search(rf"\b{re.escape(lower)}\b", text))

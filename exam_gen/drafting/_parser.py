@@ -19,29 +19,13 @@ class ParsedQuestion(NamedTuple):
     stem: str
     choices: tuple[str, ...]
     key: int
-    explanation: str = ""
 
 
 class UnparsableReply(NamedTuple):
-    """Why a text is no question: one of `KINDS`."""
+    """Why a text is no question: `no choices`, `several answers` and the like."""
 
     kind: str
 
-
-KINDS = (
-    "empty reply",
-    "no question",
-    "no choices",
-    "too few choices",
-    "empty choice",
-    "duplicate choices",
-    "no answer",
-    "answer names no choice",
-    "several answers",
-    "contradictory answers",
-    "malformed JSON",
-)
-"""Every way a text can fail, in the order they are looked for."""
 
 _MARK = r"[\s>#*_`\-•]*"
 _QUESTION = re.compile(
@@ -117,7 +101,7 @@ def parse(raw: str, *, choices: int = 4) -> ParsedQuestion | UnparsableReply:
         return UnparsableReply("duplicate choices")
     preface = [line for line in found.before if _ANSWER_START.match(line)]
     key = _key(found.after + preface, options, flagged)
-    return key if isinstance(key, UnparsableReply) else ParsedQuestion(stem, options, key, _explanation(found.after))
+    return key if isinstance(key, UnparsableReply) else ParsedQuestion(stem, options, key)
 
 
 class _Choices(NamedTuple):
@@ -338,32 +322,3 @@ def _by_text(statement: str, choices: Sequence[str]) -> int | None:
         return max(opened, key=lambda number: len(texts[number]))
     begun = [number for number, text in enumerate(texts) if len(said) >= 8 and text.startswith(said)]
     return begun[0] if len(begun) == 1 else None
-
-
-def _explanation(after: Sequence[str]) -> str:
-    for number, line in enumerate(after):
-        if match := _EXPLAINED.match(line):
-            return "\n".join([line[match.end() :].strip(" *_"), *after[number + 1 :]]).strip()
-    return ""
-
-
-def parse_labelled(raw: str, labels: Sequence[str]) -> dict[str, str]:
-    """The texts behind `Label: text` lines, by label; the first of each counts, and following lines belong to it.
-
-    Labels are compared without case, stars and list marks; a label without text is left out.
-    """
-    names = {label.casefold(): label for label in labels}
-    pattern = re.compile(
-        rf"{_MARK}({'|'.join(map(re.escape, sorted(labels, key=len, reverse=True)))})[*_]*\s*[:=][*_]*", re.I
-    )
-    found: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in _clean(raw).split("\n"):
-        match = pattern.match(line) if labels else None
-        if match:
-            current = []
-            found.setdefault(names[match.group(1).casefold()], current)
-            line = line[match.end() :]
-        current.append(line)
-    texts = {label: unwrapped("\n".join(lines)) for label, lines in found.items()}
-    return {label: text for label, text in texts.items() if text}

@@ -25,23 +25,12 @@ _OPEN_ENDED = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = frozenset(
-    [
-        "multiple",
-        "several",
-        "various",
-        "different",
-        "certain",
-        "many",
-        "specific",
-        "additional",
-        "other",
-        "few",
-        "number",
-    ]
+    "multiple several various different certain many specific additional other few number".split()  # noqa: SIM905
 )
 LONGEST_KEY = 72
 """Characters."""
 MOST_WORDS = 10
+"""Words of a key: longer ones are clauses, beside which no wrong answer looks alike."""
 _ASKING = frozenset(
     ["name", "term", "excep", "metho", "funct", "attri", "class", "keywo", "varia", "numbe", "value", "type"]
 )
@@ -144,7 +133,8 @@ def one_of_list(sentence: str, key: str) -> bool:
     if re.search(r"\b(?:e\.g\.,?|such as|for example,?|including)\s[\"'`*(]*$", before):
         return True
     if re.search(r"\b(?:and|or|nor)\s+[\"'`*(]*$", before) or re.match(r"[\"'`*)]*\s*\(?(?:and|or)\b", after):
-        return bool(_sibling(after))
+        # "and" or "or" beside the key may also join another clause.
+        return not _CLAUSE_AFTER.match(after)
     return bool(_BEFORE_ITEM.search(before) and _AFTER_ITEM.match(after)) or bool(
         _BEFORE_ITEM.search(before) and _MORE_ITEMS.match(after)
     )
@@ -154,11 +144,6 @@ _CLAUSE_AFTER = re.compile(
     r"[\"'`*)]*\s*\(?(?:and|or)\b\s*(?:\w+\s+){0,3}"
     r"(?:is|are|was|were|has|have|can|may|must|will|does|do|\w+(?:ed|es|ates|izes))\b"
 )
-
-
-def _sibling(after: str) -> bool:
-    """Whether "and" or "or" beside the key joins it to a thing like itself rather than to another clause."""
-    return not _CLAUSE_AFTER.match(after)
 
 
 def with_topic(stem: str, title: str) -> str:

@@ -13,13 +13,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from exam_gen._assembly import shuffle_choices
 from exam_gen.review._review_state import entries
-from examcore import Dropped, Exam, JsonRecord, Question, check_choices, read_log, shown_json, wilson
+from examcore import Dropped, Exam, IntervalEstimate, JsonRecord, Question, check_choices, read_log, shown_json, wilson
 
 FAULTS: Mapping[str, str] = {
     "wrong key": "The passage makes another choice right, or none.",
@@ -59,10 +58,6 @@ class AuditSample:
         seen = [[one.question.id, one.question.stem, list(one.question.choices), one.reason] for one in self.items]
         return hashlib.sha256(json.dumps([seen, self.size, self.seed]).encode()).hexdigest()[:16]
 
-    def number(self, survived: bool) -> int:
-        """How many survivors, or drops, were drawn."""
-        return sum((one.reason is None) == survived for one in self.items)
-
 
 @dataclass(frozen=True)
 class Judgment:
@@ -83,14 +78,6 @@ class Judgment:
         """The fields of a line."""
         names = ("time", "audit", "item", "chosen", "faults", "note")
         return {name: getattr(self, name) for name in names}
-
-
-class Share(NamedTuple):
-    """A share with its interval; NaN where nothing was judged."""
-
-    estimate: float
-    low: float
-    high: float
 
 
 def draw_audit_sample(exam: Exam, dropped: Sequence[Dropped], size: int, seed: int) -> AuditSample:
@@ -191,10 +178,8 @@ def audit_result(drawn: AuditSample, judgments: Mapping[int, Judgment], level: f
     Shares have Wilson intervals, the difference Newcombe's hybrid one, and the share among all (survivors and drops in
     their true proportion) one built likewise; None where nothing was judged.
     """
-    parts = {
-        name: _part(drawn, judgments, survived, level) for name, survived in (("survivors", True), ("drops", False))
-    }
-    shares = [_share(part) for part in parts.values()]
+    judged = {name: _judged(drawn, judgments, name == "survivors") for name in ("survivors", "drops")}
+    shares = [_sound(mine, level) for mine in judged.values()]
     total = sum(drawn.of.values())
     return {
         "audit": drawn.id,
@@ -204,9 +189,9 @@ def audit_result(drawn: AuditSample, judgments: Mapping[int, Judgment], level: f
         "drawn": len(drawn.items),
         "judged": len(judgments),
         "incomplete_drops": drawn.incomplete,
-        **parts,
-        "difference": _plain(combined(shares, (1.0, -1.0))),
-        "unfiltered": _plain(combined(shares, [count / total for count in drawn.of.values()])),
+        **{name: _part(drawn, name, mine, level) for name, mine in judged.items()},
+        "difference": combined(shares, (1.0, -1.0)).as_dict(),
+        "unfiltered": combined(shares, [count / total for count in drawn.of.values()]).as_dict(),
     }
 
 
@@ -220,7 +205,7 @@ def labelled(drawn: AuditSample, judgments: Mapping[int, Judgment]) -> list[dict
     return rows
 
 
-def combined(shares: Sequence[Share], weights: Sequence[float]) -> Share:
+def combined(shares: Sequence[IntervalEstimate], weights: Sequence[float]) -> IntervalEstimate:
     """A weighted sum of independent shares; its interval is put together from theirs.
 
     Squares of the distances add up, each taken on the side that moves the sum that way (Newcombe 1998, method 10, for
@@ -232,7 +217,7 @@ def combined(shares: Sequence[Share], weights: Sequence[float]) -> Share:
         down, up = weight * (one.estimate - one.low), weight * (one.high - one.estimate)
         below += (down if weight >= 0 else up) ** 2
         above += (up if weight >= 0 else down) ** 2
-    return Share(estimate, estimate - math.sqrt(below), estimate + math.sqrt(above))
+    return IntervalEstimate(estimate, estimate - math.sqrt(below), estimate + math.sqrt(above))
 
 
 def audit_lines(found: Mapping[str, object]) -> str:
@@ -255,33 +240,30 @@ def audit_lines(found: Mapping[str, object]) -> str:
     return "\n".join(lines)
 
 
-def _part(drawn: AuditSample, judgments: Mapping[int, Judgment], survived: bool, level: float) -> dict[str, object]:
-    mine = {number: one for number, one in judgments.items() if (drawn.items[number - 1].reason is None) == survived}
-    sound = sum(not one.faults for one in mine.values())
-    asked = {number: one for number, one in mine.items() if one.chosen is not None}
+def _judged(drawn: AuditSample, judgments: Mapping[int, Judgment], survived: bool) -> dict[int, Judgment]:
+    return {number: one for number, one in judgments.items() if (drawn.items[number - 1].reason is None) == survived}
+
+
+def _sound(judged: Mapping[int, Judgment], level: float) -> IntervalEstimate:
+    """The share of judged questions without a fault; NaN where nothing was judged."""
+    if not judged:
+        return IntervalEstimate(math.nan, math.nan, math.nan)
+    share = sum(not one.faults for one in judged.values()) / len(judged)
+    return IntervalEstimate(share, *wilson(share, len(judged), level))
+
+
+def _part(drawn: AuditSample, name: str, judged: Mapping[int, Judgment], level: float) -> dict[str, object]:
+    asked = {number: one for number, one in judged.items() if one.chosen is not None}
     return {
-        "of": drawn.of["survivors" if survived else "drops"],
-        "drawn": drawn.number(survived),
-        "judged": len(mine),
-        "sound": sound,
-        **_plain(_wilson(sound, len(mine), level)),
-        "faults": dict(Counter(fault for one in mine.values() for fault in one.faults).most_common()),
+        "of": drawn.of[name],
+        "drawn": sum((one.reason is None) == (name == "survivors") for one in drawn.items),
+        "judged": len(judged),
+        "sound": sum(not one.faults for one in judged.values()),
+        **_sound(judged, level).as_dict(),
+        "faults": dict(Counter(fault for one in judged.values() for fault in one.faults).most_common()),
         "asked": len(asked),
         "chose_key": sum(one.chosen == drawn.items[number - 1].question.key for number, one in asked.items()),
     }
-
-
-def _wilson(count: int, total: int, level: float) -> Share:
-    return Share(count / total, *wilson(count / total, total, level)) if total else Share(*[math.nan] * 3)
-
-
-def _share(part: Mapping[str, object]) -> Share:
-    values = (part[name] for name in Share._fields)
-    return Share(*(value if isinstance(value, float) else math.nan for value in values))
-
-
-def _plain(share: Share) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else value for name, value in share._asdict().items()}
 
 
 def _interval(part: object, sign: str = "") -> str:

@@ -209,7 +209,7 @@ def rules_of(settings: Mapping[str, object] | None = None, *, only: Sequence[str
     if only:
         order = [name for name in order if name in only]
         given |= {name: True for name in only if given.get(name, False) is False}
-    found = [_rule(name, given.get(name, _usual(name))) for name in order]
+    found = [_rule(name, given.get(name, name != WORDS and RULE_KINDS[name].on)) for name in order]
     return [rule for rule in found if rule is not None]
 
 
@@ -260,10 +260,6 @@ def _order(wanted: object) -> list[str]:
 def _known(name: object) -> None:
     if name not in NAMES:
         raise ValueError(f"filters: unknown rule {name!r}; wanted one of {', '.join(NAMES)}")
-
-
-def _usual(name: str) -> bool:
-    return name != WORDS and RULE_KINDS[name].on
 
 
 def _rule(name: str, setting: object) -> Rule | None:

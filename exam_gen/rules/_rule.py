@@ -17,6 +17,7 @@ from exam_gen.language._similarity import Embed, Floats, threshold_for
 from examcore import Dropped, LanguageModel, Question
 
 BEYOND = "beyond the wanted number"
+"""The reason of what was written in excess."""
 Filter = Callable[[Question], str | None]
 """None keeps the question; a string drops it and says why."""
 

@@ -95,8 +95,9 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
     wanted = [normalized(one) for one in choices]
     if words in wanted:
         return wanted.index(words)
-    spans = [(place, match.span()) for place, one in enumerate(wanted) for match in _standing(one, words)]
-    named = {place for place, span in spans if not any(_inside(span, other) for _, other in spans)}
+    spans = [(place, match.span()) for place, one in enumerate(wanted) for match in _whole(one).finditer(words)]
+    inside = {a for _, a in spans for _, b in spans if b[0] <= a[0] and a[1] <= b[1] and a != b}
+    named = {place for place, span in spans if span not in inside}
     if len(named) > 1:
         return NO_CHOICE
     if named:
@@ -107,9 +108,5 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
     return prefixed[0] if len(prefixed) == 1 else None
 
 
-def _standing(words: str, text: str) -> list[re.Match[str]]:
-    return list(re.finditer(rf"(?<!\w){re.escape(words)}(?!\w)", text))
-
-
-def _inside(span: tuple[int, int], other: tuple[int, int]) -> bool:
-    return other[0] <= span[0] and span[1] <= other[1] and span != other
+def _whole(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)")

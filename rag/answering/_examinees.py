@@ -1,4 +1,4 @@
-"""Examinees answer tasks. A language model's log-likelihoods choose here; `rag.answering` has other ways to answer."""
+"""Examinees answer tasks, here by a language model's log-likelihoods; `rag.answering` has other ways to answer."""
 
 from __future__ import annotations
 
@@ -162,16 +162,8 @@ class ChoiceEvidence:
     unconditional: tuple[float, ...] = ()
 
 
-def _per_token(evidence: ChoiceEvidence) -> list[float]:
-    return [total / count for total, count in zip(evidence.sums, evidence.tokens, strict=True)]
-
-
-def _per_character(evidence: ChoiceEvidence) -> list[float]:
-    return [total / max(len(text), 1) for total, text in zip(evidence.sums, evidence.texts, strict=True)]
-
-
-def _per_byte(evidence: ChoiceEvidence) -> list[float]:
-    return [total / max(len(text.encode()), 1) for total, text in zip(evidence.sums, evidence.texts, strict=True)]
+def _per(evidence: ChoiceEvidence, lengths: Sequence[int]) -> list[float]:
+    return [total / length for total, length in zip(evidence.sums, lengths, strict=True)]
 
 
 def _pmi(evidence: ChoiceEvidence) -> list[float]:
@@ -183,9 +175,9 @@ def _pmi(evidence: ChoiceEvidence) -> list[float]:
 
 NORMALIZATIONS: Mapping[str, Callable[[ChoiceEvidence], list[float]]] = {
     "sum": lambda evidence: list(evidence.sums),
-    "token": _per_token,
-    "character": _per_character,
-    "byte": _per_byte,
+    "token": lambda evidence: _per(evidence, evidence.tokens),
+    "character": lambda evidence: _per(evidence, [max(len(text), 1) for text in evidence.texts]),
+    "byte": lambda evidence: _per(evidence, [max(len(text.encode()), 1) for text in evidence.texts]),
     "pmi": _pmi,
 }
 

@@ -48,7 +48,8 @@ def passage_and_stem(shot: Shot) -> str:
 
 def passages_and_stem(question: Question, passages: Sequence[Chunk]) -> str:
     """The last part of a prompt: the passages, if any, and the question."""
-    return _shown("\n\n".join(map(_passage, passages)), question.stem)
+    parts = (f"Text: {one.title}\n{one.text}" if one.title else f"Text:\n{one.text}" for one in passages)
+    return _shown("\n\n".join(parts), question.stem)
 
 
 def continuation(choice: str) -> str:
@@ -76,10 +77,6 @@ def draw_shots(
 
 def _shown(above: str, stem: str) -> str:
     return f"{above}\n\nQuestion: {stem}" if above else f"Question: {stem}"
-
-
-def _passage(chunk: Chunk) -> str:
-    return f"Text: {chunk.title}\n{chunk.text}" if chunk.title else f"Text:\n{chunk.text}"
 
 
 def _plain(stem: str) -> str:

@@ -10,9 +10,8 @@ from functools import cache
 from rag.answering._examinees import Engine, Examinee, ExamineeFactory, in_process
 from rag.engines._pooled_examinee import Notify, PooledExaminee
 from rag.engines._process_workers import ProcessWorkers
-from rag.engines._ray_workers import RayWorkers, WorkerResources, join_cluster
-
-ENGINES = ("local", "ray")
+from rag.engines._ray_workers import RayWorkers, join_cluster
+from rag.engines._worker_pool import WorkerPool
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class EngineOptions:
     )
 
     def __post_init__(self) -> None:
-        if self.name not in ENGINES:
-            raise ValueError(f"--engine {self.name}: unknown; wanted {' or '.join(ENGINES)}")
+        if self.name not in ("local", "ray"):
+            raise ValueError(f"--engine {self.name}: unknown; wanted local or ray")
         if self.workers is not None and self.workers < 1:
             raise ValueError(f"--workers {self.workers}; wanted at least 1")
         if self.worker_gpus is not None and self.worker_gpus < 0:
@@ -52,39 +51,25 @@ class EngineOptions:
                 raise ValueError(f"--{name} {value}: found with --engine {self.name}; wanted --engine ray with it")
 
 
-def _silent(_: str) -> None:
-    """Drop a line of news."""
-
-
 @contextmanager
-def open_engine(options: EngineOptions, notify: Notify = _silent) -> Iterator[Engine]:
+def open_engine(options: EngineOptions, notify: Notify = lambda _: None) -> Iterator[Engine]:
     """The engine of these options; its workers start at first use. `notify` gets a line for each lost worker."""
     with ExitStack() as held:
         if options.name == "ray":
-            yield _on_ray(
-                cache(lambda: held.enter_context(join_cluster(options.address, options.workers, options.worker_gpus))),
-                notify,
+            need = cache(
+                lambda: held.enter_context(join_cluster(options.address, options.workers, options.worker_gpus))
             )
-        elif options.workers is None:
+            yield _pooled(lambda build, norm: RayWorkers(build, norm, need()), lambda: need().workers, notify)
+        elif (workers := options.workers) is None:
             yield in_process
         else:
-            yield _in_processes(options.workers, notify)
+            yield _pooled(lambda build, norm: ProcessWorkers(build, norm, workers), lambda: workers, notify)
 
 
-def _on_ray(needed: Callable[[], WorkerResources], notify: Notify) -> Engine:
+def _pooled(pool_of: Callable[[ExamineeFactory, str], WorkerPool], size: Callable[[], int], notify: Notify) -> Engine:
     @contextmanager
     def engine(build: ExamineeFactory, normalization: str) -> Iterator[Examinee]:
-        need = needed()
-        with closing(RayWorkers(build, normalization, need)) as pool:
-            yield PooledExaminee(pool, need.workers, notify)
-
-    return engine
-
-
-def _in_processes(workers: int, notify: Notify) -> Engine:
-    @contextmanager
-    def engine(build: ExamineeFactory, normalization: str) -> Iterator[Examinee]:
-        with closing(ProcessWorkers(build, normalization, workers)) as pool:
-            yield PooledExaminee(pool, workers, notify)
+        with closing(pool_of(build, normalization)) as pool:
+            yield PooledExaminee(pool, size(), notify)
 
     return engine

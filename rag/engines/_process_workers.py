@@ -22,7 +22,7 @@ POLL_SECONDS = 1.0
 
 
 class ProcessWorkers:
-    """A `Crew` of processes, each connected by a pipe. They end with this process, even if it is killed."""
+    """A `WorkerPool` of processes, each connected by a pipe. They end with this process, even if it is killed."""
 
     def __init__(self, build: ExamineeFactory, normalization: str, workers: int) -> None:
         self._packed, self._normalization, self._workers = pack(build), normalization, workers
@@ -31,7 +31,7 @@ class ProcessWorkers:
         self._gpus, self._gpu_of = visible_gpus(), dict[int, str]()
 
     def start(self, worker: int) -> None:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         gpu = least_used_gpu(self._gpus, self._gpu_of.values())
         if gpu is not None:
             self._gpu_of[worker] = gpu
@@ -51,11 +51,11 @@ class ProcessWorkers:
         self._send(worker, (worker, self._packed, self._normalization, threads))
 
     def submit(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         self._send(worker, (job, work, list(tasks)))
 
     def poll(self) -> Sequence[WorkerEvent]:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         events: list[WorkerEvent] = []
         numbers = {id(pipe): worker for worker, pipe in self._pipes.items()}
         for pipe in wait(list(self._pipes.values()), POLL_SECONDS):
@@ -67,7 +67,7 @@ class ProcessWorkers:
         return events
 
     def close(self) -> None:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         for process in self._processes.values():
             process.kill()
         for process in self._processes.values():

@@ -20,6 +20,7 @@ POLL_SECONDS = 1.0
 STORE_BYTES = 100_000_000
 """Bytes of shared memory of a cluster started here; it only holds batches in transit."""
 START_ATTEMPTS = 3
+"""Ray itself waits 30 seconds each time."""
 QUIET_OPTIONS = {"log_to_driver": False, "logging_level": "ERROR"}
 QUIET_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -37,7 +38,7 @@ class WorkerResources(NamedTuple):
 
 
 class RayWorkers:
-    """A `Crew` of Ray actors. They end with this process, even if it is killed."""
+    """A `WorkerPool` of Ray actors. They end with this process, even if it is killed."""
 
     def __init__(self, build: ExamineeFactory, normalization: str, resources: WorkerResources) -> None:
         import ray
@@ -50,18 +51,18 @@ class RayWorkers:
         self._streams: list[tuple[int, Any]] = []
 
     def start(self, worker: int) -> None:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         actor = self._kind.remote(worker, self._packed, self._normalization, self._resources.processors, module_paths())
         self._actors[worker] = actor
         self._listen(worker, actor.start)
 
     def submit(self, worker: int, job: int, work: WorkKind, tasks: Sequence[Task]) -> None:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         if worker in self._actors:
             self._listen(worker, self._actors[worker].work, job, work, list(tasks))
 
     def poll(self) -> Sequence[WorkerEvent]:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         events: list[WorkerEvent] = []
         for worker, stream in self._streams_with_events():
             if worker not in self._actors:
@@ -75,7 +76,7 @@ class RayWorkers:
         return events
 
     def close(self) -> None:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         for actor in self._actors.values():
             self._ray.kill(actor)
         self._actors, self._streams = {}, []

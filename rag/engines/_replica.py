@@ -1,4 +1,4 @@
-"""A replica: one examinee at work for an engine, in a process of its own."""
+"""A replica: one examinee at work for an engine, in a process of its own, and that process's main program."""
 
 from __future__ import annotations
 

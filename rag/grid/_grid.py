@@ -1,4 +1,4 @@
-"""The grid of language models, retrievers and shots, and the pipelines that it spans."""
+"""The grid of language models, retrievers and shots, the pipelines that it spans, and its mistakes in one line."""
 
 from __future__ import annotations
 
@@ -30,15 +30,7 @@ def _shots(value: Any) -> tuple[int, ...]:
     return _distinct_numbers(value, 0)
 
 
-def _factor(value: Any) -> tuple[int, ...]:
-    return () if value is None else _distinct_numbers(value, 1)
-
-
-def _empty_if_none(value: Any) -> Any:
-    return () if value is None else value
-
-
-Factor = Annotated[tuple[int, ...], BeforeValidator(_factor)]
+Factor = Annotated[tuple[int, ...], BeforeValidator(lambda value: () if value is None else _distinct_numbers(value, 1))]
 """The levels of a factor, from 1; none where the grid does not cross it."""
 
 
@@ -53,7 +45,7 @@ class Grid(SettingsGroup):
     shots: Annotated[tuple[int, ...], BeforeValidator(_shots)] = (0,)
     passages: Factor = ()
     budget: Factor = ()
-    black_boxes: Annotated[tuple[BlackBoxSpec, ...], BeforeValidator(_empty_if_none)] = ()
+    black_boxes: Annotated[tuple[BlackBoxSpec, ...], BeforeValidator(lambda value: () if value is None else value)] = ()
 
     @model_validator(mode="after")
     def _is_complete(self) -> Grid:

@@ -22,7 +22,7 @@ from rag.retrieval._kinds import (
     parts_of,
 )
 from rag.retrieval._protocol import Retriever
-from rag.servers._options import ServerOptions, check_url, is_server, parse_address
+from rag.servers._options import ServerOptions, check_service_url, is_server, parse_address
 from rag.weights._embedded import PREFIX
 
 
@@ -109,7 +109,7 @@ class RetrieverSpec(GridEntry):
     main_field: ClassVar[str] = "kind"
 
     kind: Text
-    name: Name = Field(default_factory=lambda fields: _retriever_name(fields["kind"]), validate_default=True)
+    name: Name = Field(default_factory=lambda given: _retriever_name(given["kind"]), validate_default=True)
     encoder: Text = ""
     reranker: Text = ""
     query_encoder: Text = ""
@@ -134,14 +134,9 @@ class RetrieverSpec(GridEntry):
         # A preset is stored with what it stood for, other kinds as they were given; later settings are left out at
         # their defaults. So stores of an earlier release can be continued.
         parts = self.parts if self.kind in PRESETS else self
+        usual = {"name": self.name, "kind": self.kind, "encoder": parts.encoder, "reranker": parts.reranker}
         later = {"query_encoder": parts.query_encoder, "depth": parts.depth}
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "encoder": parts.encoder,
-            "reranker": parts.reranker,
-            **{key: value for key, value in later.items() if value},
-        }
+        return {**usual, **{key: value for key, value in later.items() if value}}
 
     @property
     def parts(self) -> RetrieverParts:
@@ -155,17 +150,7 @@ class RetrieverSpec(GridEntry):
 
     def build(self, chunks: Sequence[Chunk], index: Any = None) -> Retriever:
         """The retriever over chunks; see `build_retriever`."""
-        return build_retriever(
-            self.kind,
-            chunks,
-            name=self.name,
-            encoder=self.encoder,
-            query_encoder=self.query_encoder,
-            reranker=self.reranker,
-            depth=self.depth,
-            server=self.server,
-            index=index,
-        )
+        return build_retriever(chunks=chunks, index=index, **dict(self))
 
 
 class BlackBoxSpec(GridEntry):
@@ -185,7 +170,13 @@ class BlackBoxSpec(GridEntry):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> BlackBoxSpec:
-        _check_system(self.system)
+        if self.is_function:
+            if not has_module_and_name(self.system):
+                raise ValueError(f"{self.system}; wanted python:package.module:name")
+        elif self.system.startswith(HTTP_PREFIXES):
+            check_service_url(self.system, "the address")
+        else:
+            raise ValueError(f"{self.system!r}; wanted an http address or python:package.module:name")
         if self.server is not None and self.is_function:
             raise ValueError(f"{self.system} is on no server; wanted an http address for these options")
         if self.timeout is not None and not self.is_function:
@@ -220,20 +211,3 @@ def short_name(model: str) -> str:
 
 def _retriever_name(kind: str) -> str:
     return kind if kind in KINDS else default_name(kind)
-
-
-def _check_system(system: str) -> None:
-    if system.startswith(PYTHON_PREFIX):
-        if not has_module_and_name(system):
-            raise ValueError(f"{system}; wanted python:package.module:name")
-    elif not system.startswith(HTTP_PREFIXES):
-        raise ValueError(f"{system!r}; wanted an http address or python:package.module:name")
-    else:
-        try:
-            check_url(system)
-        except ValueError:
-            # The address may hold a password and is not repeated.
-            raise ValueError(
-                "the address holds more than http://host:port/path; wanted the key in the environment "
-                "(server: {api_key_env: NAME})"
-            ) from None

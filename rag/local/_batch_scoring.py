@@ -107,7 +107,9 @@ class BatchScorer:
         coming, queue = iter(asked), deque[_PromptProgress]()
         while True:
             if len(queue) <= LOOKAHEAD:
-                queue.extend(self._ready(islice(coming, WINDOW)))
+                # Sorted by their tokens, so that prompts that begin alike are neighbours.
+                jobs = [self._job(*one) for one in islice(coming, WINDOW)]
+                queue.extend(sorted(jobs, key=lambda job: job.joint.prompt))
             if not queue:
                 return
             try:
@@ -125,11 +127,6 @@ class BatchScorer:
     def fits(self, joint: EncodedContinuations) -> bool:
         """Whether every continuation has room in a pass."""
         return all(len(own) <= self.size for own in joint.own)
-
-    def _ready(self, asked: Iterable[tuple[int, EncodedContinuations]]) -> list[_PromptProgress]:
-        """Prompts sorted by their tokens, so that those that begin alike are neighbours."""
-        jobs = [self._job(place, joint) for place, joint in asked]
-        return sorted(jobs, key=lambda job: job.joint.prompt)
 
     def _job(self, place: int, joint: EncodedContinuations) -> _PromptProgress:
         cut = min(joint.cut, len(joint.prompt) - 1)

@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
-from examcore import Arrival, Likelihoods, Prompt, Schema
+from examcore import Arrival, Likelihoods, Prompt, Schema, common_prefix, up_to_stop
 from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
 from rag.local._decoding import AllowedTokens, BatchWriter, PromptTokens, TokenFilter
 from rag.local._json_shape import Vocabulary
-from rag.local._prefix_cache import PrefixCache, common_prefix, expand_cache, has_full_attention, shareable
+from rag.local._prefix_cache import PrefixCache, expand_cache, has_full_attention, shareable
 from rag.local._token_blocks import BLOCK, BlockStore
 from rag.local._transformers_writing import StopTexts, write_by_transformers
 from rag.weights._placement import rows_are_independent
@@ -47,8 +47,7 @@ class LocalModel:
         size: int | None = None,
     ) -> None:
         self._model = model.eval()
-        self.tokenizer = tokenizer
-        self._name = name
+        self.tokenizer, self.name = tokenizer, name
         self._eos = _end_tokens(model, tokenizer)
         self._marks = _marks(tokenizer)
         # Published generation defaults (sampling, penalties) must not leak into greedy writing.
@@ -68,11 +67,6 @@ class LocalModel:
         """What the numbers of `likelihoods` also depend on: the tokens of a pass (0: each prompt is read alone) and of
         its blocks."""
         return {"pass": self._batches.size, "block": self._batches.block} if self._packs else {"pass": 0}
-
-    @property
-    def name(self) -> str:
-        """The name that answers and questions are stored under."""
-        return self._name
 
     @property
     def context_tokens(self) -> int:
@@ -139,7 +133,7 @@ class LocalModel:
                     temperature=temperature,
                     seed=seed,
                 )
-        return [_cut(self._text(row), stop) for row in written]
+        return [up_to_stop(self._text(row), stop) for row in written]
 
     def generate_json(
         self, prompts: Sequence[Prompt], schema: Schema, *, max_tokens: int, temperature: float = 0.0, seed: int = 0
@@ -159,7 +153,7 @@ class LocalModel:
         with torch.inference_mode():
             sums = self._score(joint)
         if any(value != value for value in sums):
-            raise ValueError(f"model {self._name}: log-likelihood is NaN; wanted a number (try dtype float32)")
+            raise ValueError(f"model {self.name}: log-likelihood is NaN; wanted a number (try dtype float32)")
         return _measured(joint, sums)
 
     def likelihoods(self, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
@@ -182,21 +176,18 @@ class LocalModel:
                     alone.append(place)
 
         for place, sums in self._batches.score(ready()):
-            yield self._arrival(place, joints.pop(place), sums)
+            found = _measured(joints.pop(place), sums)
+            yield Arrival(place, found, found.prompt_tokens, 0)
         for place in alone:
-            joint = joints.pop(place)
             with torch.inference_mode():
-                sums = self._score(joint)
-            yield self._arrival(place, joint, sums)
+                found = _measured(joints[place], self._score(joints[place]))
+            yield Arrival(place, found, found.prompt_tokens, 0)
 
     def _scorable(self, prompt: Prompt, continuations: Sequence[str]) -> EncodedContinuations:
         joint = self._joint(prompt, self.render(prompt), [self._quoted(one) for one in continuations])
         longest = len(joint.prompt) + max(map(len, joint.own), default=0)
         self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
         return joint
-
-    def _arrival(self, place: int, joint: EncodedContinuations, sums: Sequence[float]) -> Arrival[Likelihoods]:
-        return Arrival(place, _measured(joint, sums), len(joint.prompt), 0)
 
     @cached_property
     def _packs(self) -> bool:
@@ -257,7 +248,7 @@ class LocalModel:
             opened = self.tokenizer("a")["input_ids"][:1] == [bos]
             ids = [bos, *ids] if opened else ids
         if not ids:
-            raise ValueError(f"model {self._name}: the prompt {prompt.user[:40]!r} has no tokens; wanted some text")
+            raise ValueError(f"model {self.name}: the prompt {prompt.user[:40]!r} has no tokens; wanted some text")
         return ids
 
     def _row(self, prompt: Prompt) -> PromptTokens:
@@ -282,15 +273,15 @@ class LocalModel:
         start = min((common_prefix(alone, ids) for ids in together), default=len(alone))
         for continuation, ids in zip(continuations, together, strict=True):
             if len(ids) <= start or not continuation:
-                raise ValueError(f"model {self._name}: continuation {continuation!r} has no tokens; wanted some text")
+                raise ValueError(f"model {self.name}: continuation {continuation!r} has no tokens; wanted some text")
         if start == 0:
-            raise ValueError(f"model {self._name}: nothing precedes the continuations; wanted a prompt")
+            raise ValueError(f"model {self.name}: nothing precedes the continuations; wanted a prompt")
         cut = min(start, self._own_part(prompt, text, alone))
         return EncodedContinuations(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
 
     def _check_length(self, tokens: int, what: str) -> None:
         if tokens > self.context_tokens:
-            raise ValueError(f"model {self._name}: {what} are {tokens} tokens; wanted at most {self.context_tokens}")
+            raise ValueError(f"model {self.name}: {what} are {tokens} tokens; wanted at most {self.context_tokens}")
 
     def _score(self, joint: EncodedContinuations) -> list[float]:
         if not joint.own:
@@ -352,11 +343,6 @@ def _batches(own: Sequence[Sequence[int]], positions: int) -> Iterator[list[int]
         width = wider
     if batch:
         yield batch
-
-
-def _cut(text: str, stop: Sequence[str]) -> str:
-    ends = [position for position in (text.find(one) for one in stop) if position >= 0]
-    return text[: min(ends)] if ends else text
 
 
 def _marks(tokenizer: Any) -> re.Pattern[str]:

@@ -133,14 +133,6 @@ def _emptied(cache: DynamicCache) -> DynamicCache:
     return empty
 
 
-def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
-    """The number of leading tokens two sequences share."""
-    for position, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return position
-    return min(len(first), len(second))
-
-
 def shareable(cache: Any) -> bool:
     """Whether the cache holds nothing but keys and values of attention layers, full or sliding."""
     return isinstance(cache, DynamicCache) and all(

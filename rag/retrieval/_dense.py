@@ -45,7 +45,10 @@ class Dense:
         """
         if not self._chunks:
             return []
-        asked = self._vector(question.stem)
+        # One question at a time: in a batch its numbers would depend on the other questions.
+        if question.stem not in self._questions:
+            self._questions[question.stem] = encode([question.stem], encoder_place(self._query_encoder))
+        asked = self._questions[question.stem]
         if asked.shape[1] != self._index.d:
             raise ValueError(
                 f"retriever {self.name}: question {question.id!r}: encoder {self._query_encoder} gives "
@@ -57,11 +60,9 @@ class Dense:
         order = np.lexsort((indices[0], -scores[0]))[:k]
         return [self._chunks[int(indices[0][one])] for one in order]
 
-    def _vector(self, stem: str) -> Vectors:
-        # One question at a time: in a batch its numbers would depend on the other questions.
-        if stem not in self._questions:
-            self._questions[stem] = encode([stem], encoder_place(self._query_encoder))
-        return self._questions[stem]
+        if self._given is not None:
+            return self._given
+        return passage_index(self._chunks, self._encoder, self._cache_dir)
 
     @cached_property
     def _index(self) -> Any:

@@ -1,4 +1,4 @@
-"""Sentence embeddings, cached on disk by the hash of the text."""
+"""Sentence embeddings, kept on disk by the hash of the text; also by dense passage retrieval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retrievers built from others: fused by rank, or re-ranked by a cross-encoder."""
+"""Retrievers built from others: fused by rank, or re-ranked by a cross-encoder, which reads question and passage."""
 
 from __future__ import annotations
 
@@ -64,9 +64,8 @@ class Reranked:
         """The passages that the re-ranker reads, in its order; computed once per question, because it is slow."""
         if question.stem not in self._ordered:
             read = self._first.retrieve(question, self._depth)
-            self._ordered[question.stem] = [
-                read[index] for index in top_indices(self._scores(question, read), len(read))
-            ]
+            order = top_indices(self._scores(question, read), len(read))
+            self._ordered[question.stem] = [read[index] for index in order]
         return self._ordered[question.stem]
 
     def _scores(self, question: Question, read: Sequence[Chunk]) -> NDArray[np.float64]:
@@ -74,15 +73,12 @@ class Reranked:
             return np.zeros(0)
         scores = np.asarray(self._rerank(question.stem, [searched_text(chunk) for chunk in read]), dtype=np.float64)
         if scores.shape != (len(read),) or not np.isfinite(scores).all():
+            found = f"{scores.size} numbers" if np.isfinite(scores).all() else "a number that is not finite"
             raise ValueError(
-                f"retriever {self.name}: question {question.id!r}: the re-ranker gave {_described(scores)}; wanted "
-                f"{len(read)} finite numbers"
+                f"retriever {self.name}: question {question.id!r}: the re-ranker gave {found}; wanted {len(read)} "
+                "finite numbers"
             )
         return scores
-
-
-def _described(scores: Any) -> str:
-    return f"{scores.size} numbers" if np.isfinite(scores).all() else "a number that is not finite"
 
 
 MAX_PAIR_TOKENS = 512
@@ -104,7 +100,8 @@ class CrossEncoder:
         """The relevance of each passage; OSError with one line when the model cannot be loaded."""
         pairs = [(question, passage) for passage in passages]
         scores = self._model.predict(pairs, show_progress_bar=False) if pairs else []
-        return [_relevance(np.ravel(score)) for score in scores]
+        outputs = (np.ravel(score) for score in scores)
+        return [float(one[1] - one[0]) if len(one) == 2 else float(one[-1]) for one in outputs]
 
     @cached_property
     def _model(self) -> Any:
@@ -153,7 +150,3 @@ class OnnxCrossEncoder:
         read = self._tokenizer.encode(question, passage)
         fed = {"input_ids": read.ids, "attention_mask": read.attention_mask, "token_type_ids": read.type_ids}
         return {name: np.array([row], dtype=np.int64) for name, row in fed.items() if name in self._inputs}
-
-
-def _relevance(outputs: NDArray[Any]) -> float:
-    return float(outputs[1] - outputs[0]) if len(outputs) == 2 else float(outputs[-1])

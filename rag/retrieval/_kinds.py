@@ -19,7 +19,7 @@ from rag.retrieval._fusion import DEPTH, CrossEncoder, Hybrid, Reranked
 from rag.retrieval._lexical import Bm25, Lsa, TfIdf
 from rag.retrieval._protocol import ClosedBook, Oracle, Retriever
 from rag.retrieval._third_party import EndpointRetriever, ThirdPartyRetriever, load_search
-from rag.servers._options import ServerOptions, check_url
+from rag.servers._options import ServerOptions, check_service_url
 from rag.weights._embedded import is_embedded
 
 MULTI_QA = "sentence-transformers/multi-qa-MiniLM-L6-cos-v1"
@@ -158,14 +158,7 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
     if server is not None and not kind.startswith(HTTP_PREFIXES):
         raise ValueError(f"{start}: is on no server; wanted an http address for these options")
     if kind.startswith(HTTP_PREFIXES):
-        # The address may hold a password and is not repeated.
-        try:
-            check_url(kind)
-        except ValueError:
-            raise ValueError(
-                "retriever at an http address: holds more than http://host:port/path; wanted the key in the "
-                "environment (server: {api_key_env: NAME})"
-            ) from None
+        check_service_url(kind, "retriever at an http address")
 
 
 def is_third_party(kind: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,14 @@ SCORE_DIGITS = 9
 Scores = NDArray[np.float64]
 
 
-class StemmedWords:
-    """English words without stop words, stemmed."""
+def stemmed_words(texts: Sequence[str]) -> list[list[str]]:
+    """The English words of each text in order, without stop words, stemmed."""
+    import bm25s
 
-    def __call__(self, texts: Sequence[str]) -> list[list[str]]:
-        """The words of each text, in order."""
-        import bm25s
-
-        words: list[list[str]] = bm25s.tokenize(
-            list(texts), stopwords="en", stemmer=english_stemmer(), return_ids=False, show_progress=False
-        )
-        return words
+    words: list[list[str]] = bm25s.tokenize(
+        list(texts), stopwords="en", stemmer=english_stemmer(), return_ids=False, show_progress=False
+    )
+    return words
 
 
 class Bm25:
@@ -44,17 +41,17 @@ class Bm25:
         """The k best passages that share a word with the stem."""
         if self._index is None:
             return []
-        words = [word for word in _STEMS([question.stem])[0] if word in self._index.vocab_dict]
+        words = [word for word in stemmed_words([question.stem])[0] if word in self._index.vocab_dict]
         if not words:
             return []
         scores = np.asarray(self._index.get_scores(words))
-        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
+        return _positive(self._chunks, scores, k)
 
     @cached_property
     def _index(self) -> Any | None:
         import bm25s
 
-        words = _STEMS([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
+        words = stemmed_words([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
         if not any(words):
             return None
         index = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
@@ -76,7 +73,7 @@ class TfIdf:
         if asked is None:
             return []
         scores = np.round((self._table.passages @ asked.T).toarray().ravel(), SCORE_DIGITS)
-        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
+        return _positive(self._chunks, scores, k)
 
 
 class Lsa:
@@ -96,25 +93,20 @@ class Lsa:
         asked = self._table.row(question.stem)
         if asked is None:
             return []
-        scores = np.round(self._space.passages @ _unit(asked @ self._space.directions)[0], SCORE_DIGITS)
-        return [self._chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
+        directions, passages = self._space
+        scores = np.round(passages @ _unit(asked @ directions)[0], SCORE_DIGITS)
+        return _positive(self._chunks, scores, k)
 
     @cached_property
-    def _space(self) -> _LatentSpace:
+    def _space(self) -> tuple[Scores, Scores]:
+        """Directions `[words, d]` and unit-length passages `[n, d]`."""
         from sklearn.utils.extmath import randomized_svd
 
         table = self._table.passages
         _, strengths, rows = randomized_svd(table, min(self._topics, *table.shape), random_state=0)
         directions = rows[strengths > 1e-6 * strengths[0]].T
         # Projecting, unlike the left singular vectors, gives passages of equal words equal coordinates to the last bit.
-        return _LatentSpace(directions, _unit(table @ directions))
-
-
-class _LatentSpace(NamedTuple):
-    """Directions `[words, d]` and unit-length passages `[n, d]`."""
-
-    directions: Scores
-    passages: Scores
+        return directions, _unit(table @ directions)
 
 
 class TfIdfTable:
@@ -127,7 +119,7 @@ class TfIdfTable:
         """A text as a row `[1, words]`; None if it shares no word with the passages."""
         if self._fitted is None:
             return None
-        row = self._fitted[0].transform(_STEMS([text]))
+        row = self._fitted[0].transform(stemmed_words([text]))
         return row if row.nnz else None
 
     @property
@@ -140,18 +132,16 @@ class TfIdfTable:
     def _fitted(self) -> tuple[Any, Any] | None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        words = _STEMS([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
+        words = stemmed_words([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
         if not any(words):
             return None
-        vectorizer = TfidfVectorizer(analyzer=_as_they_are, sublinear_tf=True)
+        vectorizer = TfidfVectorizer(analyzer=list, sublinear_tf=True)
         return vectorizer, vectorizer.fit_transform(words)
 
 
-_STEMS = StemmedWords()
-
-
-def _as_they_are(words: list[str]) -> list[str]:
-    return words
+def _positive(chunks: Sequence[Chunk], scores: Scores, k: int) -> list[Chunk]:
+    """The k passages with the largest scores, of those above 0."""
+    return [chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
 
 
 def _unit(rows: Any) -> Scores:

@@ -1,4 +1,4 @@
-"""The protocol of retrievers, and the text of a passage that they search."""
+"""The protocol of retrievers, the text that they search, and two that do not search: no passage, or the source."""
 
 from __future__ import annotations
 

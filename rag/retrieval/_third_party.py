@@ -1,4 +1,4 @@
-"""Third-party retrievers: any callable, and objects of LangChain's and LlamaIndex's kind."""
+"""Third-party retrievers: any callable, objects of LangChain's and LlamaIndex's kind, and services at an address."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ class ChunkLookup:
         known = None if hit.text is None else self._by_text.get(_plain(hit.text))
         if known is None and (hit.text is None or _is_name(hit)):
             raise ValueError(f"{where}: {hit.ids[0]!r} is no chunk of the corpus; wanted a chunk's id, or a text")
-        return known or _passage_of_its_own(hit.text or "", hit.title)
+        text = hit.text or ""
+        name = f"text:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+        return known or Chunk(name, "", text, 0, len(text), hit.title)
 
 
 class SearchHit(NamedTuple):
@@ -177,11 +179,6 @@ def _score(value: Any, where: str) -> float | None:
     if number != number:
         raise ValueError(f"{where}: a score is not a number (NaN); wanted a number")
     return number
-
-
-def _passage_of_its_own(text: str, title: str) -> Chunk:
-    name = f"text:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-    return Chunk(name, "", text, 0, len(text), title)
 
 
 def _plain(text: str) -> str:

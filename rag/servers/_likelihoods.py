@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from examcore import Likelihoods
+from examcore import Likelihoods, common_prefix
 from rag.servers._transport import UnusableError, excerpt
 
 MISMATCHED = "log-probabilities of mismatched length"
@@ -40,7 +40,7 @@ def continuation_likelihoods(alone: ScoredTokens, together: Sequence[ScoredToken
 
     Raises `UnusableError` when a joint encoding does not continue the prompt.
     """
-    start = min((_common(alone.tokens, one.tokens) for one in together), default=len(alone.tokens))
+    start = min((common_prefix(alone.tokens, one.tokens) for one in together), default=len(alone.tokens))
     if start == 0 or any(len(one.tokens) <= start for one in together):
         lengths = ", ".join(str(len(one.tokens)) for one in together)
         raise UnusableError(
@@ -49,11 +49,6 @@ def continuation_likelihoods(alone: ScoredTokens, together: Sequence[ScoredToken
         )
     sums = tuple(math.fsum(one.logs[start:]) for one in together)
     return Likelihoods(sums, tuple(len(one.tokens) - start for one in together), len(alone.tokens))
-
-
-def _common(first: Sequence[str], second: Sequence[str]) -> int:
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
 def _read_echo(reply: Mapping[str, Any], text: str) -> ScoredTokens:

@@ -1,4 +1,4 @@
-"""Options of a server: address, key, limits, price."""
+"""A server: its address, key, limits and price, and counts of the requests sent to it."""
 
 from __future__ import annotations
 
@@ -139,6 +139,17 @@ def check_url(url: str) -> None:
         raise ValueError(f"server: base_url is {url!r}; wanted http://host:port/v1")
 
 
+def check_service_url(url: str, what: str) -> None:
+    """Raise ValueError about `what`, without repeating an invalid address, which may hold a password."""
+    try:
+        check_url(url)
+    except ValueError:
+        raise ValueError(
+            f"{what}: holds more than http://host:port/path; wanted the key in the environment "
+            "(server: {api_key_env: NAME})"
+        ) from None
+
+
 @dataclass
 class Traffic:
     """Counts of one model's requests; `lost` prompts got no usable reply; each of `notes` is shown once."""
@@ -156,10 +167,5 @@ class Traffic:
 
     def as_dict(self) -> dict[str, object]:
         """Counts for a record."""
-        return {
-            "requests": self.requests,
-            "failed": dict(self.failed.most_common()),
-            "lost": self.lost,
-            "prompt_tokens": self.prompt_tokens,
-            "written_tokens": self.written_tokens,
-        }
+        counts = {name: value for name, value in vars(self).items() if name != "notes"}
+        return {**counts, "failed": dict(self.failed.most_common())}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema
+from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema, up_to_stop
 from rag.servers._likelihoods import LOGPROBS_FORMATS, LogprobsFormat, ScoredTokens, continuation_likelihoods
 from rag.servers._options import Price, ServerAddress, ServerOptions, Traffic, api_key, parse_address
 from rag.servers._transport import RefusedError, ServerRequest, Transport, UnusableError, one_line
@@ -214,7 +214,9 @@ class ServerModel:
         else:
             body["prompt"] = self.render(prompt)
         if schema is not None and self._shape:
-            body["response_format"] = _response_format(self._shape[0], schema)
+            shape = {"json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
+            kind = self._shape[0]
+            body["response_format"] = {"type": kind, **(shape if kind == "json_schema" else {})}
         return body
 
     def _read(self, reply: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any]) -> ServerReply:
@@ -230,7 +232,7 @@ class ServerModel:
             text = ""
         if self._options.chat:
             text = without_repeated_opening(text, prompt.reply)
-        text = _cut(text[: MAX_TOKEN_CHARACTERS * int(options["max_tokens"])], options["stop"])
+        text = up_to_stop(text[: MAX_TOKEN_CHARACTERS * int(options["max_tokens"])], options["stop"])
         read, written = self._billed(reply, self.render(prompt), text)
         return ServerReply(text, read, written)
 
@@ -344,18 +346,7 @@ def _messages(prompt: Prompt) -> list[dict[str, str]]:
     return [*system, {"role": "user", "content": user}]
 
 
-def _response_format(kind: str, schema: Schema) -> dict[str, Any]:
-    if kind == "json_object":
-        return {"type": "json_object"}
-    return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
-
-
 def _same_model(asked: str, named: str) -> bool:
     """Whether a reply's model is the requested one: the same name, perhaps with a date, a tag or an organisation."""
     one, other = (name.rpartition("/")[2].lower() for name in (asked, named))
     return one == other or (other.startswith(one) and bool(_SAME_MODEL.fullmatch(other[len(one) :])))
-
-
-def _cut(text: str, stop: Sequence[str]) -> str:
-    ends = [position for position in (text.find(one) for one in stop) if position >= 0]
-    return text[: min(ends)] if ends else text

@@ -212,15 +212,11 @@ class Transport:
                 if error.status in _ABOUT_THE_BODY:
                     request.adapt(error.detail, body)
                 if dict(request.body()) == body:
-                    return self._given_up(error)
+                    # A prompt that is too long is one lost prompt; any other refusal would affect every prompt.
+                    if error.status == 413 or (error.status in _ABOUT_THE_BODY and _TOO_LONG.search(error.detail)):
+                        return NoReply(f"status {error.status}: {error.detail}")
+                    raise
         return NoReply(f"{reason}, {counted(attempt, 'attempt')}")
-
-    @staticmethod
-    def _given_up(error: RefusedError) -> NoReply:
-        """A prompt that is too long is one lost prompt; any other refusal would affect every prompt."""
-        if error.status == 413 or (error.status in _ABOUT_THE_BODY and _TOO_LONG.search(error.detail)):
-            return NoReply(f"status {error.status}: {error.detail}")
-        raise error
 
     async def _turn(self) -> None:
         """Wait until the rate limit, or the wait that a server asked for, allows the next request."""
@@ -244,7 +240,9 @@ class Transport:
                 asyncio.timeout(self._options.timeout),
                 client.stream(method, f"{self.place.base_url}/{path}", json=body) as response,
             ):
-                return response, self._masked(await _bounded(response))
+                content = await _bounded(response)
+                # A server may repeat the key.
+                return response, content.replace(self._key.encode(), b"***") if self._key else content
         except (TimeoutError, httpx.TimeoutException):
             raise UnusableError(f"no answer within {self._options.timeout:g} s") from None
         except httpx.TransportError as error:
@@ -259,10 +257,6 @@ class Transport:
         place = f"server {self.place.host}: model {self.place.model}"
         whole = f"{place}: status {status}: {message or 'no reason given'}{hint}"
         return FailedError(whole) if spent else RefusedError(whole, status, message)
-
-    def _masked(self, content: bytes) -> bytes:
-        """A server's reply without the key, which it may repeat."""
-        return content.replace(self._key.encode(), b"***") if self._key else content
 
     async def _models(self) -> list[Mapping[str, Any]]:
         async with self._client() as client:

@@ -12,10 +12,9 @@ import io
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from examcore import Exam, FailedError, write_text
 from rag.grid._pipeline import FACETS, FACTORS, Pipeline
@@ -45,10 +44,8 @@ UPGRADES = (
 )
 """The step from version 1 to 2, and from 2 to 3."""
 
-COLUMNS = (
-    *("exam", "pipeline", "question", "chosen", "correct", "normalization", "log_likelihoods", "choice_tokens"),
-    *("unconditional", "passages", "prompt_tokens", "seconds", "reply", "cut"),
-)
+LISTS = ("log_likelihoods", "choice_tokens", "unconditional", "passages")
+"""Columns that hold JSON."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +72,10 @@ class Answer:
     seconds: float
     reply: str = ""
     cut: int = 0
+
+
+COLUMNS = tuple(one.name for one in fields(Answer))
+"""The columns of an answer, after that of its exam."""
 
 
 class PipelineOutcome(NamedTuple):
@@ -105,9 +106,7 @@ class AnswerStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def begin(self, exam: Exam, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
@@ -144,20 +143,18 @@ class AnswerStore:
     def add(self, *answers: Answer) -> None:
         """Write answers, all or none. Raises ValueError when one is already there or before `begin`."""
         self._writing()
-        marks = ", ".join("?" * len(COLUMNS))
+        marks = ", ".join("?" * (1 + len(COLUMNS)))
         rows = [(self._exam, *_row(answer)) for answer in answers]
         try:
             with self._explained(), self._transaction():
-                self._db.executemany(f"INSERT INTO answers ({', '.join(COLUMNS)}) VALUES ({marks})", rows)
+                self._db.executemany(f"INSERT INTO answers (exam, {', '.join(COLUMNS)}) VALUES ({marks})", rows)
         except sqlite3.IntegrityError as error:
             raise ValueError(f"{self.path}: an answer is already there ({error}); wanted each answer once") from None
 
     def answers(self) -> list[Answer]:
         """All answers, by pipeline and question id."""
         with self._explained():
-            rows = self._db.execute(
-                f"SELECT {', '.join(COLUMNS[1:])} FROM answers ORDER BY pipeline, question"
-            ).fetchall()
+            rows = self._db.execute(f"SELECT {', '.join(COLUMNS)} FROM answers ORDER BY pipeline, question").fetchall()
         return [_answer(row) for row in rows]
 
     def outcomes(self) -> dict[str, PipelineOutcome]:
@@ -227,14 +224,11 @@ class AnswerStore:
         # killed run never blocks the next one, and readers of the answers are not affected.
         if self._lock is not None:
             return
-        with self._explained():
-            lock = sqlite3.connect(self.path.with_name(self.path.name + ".lock"), isolation_level=None, timeout=0)
-        try:
-            with self._explained():
-                lock.execute("BEGIN EXCLUSIVE")
-        except BaseException:
-            lock.close()
-            raise
+        with self._explained(), contextlib.ExitStack() as held:
+            place = self.path.with_name(self.path.name + ".lock")
+            lock = held.enter_context(contextlib.closing(sqlite3.connect(place, isolation_level=None, timeout=0)))
+            lock.execute("BEGIN EXCLUSIVE")
+            held.pop_all()
         self._lock = lock
 
     def _release(self) -> None:
@@ -335,33 +329,12 @@ def responses_text(
     return table.getvalue()
 
 
-def _row(answer: Answer) -> tuple[object, ...]:
-    lists = (answer.log_likelihoods, answer.choice_tokens, answer.unconditional, answer.passages)
-    head = (answer.pipeline, answer.question, answer.chosen, int(answer.correct), answer.normalization)
-    return (
-        *head,
-        *(json.dumps(one, ensure_ascii=False) for one in lists),
-        answer.prompt_tokens,
-        answer.seconds,
-        answer.reply,
-        answer.cut,
-    )
+def _row(answer: Answer) -> list[object]:
+    values = ((name, getattr(answer, name)) for name in COLUMNS)
+    return [json.dumps(value, ensure_ascii=False) if name in LISTS else value for name, value in values]
 
 
-def _answer(row: tuple[str, str, int, int, str, str, str, str, str, int, float, str, int]) -> Answer:
-    pipeline, question, chosen, correct, normalization, sums, counts, alone, passages, tokens, seconds, reply, cut = row
-    return Answer(
-        pipeline,
-        question,
-        chosen,
-        bool(correct),
-        normalization,
-        tuple(json.loads(sums)),
-        tuple(json.loads(counts)),
-        tuple(json.loads(alone)),
-        tuple(json.loads(passages)),
-        tokens,
-        seconds,
-        reply,
-        cut,
-    )
+def _answer(row: Sequence[Any]) -> Answer:
+    found = dict(zip(COLUMNS, row, strict=True))
+    lists = {name: tuple(json.loads(found[name])) for name in LISTS}
+    return Answer(**{**found, **lists, "correct": bool(found["correct"])})

@@ -1,4 +1,4 @@
-"""Sitting an exam: every pipeline answers every question that it has not answered yet."""
+"""Sitting an exam: every pipeline answers every question that it has not answered yet; prompts without an answer."""
 
 from __future__ import annotations
 

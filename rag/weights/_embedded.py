@@ -174,11 +174,8 @@ def locate_weights(name: str, progress: Progress | None = None) -> Path:
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file as hex digits."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(READ_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _installed(weights: EmbeddedModel) -> Path | None:

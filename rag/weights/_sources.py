@@ -1,4 +1,4 @@
-"""Where a model's weights are read from: a hub name, a folder, a GGUF file or an embedded package."""
+"""Where weights and tokenizers are read from: a hub name, a folder, a GGUF file or an embedded package."""
 
 from __future__ import annotations
 
@@ -106,8 +106,11 @@ def find_source(name: str, progress: Progress | None = None) -> WeightSource:
 
 def check_source(name: str) -> None:
     """Raise in one line for weights that are not on this machine while the hub cannot be reached."""
+    from huggingface_hub import try_to_load_from_cache
+
     source = find_source(name)
-    if source.is_out_of_reach and not _is_cached(source.location):
+    cached = isinstance(try_to_load_from_cache(source.location, "config.json"), str) if source.is_out_of_reach else True
+    if not cached:
         raise OSError(f"model {name}: not in the local hub cache and the hub cannot be reached; wanted a model at hand")
 
 
@@ -117,12 +120,6 @@ def weights_name(name: str) -> str:
         return name.partition(":")[2]
     path = Path(name).expanduser()
     return path.resolve().name.removesuffix(".gguf") if path.exists() else name
-
-
-def _is_cached(location: str) -> bool:
-    from huggingface_hub import try_to_load_from_cache
-
-    return isinstance(try_to_load_from_cache(location, "config.json"), str)
 
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")

@@ -17,8 +17,8 @@ from exam_gen.review import (
     missing_judgments,
     read_judgments,
 )
-from exam_gen.review._audit import Share, combined
-from examcore import Dropped, Exam, Question, wilson
+from exam_gen.review._audit import AuditSample, combined
+from examcore import Dropped, Exam, IntervalEstimate, Question, wilson
 
 EXAM = Exam(tuple(Question(f"q{n}", f"Stem {n}?", ("a", "b", "c", "d"), n % 4, context="text") for n in range(50)))
 DROPPED = [
@@ -28,8 +28,12 @@ DROPPED = [
 ]
 
 
-def share(right: int, total: int) -> Share:
-    return Share(right / total, *wilson(right / total, total))
+def number(drawn: AuditSample, survived: bool) -> int:
+    return sum((one.reason is None) == survived for one in drawn.items)
+
+
+def share(right: int, total: int) -> IntervalEstimate:
+    return IntervalEstimate(right / total, *wilson(right / total, total))
 
 
 def test_the_draw_depends_on_the_seed_alone_and_holds_as_many_of_each() -> None:
@@ -40,7 +44,7 @@ def test_the_draw_depends_on_the_seed_alone_and_holds_as_many_of_each() -> None:
     )
     assert one == same
     assert one.id == same.id != other.id
-    assert (one.number(True), one.number(False)) == (40, 40)
+    assert (number(one, True), number(one, False)) == (40, 40)
     assert one.of == {"survivors": 50, "drops": 70}
     assert one.incomplete == 10
     assert len({item.question.id for item in one.items}) == 80
@@ -89,7 +93,7 @@ def test_the_sheet_holds_nothing_that_tells_a_drop() -> None:
 
 
 def test_too_few_drops_are_all_drawn_and_none_is_refused() -> None:
-    assert draw_audit_sample(EXAM, DROPPED[:3], 40, 0).number(False) == 3
+    assert number(draw_audit_sample(EXAM, DROPPED[:3], 40, 0), False) == 3
     with pytest.raises(ValueError, match="none of 9 drops holds a complete question"):
         draw_audit_sample(EXAM, DROPPED[70:79], 40, 0)
     with pytest.raises(ValueError, match="0 of each; wanted at least 1"):
@@ -147,7 +151,7 @@ def test_an_audit_without_judgments_claims_nothing() -> None:
     found = audit_result(draw_audit_sample(EXAM, DROPPED, 4, 0), {})
     assert found["difference"] == {"estimate": None, "low": None, "high": None}
     assert "survivors: none judged\ndrops: none judged\nsurvivors minus drops: not judged" in audit_lines(found)
-    assert math.isnan(combined([Share(math.nan, math.nan, math.nan)], (1,)).estimate)
+    assert math.isnan(combined([IntervalEstimate(math.nan, math.nan, math.nan)], (1,)).estimate)
 
 
 def test_of_two_judgments_the_last_counts_and_other_draws_are_passed_over(tmp_path: Path) -> None:

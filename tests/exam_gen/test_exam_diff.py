@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_gen import diff_exams
+from exam_gen import ExamDiff, diff_exams
 from examcore import Exam, Question
 
 
@@ -15,10 +15,14 @@ def exam(*questions: Question) -> Exam:
     return Exam(questions)
 
 
+def is_empty(found: ExamDiff) -> bool:
+    return not (found.added or found.removed or found.changed or found.renamed or found.moved)
+
+
 def test_an_exam_does_not_differ_from_itself() -> None:
     one = exam(*map(question, range(5)))
     found = diff_exams(one, one)
-    assert found.is_empty
+    assert is_empty(found)
     assert (found.same, found.before) == (5, found.after)
 
 
@@ -41,17 +45,17 @@ def test_added_removed_changed_and_renamed_questions_are_told_apart() -> None:
         "q3": ("answer", "labels"),
     }
     assert found.renamed == {"q4": "x4"}
-    assert (found.same, found.moved, found.is_empty) == (1, False, False)
+    assert (found.same, found.moved, is_empty(found)) == (1, False, False)
     assert found.before != found.after
 
 
 def test_another_order_is_noticed() -> None:
     found = diff_exams(exam(question(0), question(1)), exam(question(1), question(0)))
-    assert (found.same, found.moved, found.is_empty) == (2, True, False)
+    assert (found.same, found.moved, is_empty(found)) == (2, True, False)
 
 
 def test_metadata_does_not_count() -> None:
-    assert diff_exams(exam(question(0)), exam(replace(question(0), metadata={"model": "m"}))).is_empty
+    assert is_empty(diff_exams(exam(question(0)), exam(replace(question(0), metadata={"model": "m"}))))
 
 
 def edited(number: int, stem: str) -> Question:
@@ -101,4 +105,4 @@ def test_every_question_of_both_exams_is_accounted_for(
     back = diff_exams(after, before)
     assert (set(back.added), set(back.removed)) == (set(found.removed), set(found.added))
     assert {new: old for old, new in found.renamed.items()} == dict(back.renamed)
-    assert found.is_empty == (before.questions == after.questions)
+    assert is_empty(found) == (before.questions == after.questions)

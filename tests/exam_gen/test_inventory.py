@@ -1,5 +1,5 @@
 from exam_gen.corpora import take_inventory
-from exam_gen.corpora._inventory import words
+from exam_gen.corpora._inventory import Size, words
 from examcore import Chunk, Document
 
 
@@ -16,9 +16,9 @@ def test_words_are_counted_by_hand() -> None:
     assert (found.documents, found.chunks, found.words, found.topics) == (4, 2, 14, 2)
     # the, cat's, x_1, is, e.g, well-known, end, of, naïve, 東京
     assert found.vocabulary == 10
-    assert found.words_per_document == (3.5, 0, 8)
-    assert found.words_per_chunk == (2.5, 2, 3)
-    assert found.characters_per_chunk == (9.5, 6, 13)
+    assert found.words_per_document == Size(3.5, 0, 8)
+    assert found.words_per_chunk == Size(2.5, 2, 3)
+    assert found.characters_per_chunk == Size(9.5, 6, 13)
     assert found.chunks_per_document == 0.5
     assert found.documents_by_topic == {"s3": 2, "ecs": 1}
     assert found.left_out == {"no text": 2}
@@ -28,4 +28,9 @@ def test_words_are_counted_by_hand() -> None:
 
 def test_nothing_is_counted_as_nothing() -> None:
     found = take_inventory([], [])
-    assert (found.documents, found.words, found.words_per_document, found.chunks_per_document) == (0, 0, (0, 0, 0), 0)
+    assert (found.documents, found.words, found.words_per_document, found.chunks_per_document) == (
+        0,
+        0,
+        Size(0, 0, 0),
+        0,
+    )

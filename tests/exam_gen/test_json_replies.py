@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen._free_writing import parse_json
-from exam_gen.drafting._parser import KINDS, ParsedQuestion, UnparsableReply
+from exam_gen.drafting._parser import ParsedQuestion, UnparsableReply
 from examcore import normalized, repaired_json_object
+from tests.exam_gen.reply_faults import KINDS
 
 WHOLE = {"question": "Which one?", "choices": ["a b", "c d", "e f", "g h"], "answer": 2}
 WANTED = ParsedQuestion("Which one?", ("a b", "c d", "e f", "g h"), 2)

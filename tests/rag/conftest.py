@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from examcore import Chunk, Exam, Likelihoods, Prompt, Question
+from examcore import Chunk, Exam, Prompt, Question
+from tests.scripted_model import ScriptedModel
 
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -98,32 +99,19 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
     return make
 
 
-class HashModel:
+class HashModel(ScriptedModel):
     """A fast examinee: the log-likelihood of a continuation is drawn from the hash of prompt and continuation."""
 
     def __init__(self, name: str = "hash", context_tokens: int = 4096) -> None:
+        super().__init__(score=lambda prompt, one: -_hash(f"{prompt}|{one}"), context_tokens=context_tokens)
         self.name = name
-        self.context_tokens = context_tokens
-        self.calls = 0
 
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
+    @property
+    def calls(self) -> int:
+        return len(self.batches)
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-    ) -> list[str]:
-        return [" ".join(prompt.user.split()[:max_tokens]) for prompt in prompts]
-
-    def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
-        self.calls += 1
-        sums = tuple(-_hash(f"{prompt}|{one}") for one in continuations)
-        return Likelihoods(sums, tuple(len(one.split()) for one in continuations), self.count_tokens(prompt.user))
+    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[str]:
+        return [" ".join(prompt.user.split()[: options["max_tokens"]]) for prompt in prompts]
 
 
 def _hash(text: str) -> float:

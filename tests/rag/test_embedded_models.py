@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from examcore import Chunk, Prompt, Question
+from examcore import Chunk, Prompt, Question, common_prefix
 from rag import build_retriever, embed, load_model
 from rag.local import LocalModel
-from rag.local._prefix_cache import common_prefix
 from rag.weights._embedded import find_weights
 
 pytestmark = pytest.mark.models

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from examcore import Likelihoods, Prompt
+from examcore import Likelihoods, Prompt, common_prefix
 from rag import load_model
 from rag.local import LocalModel
-from rag.local._prefix_cache import common_prefix
 
 FAMILIES = ("llama", "qwen2", "gemma3")
 STORY = "A lighthouse keeper counts ships, lamps and storms. Bread needs flour, water, salt and yeast. " * 4

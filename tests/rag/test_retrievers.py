@@ -13,7 +13,7 @@ from rag.retrieval import _encoders as encoders
 from rag.retrieval._dense import Dense
 from rag.retrieval._fusion import CrossEncoder, Hybrid, Reranked
 from rag.retrieval._kinds import KINDS, PRESETS, encoders_of, parts_of
-from rag.retrieval._lexical import Bm25, Lsa, StemmedWords, TfIdf, TfIdfTable
+from rag.retrieval._lexical import Bm25, Lsa, TfIdf, TfIdfTable, stemmed_words
 from rag.servers import ServerOptions
 from tests.rag.letter_pairs import FakeEncoder, bag_of_letters
 
@@ -113,7 +113,7 @@ def copies(chunk: Chunk, count: int) -> list[Chunk]:
 
 
 def test_tfidf_equals_the_textbook_formula(chunks: list[Chunk], questions: list[Question]) -> None:
-    texts = [[*words] for words in StemmedWords()([f"{chunk.title}\n{chunk.text}" for chunk in chunks])]
+    texts = [[*words] for words in stemmed_words([f"{chunk.title}\n{chunk.text}" for chunk in chunks])]
     idf = {
         word: 1 + np.log((1 + len(texts)) / (1 + sum(word in one for one in texts))) for one in texts for word in one
     }
@@ -124,7 +124,7 @@ def test_tfidf_equals_the_textbook_formula(chunks: list[Chunk], questions: list[
         return {word: value / length for word, value in raw.items()}
 
     for question in questions:
-        asked = vector(StemmedWords()([question.stem])[0])
+        asked = vector(stemmed_words([question.stem])[0])
         scores = [sum(asked.get(word, 0) * value for word, value in vector(one).items()) for one in texts]
         wanted = sorted((place for place in range(6) if scores[place] > 1e-9), key=lambda place: -scores[place])
         assert TfIdf(chunks).retrieve(question, 6) == [chunks[place] for place in wanted]

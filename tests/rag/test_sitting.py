@@ -254,13 +254,13 @@ def test_real_network_resumes_bit_for_bit(room: Callable[..., Any], tiny_folder:
 SLOW_SITTING = """
 import sys, time, json
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
+sys.path.insert(0, str(Path(sys.argv[2]).parents[1]))
 from examcore._records import Chunk, Exam, Question
 from rag.sitting._answer_store import AnswerStore
 from rag.grid._grid import grid_of
 from rag.retrieval._kinds import build_retriever
 from rag.sitting._sitting import Sitting, sit
-from conftest import HashModel
+from tests.rag.conftest import HashModel
 chunks = [Chunk(f"c{n}", "d", f"Number {n} is followed by {n + 1}.", 0, 9) for n in range(30)]
 def ask(n):
     return Question(f"q{n}", f"What follows number {n}?", (str(n + 1), str(n), str(n + 2)), 0, "d", f"c{n}")

@@ -78,7 +78,7 @@ def test_a_sitting_that_was_broken_off_is_refused(
         pass
 
     def answer_two(prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
-        hash_model.calls += 1
+        hash_model.keep([prompt])
         if hash_model.calls > 4:
             raise TiredError
         return Likelihoods(tuple(-1.0 for _ in continuations), tuple(1 for _ in continuations), 1)

@@ -10,7 +10,7 @@ import pytest
 from examcore import CachedLanguageModel, Prompt, ReplyStore
 from grading.banks._bank_writing import Topic, WrittenBank, bank_prompt, read_topics, schema_of, write_questions
 from rag.local import JsonShape, Vocabulary
-from tests.grading.scripted import Scripted
+from tests.scripted_model import ScriptedModel
 
 TOPIC = Topic("t1", "the skin", "its layers")
 
@@ -18,7 +18,7 @@ TOPIC = Topic("t1", "the skin", "its layers")
 def written(
     reply: str, path: Path, topics: tuple[Topic, ...] = (TOPIC,), *, wanted: int = 2, keys: bool = False
 ) -> WrittenBank:
-    model = CachedLanguageModel(Scripted(lambda _: reply), ReplyStore(path / "r.sqlite"))
+    model = CachedLanguageModel(ScriptedModel(lambda _: reply), ReplyStore(path / "r.sqlite"))
     return write_questions(topics, model, wanted=wanted, keys=keys)
 
 
@@ -74,7 +74,7 @@ def test_sub_topics_of_a_query_share_no_question_but_queries_may(tmp_path: Path)
 
 
 def test_a_reply_is_asked_for_once(tmp_path: Path) -> None:
-    model = Scripted(lambda _: '{"questions": ["What is A?"]}')
+    model = ScriptedModel(lambda _: '{"questions": ["What is A?"]}')
     for _ in range(2):
         write_questions([TOPIC], CachedLanguageModel(model, ReplyStore(tmp_path / "r.sqlite")), wanted=1)
     assert len(model.asked) == 1

@@ -10,7 +10,8 @@ import pytest
 from examcore import Likelihoods, NoReply, Prompt, Question, ReplyStore
 from grading.graders._assessor import CachedAssessor, PassagePrompt, choice_task
 from rag import NO_CHOICE, Task, TaskAnswer, TaskFailure
-from tests.grading.scripted import Scripted, asking
+from tests.grading.scripted import asking
+from tests.scripted_model import ScriptedModel
 
 
 def asked(count: int) -> list[PassagePrompt]:
@@ -18,7 +19,7 @@ def asked(count: int) -> list[PassagePrompt]:
 
 
 def test_what_is_in_the_store_is_not_asked_again(tmp_path: Path) -> None:
-    model = Scripted(lambda prompt: prompt.user[::-1])
+    model = ScriptedModel(lambda prompt: prompt.user[::-1])
     first = list(asking(model, tmp_path).replies(asked(5)))
     again = asking(model, tmp_path)
     assert list(again.replies(asked(7)))[:5] == first
@@ -27,13 +28,13 @@ def test_what_is_in_the_store_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_the_same_prompt_is_asked_once(tmp_path: Path) -> None:
-    model = Scripted(lambda _: "yes")
+    model = ScriptedModel(lambda _: "yes")
     assert [one.text for one in asking(model, tmp_path).replies([*asked(2), *asked(2)])] == ["yes"] * 4
     assert len(model.asked) == 2
 
 
 def test_another_model_and_another_length_are_asked_anew(tmp_path: Path) -> None:
-    model = Scripted(lambda _: "yes")
+    model = ScriptedModel(lambda _: "yes")
     list(asking(model, tmp_path).replies(asked(1)))
     list(asking(model, tmp_path).replies([asked(1)[0]._replace(max_tokens=9)]))
     model.name = "other"
@@ -42,15 +43,15 @@ def test_another_model_and_another_length_are_asked_anew(tmp_path: Path) -> None
 
 
 def test_a_batch_of_which_a_part_is_missing_is_written_as_a_whole(tmp_path: Path) -> None:
-    model = Scripted(lambda prompt: prompt.user)
+    model = ScriptedModel(lambda prompt: prompt.user)
     list(asking(model, tmp_path, batch=4).replies(asked(6)))
-    assert model.sizes == [4, 2]
+    assert [len(one) for one in model.batches] == [4, 2]
     list(asking(model, tmp_path, batch=4).replies(asked(8)))
-    assert model.sizes == [4, 2, 4]
+    assert [len(one) for one in model.batches] == [4, 2, 4]
 
 
 def test_a_long_passage_is_cut_and_the_question_stays(tmp_path: Path) -> None:
-    model = Scripted(lambda prompt: prompt.user, context_tokens=60)
+    model = ScriptedModel(lambda prompt: prompt.user, context_tokens=60)
     passage = " ".join(f"w{n}" for n in range(200))
     long = PassagePrompt("q", Prompt(f"Read this. {passage}\n\nQuestion: what is w3?"), passage, 10)
     (found,) = asking(model, tmp_path).replies([long])
@@ -63,7 +64,7 @@ def test_a_long_passage_is_cut_and_the_question_stays(tmp_path: Path) -> None:
 
 
 def test_a_question_longer_than_the_model_reads_is_refused(tmp_path: Path) -> None:
-    model = Scripted(context_tokens=20)
+    model = ScriptedModel(context_tokens=20)
     long = PassagePrompt("q7", Prompt("why " * 40), "", 10)
     with pytest.raises(ValueError, match=r"question 'q7': its prompt of \d+ tokens exceeds what scripted reads"):
         list(asking(model, tmp_path).replies([long]))
@@ -93,7 +94,7 @@ def test_what_was_lost_says_why_and_is_asked_again(tmp_path: Path) -> None:
 
 
 def test_choices_are_scored_as_pipelines_score_them(tmp_path: Path) -> None:
-    model = Scripted()
+    model = ScriptedModel()
     question = Question("q", "What lifts bread?", ("yeast", "sand"), 0)
     tasks = [choice_task(question, ""), choice_task(question, "The yeast lifts it.")]
     closed, read = asking(model, tmp_path).scored(tasks)

@@ -12,7 +12,8 @@ from examcore import Exam, Likelihoods, NoReply, Prompt, Question
 from grading.formats._margin_files import read_margin
 from grading.graders._assessor import ChoiceLikelihoods
 from grading.graders._calibration import Calibration, Trial, TrialLikelihoods, calibrate, read_trials, trials_of
-from tests.grading.scripted import Scripted, asking
+from tests.grading.scripted import asking
+from tests.scripted_model import ScriptedModel
 
 CHOICES = ("yeast", "sand", "glass", "iron")
 
@@ -46,12 +47,12 @@ def simulated(size: int, rng: np.random.Generator, *, gold: float = 0.0, others:
     return reads
 
 
-def calibrated(model: Scripted, size: int, path: Path) -> Calibration:
+def calibrated(model: ScriptedModel, size: int, path: Path) -> Calibration:
     found = list(read_trials(trials_of(exam(size)), asking(model, path)))
     return calibrate([one for one in found if isinstance(one, TrialLikelihoods)])
 
 
-class Fickle(Scripted):
+class Fickle(ScriptedModel):
     """Likelihoods that change with the prompt and say nothing of what stands in it."""
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
@@ -60,7 +61,7 @@ class Fickle(Scripted):
 
 
 def test_a_model_that_reads_answers_all_from_their_passage_and_none_from_another(tmp_path: Path) -> None:
-    found = calibrated(Scripted(), 40, tmp_path)
+    found = calibrated(ScriptedModel(), 40, tmp_path)
     assert found.margin == 0
     assert (found.unsupported.estimate, found.answered.estimate, found.right.estimate) == (0, 1, 1)
     assert found.unsupported.high < 0.08 < 0.92 < found.answered.low
