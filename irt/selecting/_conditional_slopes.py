@@ -18,8 +18,11 @@ from irt._responses import Floats
 SHIFTS = 2.0 * np.sinh(2.5 * np.linspace(-1.0, 1.0, 21)) / np.sinh(2.5)
 """Log slopes about the common one at which items are evaluated, close together in the middle."""
 COARSE = np.linspace(-2.5, 2.5, 11)
+"""Log slopes at which the common one is looked for."""
 BLOCK = 40
+"""Attempts of an item that are conditioned on together."""
 NOTHING = 1e-9
+"""Information below which a group of items says nothing."""
 
 
 class ConditionalSlopes(NamedTuple):
@@ -83,9 +86,8 @@ def _at(slopes: Floats, successes: Floats, attempts: Floats, theta: Floats) -> t
 
 
 def _blocks(attempts: Floats) -> list[np.ndarray]:
-    students = len(attempts)
     each = max(int(BLOCK // max(attempts.max(initial=1.0), 1.0)), 8)
-    return [part for part in np.array_split(np.arange(students), max(1, round(students / each))) if len(part)]
+    return np.array_split(np.arange(len(attempts)), max(1, round(len(attempts) / each)))
 
 
 def _moments(slopes: Floats, successes: Floats, attempts: Floats, theta: Floats) -> tuple[Floats, Floats]:
@@ -94,28 +96,18 @@ def _moments(slopes: Floats, successes: Floats, attempts: Floats, theta: Floats)
     Symmetric functions of increasing order are built up attempt by attempt, with their first two derivatives by the
     slope, whose ratios are the moments; dividing by the largest keeps them in range.
     """
-    total = successes.sum(axis=0).astype(int)
     size = int(attempts.sum(axis=0).max(initial=0.0))
-    shape = (len(slopes), successes.shape[1], size + 1)
-    value, first, second = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    value[:, :, 0] = 1.0
+    moments = np.zeros((3, len(slopes), successes.shape[1], size + 1))
+    moments[0, :, :, 0] = 1.0
     for row, count in zip(theta, attempts, strict=True):
         for trial in range(int(count.max(initial=0.0))):
             x = np.where(count > trial, np.exp(np.clip(slopes[:, None] * row, -200, 200)), 0.0)[:, :, None]
             t = row[:, None]
-            v, f, s = value[:, :, :-1], first[:, :, :-1], second[:, :, :-1]
-            up = x * v, x * (f + t * v), x * (s + 2 * t * f + t**2 * v)
-            value[:, :, 1:], first[:, :, 1:], second[:, :, 1:] = (
-                value[:, :, 1:] + up[0],
-                first[:, :, 1:] + up[1],
-                second[:, :, 1:] + up[2],
-            )
-            largest = value.max(axis=2, keepdims=True)
-            value /= largest
-            first /= largest
-            second /= largest
-    place = np.broadcast_to(total[None, :, None], (*shape[:2], 1))
-    value, first, second = (np.take_along_axis(each, place, axis=2)[:, :, 0] for each in (value, first, second))
+            v, f, s = moments[..., :-1]
+            moments[..., 1:] += np.stack([x * v, x * (f + t * v), x * (s + 2 * t * f + t**2 * v)])
+            moments /= moments[0].max(axis=2, keepdims=True)
+    place = successes.sum(axis=0).astype(int)[None, None, :, None]
+    value, first, second = np.take_along_axis(moments, place, axis=3)[..., 0]
     value = np.maximum(value, 1e-300)
     mean = first / value
     return mean, np.maximum(second / value - mean**2, 0.0)

@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -18,7 +19,9 @@ from irt.kernels import ItemParameters
 from irt.selecting._conditional_slopes import conditional_slopes, group_shift
 
 SUBSETS = 200
+"""Random subsets that a choice is compared with."""
 GAPS = np.linspace(-2.5, 2.5, 51)
+"""Differences of log discrimination at which information is tabulated."""
 Indices = NDArray[np.intp]
 
 
@@ -63,10 +66,7 @@ class HeldOutEvaluator:
         interval: float,
         everyone: ResponseMatrix | None = None,
     ) -> None:
-        seen = [data.items[index] for index in np.flatnonzero(data.asked.any(axis=0))]
-        if isinstance(options, Mapping):
-            options = {item: options[item] for item in seen}
-        data = data.select(seen)
+        data = data.select(seen := [data.items[index] for index in np.flatnonzero(data.asked.any(axis=0))])
         self.index = {item: position for position, item in enumerate(seen)}
         self.interval = interval
         own = _fitted(data, model, options)
@@ -80,7 +80,7 @@ class HeldOutEvaluator:
         if not len(goes) or not len(stays):
             return InformationGain(0.0, 0.0, 0.0)
         gap, error = self._gap(stays, goes)
-        reach = error * float(ndtri((1 + self.interval) / 2))
+        reach = error * ndtri((1 + self.interval) / 2)
         return InformationGain(*self._relative(np.array([gap, gap - reach, gap + reach]), stays, goes).tolist())
 
     def random(self, kept: Sequence[str], before: Sequence[str], label: Mapping[str, str], seed: int) -> RandomPruning:
@@ -92,12 +92,10 @@ class HeldOutEvaluator:
         whole = np.union1d(stays, goes)
         names = np.array([label[item] for item in self.index], dtype=object)
         pools = [(whole[names[whole] == name], int(np.sum(names[stays] == name))) for name in dict.fromkeys(names)]
-        found = np.empty(SUBSETS)
-        for number in range(SUBSETS):
-            chosen = np.concatenate([rng.permutation(pool)[:size] for pool, size in pools])
-            found[number] = self._estimate(chosen, np.setdiff1d(whole, chosen))
+        subsets = [np.concatenate([rng.permutation(pool)[:size] for pool, size in pools]) for _ in range(SUBSETS)]
+        own, *others = (self._estimate(some, np.setdiff1d(whole, some)) for some in (stays, *subsets))
+        found = np.array(others)
         low, high = np.quantile(found, [(1 - self.interval) / 2, (1 + self.interval) / 2])
-        own = self._estimate(stays, goes)
         beaten = np.mean(found < own) + np.mean(found == own) / 2
         return RandomPruning(SUBSETS, float(found.mean()), float(low), float(high), float(beaten))
 
@@ -180,3 +178,35 @@ def population() -> tuple[Floats, Floats]:
     """Quadrature nodes and weights of a Normal(0, 1) population of abilities."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(15)
     return nodes, weights / weights.sum()
+
+
+def split_students(
+    data: ResponseMatrix, holdout: float, seed: int, facets: Sequence[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`(calibration, heldout)` in table order; no facet level loses its last calibration student.
+
+    Students are taken one by one at random among those whose levels are best represented in what is left.
+    """
+    rng, students = np.random.default_rng([seed, 3]), len(data.students)
+    codes = np.zeros((1, students), dtype=np.int64)
+    if data.facets is not None and facets:
+        codes = np.stack([pd.factorize(data.facets[name])[0] for name in facets])
+    remaining = np.ones(students, dtype=np.bool_)
+    for _ in range(min(max(2, round(holdout * students)), students - 3)):
+        order = rng.permutation(np.flatnonzero(remaining))
+        left, taken = (
+            np.stack([np.bincount(code[part], minlength=students)[code[order]] for code in codes])
+            for part in (remaining, ~remaining)
+        )
+        free = np.all(left > 1, axis=0)
+        if not np.any(free):
+            break
+        # The share of each of its levels already taken: the lowest sum spreads the held-out students evenly.
+        load = np.where(free, np.sum(taken / (taken + left), axis=0), np.inf)
+        remaining[order[np.argmin(load)]] = False
+    if np.sum(~remaining) < 2:
+        raise ValueError(
+            "no 2 students can be held out while every facet level stays in calibration; name fewer facets"
+        )
+    names = np.array(data.students, dtype=object)
+    return tuple(names[remaining]), tuple(names[~remaining])

@@ -16,17 +16,21 @@ from irt._responses import Floats, ResponseMatrix
 from irt._result import Fit
 
 FEWEST_DRAWS, MOST_DRAWS, CELLS = 100, 1000, 20_000
+"""Draws of the parameters: the most for which draws times items stay below `CELLS`, between the fewest and the most."""
 NODES = 15
+"""Quantiles of the students' abilities at which information is averaged."""
 WRONG = "negative discrimination, probable mis-key"
+"""How the reason of a probable wrong key begins."""
 NEGATIVE = 1.28
 """Standard errors below 0 from which a correlation counts as negative (one-sided 10 %)."""
 
 
-class ItemToDrop(NamedTuple):
-    """An item that leaves and why."""
+class Drop(NamedTuple):
+    """An item left out, why, and in which round."""
 
     item: str
     reason: str
+    round: int
 
 
 @dataclass(frozen=True)
@@ -108,34 +112,29 @@ def negative_correlations(data: ResponseMatrix) -> Floats:
 
 
 def items_to_drop(
-    result: Fit, value: Floats, criterion: str, count: int, balance: Balance, goal: int
-) -> list[ItemToDrop]:
-    """The `count` items worth least, negative discriminations before all others, ties in exam order.
+    result: Fit, value: Floats, criterion: str, count: int, balance: Balance, goal: int, number: int = 1
+) -> list[Drop]:
+    """The `count` items worth least in round `number`, negative discriminations before all others, ties in exam order.
 
     No group falls below what the balance needs, so fewer than `count` may leave, but one at least.
     """
     items = result.data.items
     rho = negative_correlations(result.data)
-    order = np.lexsort((np.arange(len(value)), value, rho))
-    size = len(items)
-    for length in (size - count, goal):
+    symbol = "a = " if criterion == "discrimination" else ""
+    for length in (len(items) - count, goal):
         left, needs = Counter(balance.label[item] for item in items), balance.needs(length, goal)
-        gone: list[ItemToDrop] = []
-        for index in order:
+        gone: list[Drop] = []
+        for index in np.lexsort((value, rho)):
             group = balance.label[items[index]]
+            reason = f"{WRONG}: correlation with the rest of the exam {rho[index]:.2f}"
+            if rho[index] >= 0:
+                reason = f"lowest {criterion} of {len(items)} items: {symbol}{value[index]:.2f}"
             if len(gone) < count and left[group] > needs.get(group, 0):
                 left[group] -= 1
-                gone.append(ItemToDrop(items[index], _reason(float(rho[index]), float(value[index]), criterion, size)))
+                gone.append(Drop(items[index], reason, number))
         if gone:
             return gone
     raise AssertionError("a balance that can be met always lets an item leave")
-
-
-def _reason(rho: float, value: float, criterion: str, items: int) -> str:
-    if rho < 0:
-        return f"{WRONG}: correlation with the rest of the exam {rho:.2f}"
-    symbol = "a = " if criterion == "discrimination" else ""
-    return f"lowest {criterion} of {items} items: {symbol}{value:.2f}"
 
 
 def _up(count: float) -> int:

@@ -6,25 +6,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from irt._files import replacing
 from irt._printing import PRINTED_ROWS, where_whole
 from irt._responses import Floats
 from irt.selecting._heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting._item_worth import Drop
 from irt.selecting._rank_agreement import RankAgreement
 
 FORMAT = 1
-
-
-class Drop(NamedTuple):
-    """An item left out, why, and in which round."""
-
-    item: str
-    reason: str
-    round: int
+"""Version of `prune.json`."""
 
 
 @dataclass(frozen=True)
@@ -94,28 +89,8 @@ class Pruned:
 
     def record(self) -> dict[str, Any]:
         """The content of `prune.json`."""
-        return {
-            "format": FORMAT,
-            "kept": list(self.kept),
-            "dropped": [drop._asdict() for drop in self.dropped],
-            "trajectory": [_round_json(row) for row in self.trajectory],
-            "heldout_gain": self.heldout_gain._asdict(),
-            "total_gain": self.total_gain._asdict(),
-            "random": self.random._asdict(),
-            "rank_agreement": self.rank_agreement._asdict(),
-            "groups": {label: list(sizes) for label, sizes in self.groups.items()},
-            "theta": list(self.theta),
-            "targets": list(self.targets),
-            "calibration": list(self.calibration),
-            "heldout": list(self.heldout),
-            "model": self.model,
-            "method": self.method,
-            "criterion": self.criterion,
-            "interval": self.interval,
-            "seed": self.seed,
-            "stopped": self.stopped,
-            "warnings": list(self.warnings),
-        }
+        latest = {"total_gain": self.total_gain, "random": self.random}
+        return {"format": FORMAT} | _plain(vars(self) | latest)
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The pruning for a reader; `out` is the folder that received `prune.json`."""
@@ -140,17 +115,14 @@ class Pruned:
         return path
 
 
-def _round_json(row: Round) -> dict[str, Any]:
-    return {
-        "round": row.round,
-        "n_items": row.n_items,
-        "total_information": row.total_information.tolist(),
-        "mean_information": row.mean_information.tolist(),
-        "standard_error": row.standard_error.tolist(),
-        "reliability": row.reliability,
-        "claimed_gain": row.claimed_gain,
-        "heldout_gain": row.heldout_gain._asdict(),
-        "step_gain": row.step_gain._asdict(),
-        "total_gain": row.total_gain._asdict(),
-        "random": row.random._asdict(),
-    }
+def _plain(value: Any) -> Any:
+    """The value as JSON holds it: records as objects, tuples and arrays as lists."""
+    if isinstance(value, Round):
+        value = vars(value)
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value

@@ -11,13 +11,11 @@ import numpy as np
 from irt._argument_checks import require_probability, require_whole
 
 CRITERIA = ("discrimination", "information")
-TARGETS = (-1.0, 0.0, 1.0)
 
 
-def _option(default: Any, help_text: str, metavar: str | None = None, **more: Any) -> Any:
+def _option(default: Any, help_text: str, metavar: str = "", **more: Any) -> Any:
     """A field that is an option of the command line, too."""
-    texts = {"help": help_text} | ({} if metavar is None else {"metavar": metavar})
-    return field(default=default, metadata=texts | more)
+    return field(default=default, metadata={"help": help_text} | ({"metavar": metavar} if metavar else {}) | more)
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class PruneSettings:
     interval: float | None = _option(None, "Probability of central intervals. Default 0.9.", "P")
     seed: int = _option(0, "Random seed.", "N")
     shares: Mapping[str, float] | None = field(default=None, metadata={"option": False})
-    targets: Sequence[float] = field(default=TARGETS, metadata={"option": False})
+    targets: Sequence[float] = field(default=(-1.0, 0.0, 1.0), metadata={"option": False})
 
     def __post_init__(self) -> None:
         require_whole("seed", self.seed, 0)

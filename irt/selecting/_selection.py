@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,23 +18,24 @@ from irt import kernels
 from irt._argument_checks import require_probability
 from irt._estimation import fit as fit_model
 from irt._fit_settings import require_known
-from irt._model import RATINGS, Options
+from irt._model import RATINGS
 from irt._reading import require_estimable
 from irt._responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
 from irt._result import Fit, require_fit
 from irt.fitting._estimation_outcome import Progress, begun
 from irt.selecting import _item_worth as item_worth
-from irt.selecting._heldout_evaluation import HeldOutEvaluator, InformationGain, population
-from irt.selecting._holdout_split import split_students
-from irt.selecting._item_worth import Balance, balance_of
-from irt.selecting._prune_result import Drop, Pruned, Round
+from irt.selecting._heldout_evaluation import HeldOutEvaluator, InformationGain, population, split_students
+from irt.selecting._item_worth import Balance, Drop, balance_of
+from irt.selecting._prune_result import Pruned, Round
 from irt.selecting._prune_settings import PruneSettings
 from irt.selecting._rank_agreement import agreement, scored
 
 FEWEST_STUDENTS_TO_PRUNE = 6
+"""Of fewer students, those left after holding two out cannot be fitted."""
 MINIMUM_ITEMS = 2
+"""The fewest items a fit takes."""
 GRID = tuple(np.linspace(-3, 3, 25).round(2).tolist())
-DEFAULT_INTERVAL = 0.9
+"""Abilities at which information is reported."""
 
 
 def prune(
@@ -76,16 +77,15 @@ def prune(
             f"found {students} students, too few to hold any out; wanted at least {FEWEST_STUDENTS_TO_PRUNE} "
             "to judge pruning"
         )
-    refit = _Refit(_model(how, fit, data), how.method, options, _interval(how, fit), how.seed)
+    interval = how.interval if how.interval is not None else 0.9 if fit is None else fit.interval
+    refit = _Refit(_model(how, fit, data), how.method, options, interval, how.seed)
     require_known(refit.model, refit.method, None)
     require_probability("interval", refit.interval)
     calibration, heldout = split_students(data, how.holdout, how.seed, _stratifiers(data, fit, facets))
     part = data.select_students(heldout)
-    judge = HeldOutEvaluator(part, refit.model, refit.options_of(part), refit.interval, data)
-    rule = _PruningRule(how.criterion, how.information_at, balance, how.quantile, goal, how.stop)
+    judge = HeldOutEvaluator(part, refit.model, options, refit.interval, data)
     begun(progress)
-    targets = tuple(float(value) for value in how.targets)
-    walk = _PruningWalk(data.select_students(calibration), refit, judge, rule, targets)
+    walk = _PruningWalk(data.select_students(calibration), refit, judge, how, balance, goal)
     stopped = walk.run(progress)
     ranks = agreement(scored(part, walk.first), scored(part, walk.last), refit.interval, how.seed)
     return Pruned(
@@ -94,7 +94,7 @@ def prune(
         trajectory=tuple(walk.rounds),
         heldout_gain=walk.rounds[-1].heldout_gain,
         theta=GRID,
-        targets=walk.targets,
+        targets=tuple(float(value) for value in how.targets),
         calibration=calibration,
         heldout=heldout,
         model=refit.model,
@@ -119,12 +119,6 @@ def _model(how: PruneSettings, fit: Fit | None, data: ResponseMatrix) -> str:
     return model
 
 
-def _interval(how: PruneSettings, fit: Fit | None) -> float:
-    if how.interval is not None:
-        return how.interval
-    return DEFAULT_INTERVAL if fit is None else fit.interval
-
-
 @dataclass(frozen=True)
 class _Refit:
     """How to fit a part of the table."""
@@ -141,27 +135,10 @@ class _Refit:
             self.model,
             self.method,
             (),
-            options=self.options_of(data),
+            options=self.options,
             seed=self.seed,
             interval=self.interval,
         )
-
-    def options_of(self, data: ResponseMatrix) -> Options:
-        """Numbers of choices for a part of the items."""
-        if isinstance(self.options, int):
-            return self.options
-        return {item: self.options[item] for item in data.items}
-
-
-class _PruningRule(NamedTuple):
-    """What items are worth, what must stay balanced, how many leave per round, and when to stop."""
-
-    criterion: str
-    at: Sequence[float] | None
-    balance: Balance
-    quantile: float
-    goal: int
-    stop: str | None
 
 
 class _PruningWalk:
@@ -172,10 +149,11 @@ class _PruningWalk:
         data: ResponseMatrix,
         refit: _Refit,
         judge: HeldOutEvaluator,
-        rule: _PruningRule,
-        targets: tuple[float, ...],
+        how: PruneSettings,
+        balance: Balance,
+        goal: int,
     ) -> None:
-        self.data, self.refit, self.judge, self.rule, self.targets = data, refit, judge, rule, targets
+        self.data, self.refit, self.judge, self.how, self.balance, self.goal = data, refit, judge, how, balance, goal
         self.current = data.items
         self.dropped: list[Drop] = []
         self.rounds: list[Round] = []
@@ -191,15 +169,14 @@ class _PruningWalk:
 
     def run(self, progress: Progress | None) -> str:
         """Prune; why it ended."""
-        size, goal = len(self.data.items), self.rule.goal
+        size, goal, auto = len(self.data.items), self.goal, self.how.stop == "auto"
         while len(self.current) > goal:
             gone = self._next_to_drop()
             wrong = [drop for drop in gone if drop.reason.startswith(item_worth.WRONG)]
-            if self.rule.stop == "auto" and wrong:
-                # Wrong keys leave whatever the judge says, but take nothing else with them.
+            if auto and wrong:  # these leave whatever the judge says, but take nothing else with them
                 gone = wrong
             kept = tuple(item for item in self.current if item not in {drop.item for drop in gone})
-            if self.rule.stop == "auto" and not wrong and self.judge.gain(kept, self.current).low <= 0:
+            if auto and not wrong and self.judge.gain(kept, self.current).low <= 0:
                 return f"round {len(self.rounds)} would show no credible gain on held-out students"
             self.last = self._fit(kept)
             self._record(kept, self.current, self.last)
@@ -210,23 +187,21 @@ class _PruningWalk:
         return f"{len(self.current)} of {size} items are left"
 
     def _next_to_drop(self) -> list[Drop]:
-        rule, present = self.rule, len(self.current)
-        value = item_worth.expected_worth(self.last, rule.criterion, rule.at)
+        how, present = self.how, len(self.current)
+        value = item_worth.expected_worth(self.last, how.criterion, how.information_at)
         suspects = int(np.sum(item_worth.negative_correlations(self.last.data) < 0))
-        count = min(max(1, round(rule.quantile * present), suspects), present - rule.goal)
-        gone = item_worth.items_to_drop(self.last, value, rule.criterion, count, rule.balance, rule.goal)
-        return [Drop(item, reason, len(self.rounds)) for item, reason in gone]
+        count = min(max(1, round(how.quantile * present), suspects), present - self.goal)
+        number = len(self.rounds)
+        return item_worth.items_to_drop(self.last, value, how.criterion, count, self.balance, self.goal, number)
 
     def _fit(self, items: Sequence[str]) -> Fit:
         """Refit the remaining items on the calibration students who were asked any of them."""
         part = self.data.select(items)
         answered = np.flatnonzero(part.asked.any(axis=1))
-        if len(answered) < len(part.students):
-            part = part.select_students([part.students[index] for index in answered])
-        return self.refit(part)
+        return self.refit(part.select_students([part.students[index] for index in answered]))
 
     def _record(self, kept: Sequence[str], before: Sequence[str], result: Fit) -> None:
-        curves = item_worth.expected_information(result, np.concatenate([GRID, self.targets])).sum(axis=1)
+        curves = item_worth.expected_information(result, np.concatenate([GRID, self.how.targets])).sum(axis=1)
         total, at_targets = np.split(curves, [len(GRID)])
         claimed = float(np.mean([self.full[item] for item in kept]) / np.mean(list(self.full.values())) - 1.0)
         gain = self.judge.gain(kept, self.data.items)
@@ -243,7 +218,7 @@ class _PruningWalk:
                 heldout_gain=gain,
                 step_gain=self.judge.gain(kept, before),
                 total_gain=InformationGain(*((1 + value) * share - 1 for value in gain)),
-                random=self.judge.random(kept, self.data.items, self.rule.balance.label, self.refit.seed),
+                random=self.judge.random(kept, self.data.items, self.balance.label, self.refit.seed),
             )
         )
 

@@ -9,8 +9,7 @@ import pytest
 
 import irt
 from irt import kernels
-from irt.selecting._heldout_evaluation import HeldOutEvaluator, population
-from irt.selecting._holdout_split import split_students
+from irt.selecting._heldout_evaluation import HeldOutEvaluator, population, split_students
 
 
 def test_pruning_keeps_the_share_asked_for_and_says_why_each_item_left(tmp_path: Path) -> None:
