@@ -87,11 +87,27 @@ def build_retriever(
     """
     parts = parts_of(kind, encoder, query_encoder, reranker, depth)
     check_kind(kind, parts, server)
-    named = name or kind
-    first = _first_stage(kind, parts, chunks, named, server, cache_dir, index)
-    if not parts.reranker:
-        return first
-    return Reranked(first, CrossEncoder(parts.reranker), depth=parts.depth or DEPTH, name=named)
+    named, depth = name or kind, parts.depth or DEPTH
+
+    def dense(own: str) -> Dense:
+        return Dense(chunks, parts.encoder, cache_dir, own, parts.query_encoder, index)
+
+    families: Mapping[str, Callable[[], Retriever]] = {
+        "closed-book": lambda: ClosedBook(named),
+        "oracle": lambda: Oracle(chunks, named),
+        "bm25": lambda: Bm25(chunks, named),
+        "tfidf": lambda: TfIdf(chunks, named),
+        "lsa": lambda: Lsa(chunks, named),
+        "dense": lambda: dense(named),
+        "hybrid": lambda: Hybrid((Bm25(chunks), dense("dense")), depth=depth, name=named),
+    }
+    if kind.startswith(PYTHON_PREFIX):
+        first: Retriever = ThirdPartyRetriever(chunks, load_search(kind, chunks), named)
+    elif kind.startswith(HTTP_PREFIXES):
+        first = EndpointRetriever(chunks, kind, server, named)
+    else:
+        first = families[parts.family]()
+    return Reranked(first, CrossEncoder(parts.reranker), depth=depth, name=named) if parts.reranker else first
 
 
 def parts_of(
@@ -104,10 +120,8 @@ def parts_of(
     if is_third_party(kind):
         return RetrieverParts(kind, encoder, query_encoder, reranker, depth)
     if kind not in KINDS:
-        raise ValueError(
-            f"retriever {kind!r}: unknown; wanted one of {', '.join(KINDS)}, python:package.module:name or an "
-            "http address"
-        )
+        wanted = f"one of {', '.join(KINDS)}, python:package.module:name or an http address"
+        raise ValueError(f"retriever {kind!r}: unknown; wanted {wanted}")
     own = KINDS[kind]
     return replace(
         own,
@@ -134,7 +148,7 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
     if server is not None and not kind.startswith(HTTP_PREFIXES):
         raise ValueError(f"{start}: is on no server; wanted an http address for these options")
     if kind.startswith(HTTP_PREFIXES):
-        check_service_url(kind, "retriever at an http address")
+        check_service_url(kind, "retriever at an http address:")
 
 
 def is_third_party(kind: str) -> bool:
@@ -146,33 +160,3 @@ def encoders_of(parts: RetrieverParts) -> list[str]:
     """The encoders that a retriever of these parts loads."""
     named = [parts.encoder, parts.query_encoder] if parts.family in ("dense", "hybrid") else []
     return [one for one in named if one]
-
-
-def _first_stage(
-    kind: str,
-    parts: RetrieverParts,
-    chunks: Sequence[Chunk],
-    name: str,
-    server: ServerOptions | None,
-    cache_dir: Path | None,
-    index: Any,
-) -> Retriever:
-    if kind.startswith(PYTHON_PREFIX):
-        return ThirdPartyRetriever(chunks, load_search(kind, chunks), name)
-    if kind.startswith(HTTP_PREFIXES):
-        return EndpointRetriever(chunks, kind, server, name)
-    families: Mapping[str, Callable[[], Retriever]] = {
-        "closed-book": lambda: ClosedBook(name),
-        "oracle": lambda: Oracle(chunks, name),
-        "bm25": lambda: Bm25(chunks, name),
-        "tfidf": lambda: TfIdf(chunks, name),
-        "lsa": lambda: Lsa(chunks, name),
-        "dense": lambda: Dense(chunks, parts.encoder, cache_dir, name, parts.query_encoder, index),
-        "hybrid": lambda: _hybrid(parts, chunks, name, cache_dir, index),
-    }
-    return families[parts.family]()
-
-
-def _hybrid(parts: RetrieverParts, chunks: Sequence[Chunk], name: str, cache_dir: Path | None, index: Any) -> Retriever:
-    dense = Dense(chunks, parts.encoder, cache_dir, query_encoder=parts.query_encoder, index=index)
-    return Hybrid((Bm25(chunks), dense), depth=parts.depth or DEPTH, name=name)
