@@ -137,13 +137,8 @@ def closed_letters_prompt(stem: str, candidates: Sequence[str]) -> Prompt:
 
 def paper_prompt(title: str, passage: str) -> Prompt:
     """One free-text request for a question with four candidates, in the spirit of the source paper."""
-    user = (
-        f"Here is some documentation on {title}:\n\n{passage}\n\n"
-        "Write one difficult multiple-choice exam question about it. The question must make sense without the "
-        "documentation, have four candidates marked A), B), C) and D), and exactly one right answer.\n"
-        "Use this layout:\nQuestion: ...\nA) ...\nB) ...\nC) ...\nD) ...\nCorrect Answer: the letter"
-    )
-    return Prompt(user)
+    layout = "Use this layout:\nQuestion: ...\nA) ...\nB) ...\nC) ...\nD) ...\nCorrect Answer: the letter"
+    return _whole_question(title, passage, "four candidates marked A), B), C) and D)", layout)
 
 
 QUESTION_SCHEMA: Schema = {
@@ -161,14 +156,19 @@ QUESTION_SCHEMA: Schema = {
 
 def json_prompt(title: str, passage: str) -> Prompt:
     """One request for a question as a JSON object."""
-    user = (
-        f"Here is some documentation on {title}:\n\n{passage}\n\n"
-        "Write one difficult multiple-choice exam question about it. The question must make sense without the "
-        "documentation, have four short candidates, and exactly one right answer.\n"
+    layout = (
         'Reply with a JSON object alone. Its members are "question", "choices" (a list of the four candidates) and '
         '"answer" (the letter of the right one, from A for the first to D for the last).'
     )
-    return Prompt(user)
+    return _whole_question(title, passage, "four short candidates", layout)
+
+
+def _whole_question(title: str, passage: str, candidates: str, layout: str) -> Prompt:
+    return Prompt(
+        f"Here is some documentation on {title}:\n\n{passage}\n\n"
+        "Write one difficult multiple-choice exam question about it. The question must make sense without the "
+        f"documentation, have {candidates}, and exactly one right answer.\n{layout}"
+    )
 
 
 def _listed(stem: str, candidates: Sequence[str]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from exam_gen.corpora._tables import LocatedDocument
@@ -61,7 +61,7 @@ class Selected(NamedTuple):
 
 
 class _Ticket(NamedTuple):
-    """A drawn document; the smallest tickets stay."""
+    """A drawn document by its lot and its place in the source, both negative: the first ticket of a heap goes first."""
 
     lot: int
     number: int
@@ -78,54 +78,38 @@ def select(
     """
     if sample is not None and sample < 1:
         raise ValueError(f"sample: found {sample}; wanted a whole number of at least 1")
-    drawn = _Drawn(selection or Selection(), seed)
-    for placed in found:
-        drawn.add(placed)
-    kept = drawn.kept()
+    chosen, left_out = selection or Selection(), Counter[str]()
+    heaps, seen = _drawn(found, chosen, seed, left_out)
+    topics = list(heaps)
+    if isinstance(chosen.topics, int):
+        topics = sorted(seen, key=lambda topic: (-seen[topic], topic))[: chosen.topics]
+        if others := sum(len(heap) for topic, heap in heaps.items() if topic not in topics):
+            left_out["other topic"] += others
+    kept = [ticket for topic in topics for ticket in heaps[topic]]
     if sample is not None and sample < len(kept):
-        drawn.left_out["not drawn into the sample"] += len(kept) - sample
-        kept = heapq.nsmallest(sample, kept)
-    ordered = sorted(kept, key=lambda ticket: ticket.number)
-    return Selected([(one.place, one.document) for one in ordered], dict(drawn.left_out))
+        left_out["not drawn into the sample"] += len(kept) - sample
+        kept = heapq.nlargest(sample, kept)
+    kept.sort(key=lambda ticket: -ticket.number)
+    return Selected([(one.place, one.document) for one in kept], dict(left_out))
 
 
-@dataclass
-class _Drawn:
-    """The documents drawn so far, a heap for each topic whose first ticket is the next to go."""
-
-    selection: Selection
-    seed: int
-    heaps: dict[str, list[tuple[int, int, _Ticket]]] = field(default_factory=dict)
-    seen: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-    number: int = 0
-
-    def add(self, placed: LocatedDocument) -> None:
-        self.number += 1
-        document = placed.document
-        reason = placed.reason if document is None else self.selection.fault(document)
+def _drawn(
+    found: Iterable[LocatedDocument], chosen: Selection, seed: int, left_out: Counter[str]
+) -> tuple[dict[str, list[_Ticket]], Counter[str]]:
+    """The documents drawn of each topic, as a heap, and how many there are; counts the others in `left_out`."""
+    heaps, seen = defaultdict[str, list[_Ticket]](list), Counter[str]()
+    for number, (place, document, why) in enumerate(found, start=1):
+        reason = why if document is None else chosen.fault(document)
         if document is None or reason is not None:
-            self.left_out[str(reason)] += 1
-            return
-        topic = document.topic
-        self.seen[topic] += 1
-        ticket = _Ticket(lot(self.seed, document.id), self.number, placed.place, document)
-        heap = self.heaps.setdefault(topic, [])
-        entry = (-ticket.lot, -ticket.number, ticket)
-        if self.selection.per_topic is None or len(heap) < self.selection.per_topic:
-            heapq.heappush(heap, entry)
-        else:
-            heapq.heappushpop(heap, entry)
-            self.left_out[f"beyond {self.selection.per_topic} of a topic"] += 1
-
-    def kept(self) -> list[_Ticket]:
-        topics = list(self.heaps)
-        if isinstance(self.selection.topics, int):
-            topics = sorted(self.seen, key=lambda topic: (-self.seen[topic], topic))[: self.selection.topics]
-            others = sum(len(heap) for topic, heap in self.heaps.items() if topic not in topics)
-            if others:
-                self.left_out["other topic"] += others
-        return [ticket for topic in topics for _, _, ticket in self.heaps[topic]]
+            left_out[str(reason)] += 1
+            continue
+        seen[document.topic] += 1
+        heap = heaps[document.topic]
+        heapq.heappush(heap, _Ticket(-lot(seed, document.id), -number, place, document))
+        if chosen.per_topic is not None and len(heap) > chosen.per_topic:
+            heapq.heappop(heap)
+            left_out[f"beyond {chosen.per_topic} of a topic"] += 1
+    return heaps, seen
 
 
 def lot(seed: int, name: str) -> int:

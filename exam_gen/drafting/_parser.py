@@ -121,11 +121,8 @@ def _clean(raw: str) -> str:
 
 def _choice_lines(text: str, wanted: int) -> _Choices | None:
     """The first run of labels A, B, C… (or 1, 2, 3…): a complete one if any, capital letters before others."""
-    attempts = [
-        attempt
-        for style in ("upper", "lower", "digit")
-        if (attempt := _run(_lines(text, style), style, wanted)) is not None
-    ]
+    runs = (_run(_lines(text, style), style, wanted) for style in ("upper", "lower", "digit"))
+    attempts = [run for run in runs if run is not None]
     complete = [attempt for attempt in attempts if len(attempt.choices) >= wanted]
     return next(iter(complete or attempts), None)
 
@@ -172,11 +169,6 @@ def _label(line: str, style: str) -> int | None:
     return int(mark) - 1 if style == "digit" else ord(mark.lower()) - ord("a")
 
 
-def _body(line: str, style: str) -> str:
-    match = _LABELS["digit" if style == "digit" else "upper"].match(line)
-    return line[match.end() :] if match else line
-
-
 def _run(lines: Sequence[str], style: str, wanted: int) -> _Choices | None:
     """The longest run of labels in order among those that start at the style's first label."""
     best: _Choices | None = None
@@ -198,7 +190,7 @@ def _collect(lines: Sequence[str], start: int, style: str, wanted: int) -> _Choi
         line = lines[position]
         label = _label(line, style)
         if label == len(choices) and len(choices) < wanted:
-            choices.append([_body(line, style)])
+            choices.append([_LABELS["digit" if style == "digit" else "upper"].sub("", line, count=1)])
             closed = False
         elif label is not None or _ANSWER_START.match(line):
             break

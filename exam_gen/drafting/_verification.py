@@ -148,12 +148,15 @@ class LikelihoodVerifier:
 
     def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
         """One verdict per case; a request without reply gives the reason `no reply: ...`."""
+        limits = self._limits
         choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
         doubtful = [case for case in cases if case.judged]
         judged = self._ask(doubtful, [_judging(case, case.key) for case in doubtful])
-        trusted = [case for case in cases if not case.judged or _holds(judged[case], self._convincing)]
+        trusted = [
+            case for case in cases if not case.judged or _holds(judged[case], lambda one: _lead(one) >= limits.judgment)
+        ]
         opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
-        good = [case for case in trusted if _holds(opened[case], lambda one: supported(one, self._limits))]
+        good = [case for case in trusted if _holds(opened[case], lambda one: means(one)[0] >= limits.support)]
         alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
         found = {case: self._verdict(case, judged.get(case), opened.get(case), alone.get(case)) for case in cases}
         found |= self._fitting({case: one for case, one in found.items() if case.statement and one.reason is None})
@@ -164,18 +167,18 @@ class LikelihoodVerifier:
         self, found: Mapping[VerificationCase, VerificationResult]
     ) -> dict[VerificationCase, VerificationResult]:
         """The verdicts without the wrong answers that make the statement an odd one: those can be ruled out unread."""
-        asked = {case: (case.key, *(option.text for option in one.options)) for case, one in found.items()}
-        requests = [(statement_prompt(case.title), tuple(map(case.completed, texts))) for case, texts in asked.items()]
-        read = self._ask(list(asked), requests)
-        return {case: self._without_misfits(found[case], one) for case, one in read.items()}
-
-    def _without_misfits(self, verdict: VerificationResult, completed: Likelihoods | NoReply) -> VerificationResult:
-        """One verdict, given the log-likelihoods of its statement with the key and with each wrong answer."""
-        if isinstance(completed, NoReply):
-            return VerificationResult(f"no reply: {completed.reason}")
-        least = completed.sums[0] - self._limits.fit
-        options = tuple(o for o, total in zip(verdict.options, completed.sums[1:], strict=True) if total >= least)
-        return replace(verdict, options=options, reason=UNFITTING if len(options) < 3 else None)
+        texts = {case: (case.key, *(option.text for option in one.options)) for case, one in found.items()}
+        asked = [(statement_prompt(case.title), tuple(map(case.completed, each))) for case, each in texts.items()]
+        verdicts = {}
+        for case, completed in self._ask(list(texts), asked).items():
+            if isinstance(completed, NoReply):
+                verdicts[case] = VerificationResult(f"no reply: {completed.reason}")
+                continue
+            least = completed.sums[0] - self._limits.fit
+            pairs = zip(found[case].options, completed.sums[1:], strict=True)
+            options = tuple(option for option, total in pairs if total >= least)
+            verdicts[case] = replace(found[case], options=options, reason=UNFITTING if len(options) < 3 else None)
+        return verdicts
 
     def _cleared(
         self, found: Mapping[VerificationCase, VerificationResult]
@@ -204,9 +207,6 @@ class LikelihoodVerifier:
         options = tuple(o for o, lead in zip(asked, leads[1:], strict=True) if lead <= limit)
         reason = DOUBTED if leads[0] <= 0 else AMBIGUOUS if len(options) < 3 else None
         return replace(verdict, reason=reason, options=options, judgment=round(leads[0], 4))
-
-    def _convincing(self, judged: Likelihoods) -> bool:
-        return _lead(judged) >= self._limits.judgment
 
     def _ask(
         self, cases: Sequence[VerificationCase], asked: Sequence[tuple[Prompt, tuple[str, ...]]]
@@ -259,7 +259,9 @@ class LetterVerifier:
 
     def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
         """One verdict per case; a request without reply gives the reason `no reply: ...`."""
-        orders = [self._order(case) for case in cases]
+        orders = [list(range(1 + len(case.wrong))) for case in cases]
+        for case, order in zip(cases, orders, strict=True):
+            random.Random(f"{self._seed}:{case.stem}").shuffle(order)
         shown = [[(case.key, *case.wrong)[at] for at in order] for case, order in zip(cases, orders, strict=True)]
         asked = [open_letters_prompt(c.title, c.passage, c.stem, s) for c, s in zip(cases, shown, strict=True)]
         opened = [self._picked(raw, order) for raw, order in zip(self._ask(asked), orders, strict=True)]
@@ -276,19 +278,9 @@ class LetterVerifier:
         options = tuple(
             DistractorOption(text, 0.0) for at, text in enumerate(case.wrong, 1) if chr(65 + at) not in picked[0]
         )
-        reason = None
-        if "A" not in picked[0]:
-            reason = UNSUPPORTED
-        elif "A" in picked[1]:
-            reason = KNOWN
-        elif len(options) < 3:
-            reason = AMBIGUOUS
+        reason = AMBIGUOUS if len(options) < 3 else None
+        reason = UNSUPPORTED if "A" not in picked[0] else KNOWN if "A" in picked[1] else reason
         return VerificationResult(reason, options, letters=picked)
-
-    def _order(self, case: VerificationCase) -> list[int]:
-        order = list(range(1 + len(case.wrong)))
-        random.Random(f"{self._seed}:{case.stem}").shuffle(order)
-        return order
 
     def _ask(self, prompts: Sequence[Prompt]) -> list[str | NoReply]:
         return self.model.replies(prompts, max_tokens=LETTERS_TOKENS, seed=self._seed)
@@ -321,11 +313,6 @@ def read_letters(raw: str, count: int) -> str | None:
     return "".join(dict.fromkeys(found)) or None
 
 
-def supported(with_passage: Likelihoods, limits: Thresholds) -> bool:
-    """Whether the model would give the key (first continuation) itself when it reads the passage."""
-    return with_passage.sums[0] / with_passage.tokens[0] >= limits.support
-
-
 def judge(
     with_passage: Likelihoods, without: Likelihoods, wrong: Sequence[str], limits: Thresholds
 ) -> VerificationResult:
@@ -338,11 +325,7 @@ def judge(
         if lead >= limits.margin
     )
     lift = with_passage.sums[0] - without.sums[0]
-    reason = None
-    if lift < limits.lift:
-        reason = KNOWN
-    elif len(options) < 3:
-        reason = AMBIGUOUS
+    reason = KNOWN if lift < limits.lift else AMBIGUOUS if len(options) < 3 else None
     margin = sorted(ahead)[-3] if len(ahead) >= 3 else 0.0
     return VerificationResult(
         reason, options, round(means(with_passage)[0], 4), round(margin, 4), round(lift, 4), round(closed[0], 4)

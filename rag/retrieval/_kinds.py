@@ -128,10 +128,8 @@ def parts_of(
     if is_third_party(kind):
         return RetrieverParts(kind, encoder, query_encoder, reranker, depth)
     if kind not in KINDS:
-        raise ValueError(
-            f"retriever {kind!r}: unknown; wanted one of {', '.join(KINDS)}, python:package.module:name or an "
-            "http address"
-        )
+        wanted = f"one of {', '.join(KINDS)}, python:package.module:name or an http address"
+        raise ValueError(f"retriever {kind!r}: unknown; wanted {wanted}")
     own = KINDS[kind]
     return replace(
         own,
@@ -158,7 +156,7 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
     if server is not None and not kind.startswith(HTTP_PREFIXES):
         raise ValueError(f"{start}: is on no server; wanted an http address for these options")
     if kind.startswith(HTTP_PREFIXES):
-        check_service_url(kind, "retriever at an http address")
+        check_service_url(kind, "retriever at an http address:")
 
 
 def is_third_party(kind: str) -> bool:

@@ -134,33 +134,22 @@ def _hit(item: Any, where: str) -> SearchHit:
     if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str):
         return SearchHit((item[0],), item[0], score=_score(item[1], where))
     if isinstance(item, Mapping):
-        return _of_mapping(item, where)
-    if isinstance(getattr(item, "page_content", None), str):
-        return _of_document(item.page_content, item, where)
-    if callable(getattr(item, "get_content", None)):
-        return _of_document(str(item.get_content()), item, where)
-    raise ValueError(f"{where}: got {type(item).__name__}; wanted an id, a text, or a pair of either with a score")
-
-
-def _of_mapping(item: Mapping[str, Any], where: str) -> SearchHit:
-    name, text, title = item.get("id"), item.get("text"), item.get("title")
-    if not isinstance(name, str | int) and not isinstance(text, str):
-        raise ValueError(f"{where}: a passage with neither 'id' nor 'text'; wanted one of them")
-    return SearchHit(
-        (str(name),) if name is not None else (),
-        text if isinstance(text, str) else None,
-        title if isinstance(title, str) else "",
-        _score(item.get("score"), where),
-    )
-
-
-def _of_document(text: str, item: Any, where: str) -> SearchHit:
-    metadata = getattr(item, "metadata", None)
-    metadata = metadata if isinstance(metadata, Mapping) else {}
-    named = (metadata.get("chunk_id"), metadata.get("id"), getattr(item, "node_id", None), getattr(item, "id", None))
-    title = metadata.get("title")
-    ids = tuple(str(one) for one in named if isinstance(one, str | int))
-    return SearchHit(ids, text, title if isinstance(title, str) else "", _score(getattr(item, "score", None), where))
+        text, score, fields, names = item.get("text"), item.get("score"), item, [item.get("id")]
+        if not isinstance(names[0], str | int) and not isinstance(text, str):
+            raise ValueError(f"{where}: a passage with neither 'id' nor 'text'; wanted one of them")
+    else:
+        text = getattr(item, "page_content", None)
+        if not isinstance(text, str):
+            if not callable(getattr(item, "get_content", None)):
+                found = type(item).__name__
+                raise ValueError(f"{where}: got {found}; wanted an id, a text, or a pair of either with a score")
+            text = str(item.get_content())
+        metadata, score = getattr(item, "metadata", None), getattr(item, "score", None)
+        fields = metadata if isinstance(metadata, Mapping) else {}
+        names = [fields.get("chunk_id"), fields.get("id"), getattr(item, "node_id", None), getattr(item, "id", None)]
+    ids = tuple(str(one) for one in names if isinstance(one, str | int))
+    text, title = (one if isinstance(one, str) else None for one in (text, fields.get("title")))
+    return SearchHit(ids, text, title or "", _score(score, where))
 
 
 def _is_name(hit: SearchHit) -> bool:

@@ -53,7 +53,7 @@ def continuation_likelihoods(alone: ScoredTokens, together: Sequence[ScoredToken
 
 def _read_echo(reply: Mapping[str, Any], text: str) -> ScoredTokens:
     """Read `choices[0].logprobs` of the echoed prompt; at most one written token follows and is left out."""
-    found = _choice(reply).get("logprobs")
+    found = first_choice(reply).get("logprobs")
     if not isinstance(found, Mapping):
         raise UnusableError(NONE_GIVEN, f"choices[0].logprobs is {excerpt(json.dumps(found))}")
     tokens, logs = found.get("tokens"), found.get("token_logprobs")
@@ -61,11 +61,11 @@ def _read_echo(reply: Mapping[str, Any], text: str) -> ScoredTokens:
         raise UnusableError(NONE_GIVEN, f"{_sized('tokens', tokens)}, {_sized('token_logprobs', logs)}")
     if len(tokens) != len(logs):
         raise UnusableError(MISMATCHED, f"{_sized('tokens', tokens)}, {_sized('token_logprobs', logs)}")
-    count = _prompt_length(list(map(str, tokens)), text, found.get("text_offset"), reply.get("usage"))
+    count = _prompt_length(list(map(str, tokens)), text, found.get("text_offset"), reply)
     return _encoded([str(token) for token in tokens[:count]], logs[:count], "token_logprobs")
 
 
-def _prompt_length(tokens: Sequence[str], text: str, offsets: object, usage: object) -> int:
+def _prompt_length(tokens: Sequence[str], text: str, offsets: object, reply: Mapping[str, Any]) -> int:
     """How many tokens of an echo belong to the prompt: all, or all but one that was written.
 
     If the tokens spell the text, with or without an opening token, that decides. Else the server's counts do; when they
@@ -73,10 +73,10 @@ def _prompt_length(tokens: Sequence[str], text: str, offsets: object, usage: obj
     """
     possible = range(max(len(tokens) - 1, 1), len(tokens) + 1)
     spelled = [count for count in possible if "".join(tokens[:count]).endswith(text)]
-    reported = _count(usage, "prompt_tokens")
+    reported = reported_tokens(reply, "prompt_tokens")
     if spelled:
         return reported if reported in spelled else spelled[0]
-    written = _count(usage, "completion_tokens")
+    written = reported_tokens(reply, "completion_tokens")
     unwritten = None if written is None else len(tokens) - written
     counted = {one for one in (reported, unwritten) if one is not None}
     if isinstance(offsets, list) and len(offsets) == len(tokens) and len(counted) > 1:
@@ -90,10 +90,10 @@ def _prompt_length(tokens: Sequence[str], text: str, offsets: object, usage: obj
 
 def _read_prompt_logprobs(reply: Mapping[str, Any], _: str) -> ScoredTokens:
     """Read `choices[0].prompt_logprobs`: for each token but the first, a mapping of one id to its log-probability."""
-    found = _choice(reply).get("prompt_logprobs") or reply.get("prompt_logprobs")
+    found = first_choice(reply).get("prompt_logprobs") or reply.get("prompt_logprobs")
     if not isinstance(found, list) or not found:
         raise UnusableError(NONE_GIVEN, _sized("prompt_logprobs", found))
-    reported = _count(reply.get("usage"), "prompt_tokens")
+    reported = reported_tokens(reply, "prompt_tokens")
     if reported not in (None, len(found)):
         raise UnusableError(MISMATCHED, f"{_sized('prompt_logprobs', found)}, usage.prompt_tokens {reported}")
     tokens, logs = ["(first)"], [None]
@@ -123,15 +123,17 @@ def _encoded(tokens: Sequence[str], logs: Sequence[Any], field: str) -> ScoredTo
     return ScoredTokens(tuple(tokens), tuple(values))
 
 
-def _choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+def first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The first of a reply's choices."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise UnusableError("a reply without choices")
     return choices[0]
 
 
-def _count(usage: object, name: str) -> int | None:
+def reported_tokens(reply: Mapping[str, Any], name: str) -> int | None:
     """A count from the server's `usage`; None if it gives none."""
+    usage = reply.get("usage")
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if isinstance(count, int) and not isinstance(count, bool) else None
 

@@ -145,7 +145,7 @@ def check_service_url(url: str, what: str) -> None:
         check_url(url)
     except ValueError:
         raise ValueError(
-            f"{what}: holds more than http://host:port/path; wanted the key in the environment "
+            f"{what} holds more than http://host:port/path; wanted the key in the environment "
             "(server: {api_key_env: NAME})"
         ) from None
 

@@ -9,7 +9,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema, up_to_stop
-from rag.servers._likelihoods import LOGPROBS_FORMATS, LogprobsFormat, ScoredTokens, continuation_likelihoods
+from rag.servers._likelihoods import (
+    LOGPROBS_FORMATS,
+    LogprobsFormat,
+    ScoredTokens,
+    continuation_likelihoods,
+    first_choice,
+    reported_tokens,
+)
 from rag.servers._options import Price, ServerAddress, ServerOptions, Traffic, api_key, parse_address
 from rag.servers._transport import RefusedError, ServerRequest, Transport, UnusableError, one_line
 from rag.weights._sources import load_tokenizer
@@ -198,13 +205,12 @@ class ServerModel:
         )
 
     def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> ServerRequest[ServerReply]:
-        def body() -> dict[str, Any]:
-            return self._body(prompt, options, schema)
-
-        def read(reply: Mapping[str, Any]) -> ServerReply:
-            return self._read(reply, prompt, options)
-
-        return ServerRequest("chat/completions" if self._options.chat else "completions", body, read, self._adapt)
+        return ServerRequest(
+            "chat/completions" if self._options.chat else "completions",
+            lambda: self._body(prompt, options, schema),
+            lambda reply: self._read(reply, prompt, options),
+            self._adapt,
+        )
 
     def _body(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._place.model, self._limit_name: options["max_tokens"]}
@@ -221,10 +227,7 @@ class ServerModel:
 
     def _read(self, reply: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any]) -> ServerReply:
         self._check_name(reply)
-        choices = reply.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict):
-            raise UnusableError("a reply without choices")
+        choice = first_choice(reply)
         message = choice.get("message") if self._options.chat else choice
         if not isinstance(message, dict) or not isinstance(text := message.get("content", message.get("text")), str):
             if not (isinstance(message, dict) and (message.get("refusal") or choice.get("finish_reason"))):
@@ -253,19 +256,17 @@ class ServerModel:
                     self.traffic.note(f"server {self._place.host}: does not take {name}, which is left out")
 
     def _scoring(self, text: str, form: LogprobsFormat) -> ServerRequest[ScoredText]:
-        def read(reply: Mapping[str, Any]) -> ScoredText:
-            return ScoredText(form.read(reply, text), *self._billed(reply, text, ""))
-
-        return self._asking(text, form, read)
+        return self._asking(
+            text, form, lambda reply: ScoredText(form.read(reply, text), *self._billed(reply, text, ""))
+        )
 
     def _asking(self, text: str, form: LogprobsFormat, read: Any) -> ServerRequest[Any]:
         def checked(reply: Mapping[str, Any]) -> Any:
             self._check_name(reply)
             return read(reply)
 
-        return ServerRequest(
-            "completions", lambda: {"model": self._place.model, "prompt": text, **form.fields}, checked
-        )
+        body = {"model": self._place.model, "prompt": text, **form.fields}
+        return ServerRequest("completions", lambda: body, checked)
 
     def _texts(self, asked: tuple[Prompt, tuple[str, ...]]) -> list[str]:
         """The texts that the server must encode: the prompt alone, then with each continuation."""
@@ -305,11 +306,9 @@ class ServerModel:
 
     def _billed(self, reply: Mapping[str, Any], prompt: str, text: str) -> tuple[int, int]:
         """Tokens read and written, as counted by the server or else by us."""
-        usage = reply.get("usage")
-        counts = usage if isinstance(usage, dict) else {}
-        read, written = (counts.get(name) for name in ("prompt_tokens", "completion_tokens"))
-        read = read if isinstance(read, int) else self.count_tokens(prompt)
-        written = written if isinstance(written, int) else self.count_tokens(text)
+        read, written = (reported_tokens(reply, name) for name in ("prompt_tokens", "completion_tokens"))
+        read = self.count_tokens(prompt) if read is None else read
+        written = self.count_tokens(text) if written is None else written
         self.traffic.prompt_tokens += read
         self.traffic.written_tokens += written
         return read, written
