@@ -90,7 +90,8 @@ class Pruned:
     def record(self) -> dict[str, Any]:
         """The content of `prune.json`."""
         latest = {"total_gain": self.total_gain, "random": self.random}
-        return {"format": FORMAT} | _plain(vars(self) | latest)
+        content: dict[str, Any] = _plain({"format": FORMAT, **vars(self), **latest})
+        return content
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The pruning for a reader; `out` is the folder that received `prune.json`."""
