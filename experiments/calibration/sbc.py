@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from experiments.calibration.prior_draws import Specification, draw_answers, draw_prior
 from irt import kernels
 from irt._design import Design, build_design
 from irt._fit_settings import FitSettings
@@ -26,7 +27,6 @@ from irt._packed_answers import counted
 from irt._responses import Floats, ResponseMatrix
 from irt.checks._calibration import band, rank_of, uniformity
 from irt.fitting import _nuts as nuts
-from irt.fitting._prior_draws import Specification, draw_answers, draw_prior
 
 KEPT = 99
 FACETS = ("retriever", "shots")

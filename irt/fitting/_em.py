@@ -25,7 +25,7 @@ from irt._quadrature import bound_for, nodes_for, weigh
 from irt._responses import Floats
 from irt.fitting._coordinates import Curves, curves, gradient_and_information, to_items
 from irt.fitting._item_blocks import ItemBlocks
-from irt.fitting._item_penalties import Prior
+from irt.fitting._item_priors import Prior
 from irt.kernels import RUNAWAY
 
 ITERATIONS = 500

@@ -23,13 +23,21 @@ from irt._model import Problem, RawDraws
 from irt._responses import Floats
 from irt.fitting import _scale_estimates as scaling
 from irt.fitting._ability import Known
-from irt.fitting._acceleration import Acceleration, largest
 from irt.fitting._gaussian import Point, log_determinant
-from irt.fitting._gaussian_curvature import GaussianCurvature
-from irt.fitting._guessing_profile import STEP, peak
 from irt.fitting._item_coordinates import parameters, width
-from irt.fitting._linearised import DOUBLE, known_abilities, linearise, loadings_of, newton_step, objective, slope_at
-from irt.fitting._scale_estimates import Scales, widest_a
+from irt.fitting._linearised import (
+    DOUBLE,
+    Acceleration,
+    GaussianCurvature,
+    known_abilities,
+    largest,
+    linearise,
+    loadings_of,
+    newton_step,
+    objective,
+    slope_at,
+)
+from irt.fitting._scale_estimates import STEP, Scales, peak, widest_a
 from irt.kernels import sigmoid, smoothed_logit
 
 ROUNDS = 200
@@ -86,7 +94,7 @@ class _Settled:
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
     """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities.
 
-    A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting._guessing_profile`).
+    A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting._scale_estimates`).
     """
     if problem.shared_guessing:
         return _profiled(problem, progress, joint)

@@ -6,14 +6,16 @@ held to sum to zero: conditioning on that sum is a rank-one correction of the Ga
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from irt._model import Problem
 from irt._responses import Floats
 from irt.fitting import _likelihood_passes as fused
 from irt.fitting._ability import Known, Loadings, loadings
-from irt.fitting._gaussian import Coupling, JointPrecision, Point, solver
-from irt.fitting._gaussian_curvature import GaussianCurvature, conditioned
+from irt.fitting._gaussian import Coupling, JointPrecision, Point, Solver, StudentsKept, solver
 from irt.fitting._item_coordinates import chain_rule, log_prior, parameters, prior_terms
 from irt.fitting._scale_estimates import Scales
 from irt.kernels import ItemParameters
@@ -115,3 +117,90 @@ def _coupling(weights: fused.CellInformation, theta: Floats, items: ItemParamete
     by_a, by_b, by_c, by_d = chain.transpose(2, 1, 0)
     slope = by_a * items.a
     return Coupling(weights, theta, slope, -slope * items.b - by_b * items.a**2, by_c * items.a, by_d * items.a)
+
+
+@dataclass(frozen=True)
+class GaussianCurvature:
+    """Gaussian approximation, conditional on the log discriminations summing to zero.
+
+    `held` is the covariance of everything with that sum, `held_size` the variance of the sum, both before conditioning
+    (zeros and 1 when there is nothing to hold).
+    """
+
+    solver: Solver
+    held: Point
+    held_size: float
+
+    @cached_property
+    def variances(self) -> Point:
+        """Marginal variances of w `[p + S]` and x `[K, I]`."""
+        free = self.solver.variances()
+        return Point(free.w - self.held.w**2 / self.held_size, free.x - self.held.x**2 / self.held_size)
+
+    @cached_property
+    def loadings(self) -> Floats:
+        """Weights to abilities, dense `[S, p + S]`."""
+        known = self.solver.joint.known.loadings
+        return known.ability(np.eye(known.size)).T
+
+    @cached_property
+    def theta_cov(self) -> Floats:
+        """Covariance of the abilities `[S, S]` before conditioning."""
+        return StudentsKept(self.solver.joint).theta_covariance
+
+    @property
+    def item_cov(self) -> Floats:
+        """Covariance of each item's coordinates given the abilities `[I, K, K]`, before conditioning."""
+        return self.solver.joint.inverse
+
+    @cached_property
+    def regression(self) -> Floats:
+        """Regression of the items' coordinates on the abilities, with its sign turned `[I, K, S]`."""
+        return StudentsKept(self.solver.joint).regression.transpose(1, 2, 0)
+
+
+def conditioned(found: Solver, point: Point, free_a: bool) -> GaussianCurvature:
+    """The approximation of the shape of `point`; there is a sum to hold where discriminations are free."""
+    nothing = Point(np.zeros_like(point.w), np.zeros_like(point.x))
+    if not free_a:
+        return GaussianCurvature(found, nothing, 1.0)
+    total = np.zeros_like(point.x)
+    total[0] = 1.0
+    held = found.solve(Point(nothing.w, total))
+    return GaussianCurvature(found, held, float(held.x[0].sum()))
+
+
+DEPTH = 8
+"""Changes of steps that are remembered."""
+RELATIVE = 1e-10
+"""Singular values of remembered changes, relative to the largest, below which they are left out."""
+
+
+class Acceleration:
+    """Remembers points and their steps; `damping` is the share that is taken of what the past does not foretell."""
+
+    def __init__(self, damping: float = 1.0) -> None:
+        self._damping = damping
+        self._points: list[Floats] = []
+        self._steps: list[Floats] = []
+
+    def forget(self) -> None:
+        """Begin anew, where steps come from another factorisation."""
+        self._points, self._steps = [], []
+
+    def move(self, point: Point, step: Point) -> Point:
+        """Where to go from `point`, whose own step is `step`, given the steps before."""
+        at, forward = (np.concatenate([each.w, each.x.ravel()]) for each in (point, step))
+        self._points, self._steps = [*self._points[-DEPTH:], at], [*self._steps[-DEPTH:], forward]
+        reached = at + self._damping * forward
+        if len(self._steps) > 1:
+            moves, changes = np.diff(self._points, axis=0), np.diff(self._steps, axis=0)
+            weights = np.linalg.lstsq(changes.T, forward, rcond=RELATIVE)[0]
+            reached -= weights @ (moves + self._damping * changes)
+        split = len(point.w)
+        return Point(reached[:split], reached[split:].reshape(point.x.shape))
+
+
+def largest(step: Point) -> float:
+    """Largest change of a coordinate."""
+    return max(float(np.max(np.abs(step.w), initial=0.0)), float(np.max(np.abs(step.x))))

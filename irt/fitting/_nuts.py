@@ -16,7 +16,7 @@ import numpy as np
 from irt._fit_settings import FitSettings
 from irt._model import Problem, report_scale
 from irt.fitting import _laplace as laplace
-from irt.fitting._chains import Density, Program, Values, compile_chains, run_chains
+from irt.fitting._chains import Density, Enough, Program, Sampled, Values, compile_chains, run_chains
 from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import Progress
 from irt.fitting._numpyro_model import (
@@ -28,7 +28,6 @@ from irt.fitting._numpyro_model import (
     raw_draws,
     structure_of,
 )
-from irt.fitting._sampler_results import Enough, Sampled
 from irt.fitting._whitening import Whitening, leaning, origin, whitening_of
 
 FIRST_STEP = 0.3

@@ -24,7 +24,7 @@ from irt._responses import Floats
 from irt.fitting._coordinates import ROWS, curvature, curves, score_weights
 from irt.fitting._em import AnswerPatterns, chunks, expect
 from irt.fitting._item_blocks import ItemBlocks
-from irt.fitting._item_penalties import Prior
+from irt.fitting._item_priors import Prior
 from irt.fitting._stratified_draws import normals
 
 DEGREES = 16

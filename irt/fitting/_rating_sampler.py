@@ -13,10 +13,9 @@ from irt import _graded as graded
 from irt._fit_settings import FitSettings
 from irt._model import Problem, RawDraws, report_scale
 from irt._responses import Floats
-from irt.fitting._chains import Density, compile_chains, run_chains
+from irt.fitting._chains import Density, Enough, Sampled, compile_chains, run_chains
 from irt.fitting._estimation_outcome import Progress
 from irt.fitting._numpyro_model import Centring, ModelInputs, inputs_of, numpyro_model, structure_of
-from irt.fitting._sampler_results import Enough, Sampled
 
 ACCEPT = 0.95
 """Least acceptance aimed at: thresholds around a rare score have a curved posterior, where longer steps diverge."""

@@ -22,8 +22,8 @@ from irt.checks._convergence import mixing
 from irt.fitting import _nuts as nuts
 from irt.fitting import _pymc_model as pymc_model
 from irt.fitting import _rating_sampler as rating_sampler
+from irt.fitting._chains import Enough, Sampled
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
-from irt.fitting._sampler_results import Enough, Sampled, Sampler
 
 DIVERGENT_SHARE = 0.001
 """Transitions that may diverge in the repeated run, which is then said; in the first run none may."""
@@ -62,7 +62,7 @@ def _of_ratings(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
 
 
 def behind_gate(
-    sample: Sampler,
+    sample: Callable[[FitSettings, Progress | None, Enough], Sampled],
     log_likelihood: Callable[[Mapping[str, Floats]], float],
     settings: FitSettings,
     progress: Progress | None,
