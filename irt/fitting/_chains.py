@@ -21,7 +21,9 @@ from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import Progress
 
 MAX_DEPTH = 10
+"""Greatest tree depth, numpyro's and pymc's default."""
 BLOCK = 50
+"""Iterations that a program does at a time: an interruption waits for no more."""
 CHECK = 250
 """Draws per chain between two times that `enough` is asked."""
 

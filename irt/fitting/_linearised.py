@@ -54,9 +54,9 @@ def known_abilities(problem: Problem, scales: Scales, point: Point) -> Known:
 
 
 def linearise(
-    problem: Problem, scales: Scales, point: Point, integrate: bool = False, flops: float | None = None
+    problem: Problem, scales: Scales, point: Point, integrate: bool = False, flops: float = CHEAP
 ) -> tuple[Point, GaussianCurvature]:
-    """Gradient (in w and x) and the curvature, whose factorisation may take `flops` operations (`CHEAP`)."""
+    """Gradient (in w and x) and the curvature, whose factorisation may take `flops` operations."""
     items, delta = parameters(problem, scales, point.x)
     chain, ability = chain_rule(problem, scales, items, delta), loadings_of(problem, scales)
     theta = ability.ability(point.w)
@@ -70,9 +70,12 @@ def linearise(
     by_x, prior_information = prior_terms(problem, point.x)
     blocks = chain @ by_items @ chain.transpose(0, 2, 1)
     blocks[:, range(len(by_x)), range(len(by_x))] += prior_information.T
-    coupling = _coupling(info.weights, theta, items, chain)
-    found = solver(JointPrecision(known, blocks, coupling), CHEAP if flops is None else flops)
-    return _pulled(slope, ability, chain, point, by_x), conditioned(found, point, problem.free_a)
+    by_a, by_b, by_c, by_d = chain.transpose(2, 1, 0)
+    tilt = by_a * items.a
+    shift = -tilt * items.b - by_b * items.a**2
+    coupling = Coupling(info.weights, theta, tilt, shift, by_c * items.a, by_d * items.a)
+    found = solver(JointPrecision(known, blocks, coupling), flops)
+    return _pulled(slope, ability, chain, point, by_x), _conditioned(found, point, problem.free_a)
 
 
 def _averaged(
@@ -84,9 +87,9 @@ def _averaged(
     by_items = np.zeros((4, len(items.a)))
     for node, weight in zip(nodes, weights / weights.sum(), strict=True):
         found, info = fused.curvature(problem.answers, theta + node * deviation, items)
-        by_items += weight * np.stack([found.a, found.b, found.c, found.d])
+        by_items += weight * np.stack(found[2:])
         blocks += weight * info.items
-    return slope._replace(a=by_items[0], b=by_items[1], c=by_items[2], d=by_items[3]), blocks
+    return fused.TableGradient(slope.value, slope.theta, *by_items), blocks
 
 
 def slope_at(problem: Problem, scales: Scales, point: Point) -> tuple[Point, float]:
@@ -109,14 +112,8 @@ def newton_step(problem: Problem, point: Point, slope: Point, curvature: Gaussia
 
 def _pulled(slope: fused.TableGradient, ability: Loadings, chain: Floats, point: Point, prior: Floats) -> Point:
     """The gradient of the log posterior in w and x from that of the log-likelihood."""
-    by_x = np.einsum("ikn,ni->ki", chain, np.stack([slope.a, slope.b, slope.c, slope.d]))
+    by_x = np.einsum("ikn,ni->ki", chain, np.stack(slope[2:]))
     return Point(ability.back(slope.theta) - point.w, by_x + prior)
-
-
-def _coupling(weights: fused.CellInformation, theta: Floats, items: ItemParameters, chain: Floats) -> Coupling:
-    by_a, by_b, by_c, by_d = chain.transpose(2, 1, 0)
-    slope = by_a * items.a
-    return Coupling(weights, theta, slope, -slope * items.b - by_b * items.a**2, by_c * items.a, by_d * items.a)
 
 
 @dataclass(frozen=True)
@@ -144,22 +141,12 @@ class GaussianCurvature:
         return known.ability(np.eye(known.size)).T
 
     @cached_property
-    def theta_cov(self) -> Floats:
-        """Covariance of the abilities `[S, S]` before conditioning."""
-        return StudentsKept(self.solver.joint).theta_covariance
-
-    @property
-    def item_cov(self) -> Floats:
-        """Covariance of each item's coordinates given the abilities `[I, K, K]`, before conditioning."""
-        return self.solver.joint.inverse
-
-    @cached_property
-    def regression(self) -> Floats:
-        """Regression of the items' coordinates on the abilities, with its sign turned `[I, K, S]`."""
-        return StudentsKept(self.solver.joint).regression.transpose(1, 2, 0)
+    def students(self) -> StudentsKept:
+        """The covariance of the abilities, and the items' regression on them with its sign turned; not conditioned."""
+        return StudentsKept(self.solver.joint)
 
 
-def conditioned(found: Solver, point: Point, free_a: bool) -> GaussianCurvature:
+def _conditioned(found: Solver, point: Point, free_a: bool) -> GaussianCurvature:
     """The approximation of the shape of `point`; there is a sum to hold where discriminations are free."""
     nothing = Point(np.zeros_like(point.w), np.zeros_like(point.x))
     if not free_a:

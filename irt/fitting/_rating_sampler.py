@@ -20,7 +20,9 @@ from irt.fitting._numpyro_model import Centring, ModelInputs, inputs_of, numpyro
 ACCEPT = 0.95
 """Least acceptance aimed at: thresholds around a rare score have a curved posterior, where longer steps diverge."""
 UNREPORTED = {"log_a", "b", "gamma", "step"}
+"""The model's values that the reported ones are made of."""
 SCALES = ("slope", "spread_b", "spread_a", "spread_gap", "residual_scale")
+"""Values whose mass matrix is a full one: they depend on each other most."""
 
 
 def sample(
@@ -47,7 +49,8 @@ def sample(
 
     scales = (*SCALES, *(f"scale_{term}" for term in range(len(structure.shapes))))
     density = Density(potential, values, tuple(name for name in scales if name in shapes))
-    starts = [_scattered(shapes, np.random.default_rng([settings.seed, chain])) for chain in range(settings.chains)]
+    generators = [np.random.default_rng([settings.seed, chain]) for chain in range(settings.chains)]
+    starts = [{name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()} for rng in generators]
     begin = time.perf_counter()
     with jax.enable_x64(True):
         program = compile_chains(density, starts[0], inputs, settings)
@@ -107,8 +110,3 @@ def _reported(problem: Problem, centring: Centring, values: Mapping[str, Floats]
     if "spread_gap" in values:
         reported["spread_gap"] = values["spread_gap"]
     return {name: draws for name, draws in reported.items() if name not in ("c", "d")}
-
-
-def _scattered(shapes: Mapping[str, tuple[int, ...]], rng: np.random.Generator) -> dict[str, Floats]:
-    """A start of its own for each chain, in unconstrained coordinates."""
-    return {name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()}
