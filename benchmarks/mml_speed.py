@@ -31,7 +31,7 @@ from irt._model import Priors, build_problem
 from irt.fitting import _em as em
 from irt.fitting import _marginal_maximum as maximum
 from irt.fitting._coordinates import SHARED, to_items
-from irt.fitting._item_penalties import penalty_of
+from irt.fitting._item_priors import penalty_of
 
 PEERS = ("girth", "py-irt")
 NAMES = ("a", "b", "theta")

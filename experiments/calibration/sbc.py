@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from experiments.calibration.prior_draws import Specification, draw_answers, draw_prior
 from irt import kernels
 from irt._design import Design, build_design
 from irt._fit_settings import FitSettings
@@ -26,7 +27,6 @@ from irt._model import Problem, report_scale
 from irt._packed_answers import counted
 from irt._responses import Floats, ResponseMatrix
 from irt.fitting import _nuts as nuts
-from irt.fitting._prior_draws import Specification, draw_answers, draw_prior
 
 NULL_TABLES = 4000
 """Tables of uniform ranks that the null distribution of the statistic is drawn from."""

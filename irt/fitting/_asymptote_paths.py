@@ -16,7 +16,7 @@ from scipy.interpolate import PchipInterpolator
 
 from irt._responses import Floats
 from irt.fitting._coordinates import signed_draws
-from irt.fitting._item_penalties import SMALLEST
+from irt.fitting._item_priors import SMALLEST
 from irt.fitting._stratified_draws import normals
 from irt.kernels import RUNAWAY
 

@@ -25,7 +25,7 @@ from irt.fitting._asymptote_paths import Knot, Path, path_of
 from irt.fitting._coordinates import curves, gradient_and_information
 from irt.fitting._em import EDGE, FAR, AnswerPatterns, ClimbState, chunks, evaluate, shortened, within
 from irt.fitting._item_alone import ItemAlone, item_alone, log_likelihoods
-from irt.fitting._item_penalties import Prior
+from irt.fitting._item_priors import Prior
 from irt.fitting._observed_information import InverseInformation, observe
 from irt.kernels import RUNAWAY
 

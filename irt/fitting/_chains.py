@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -18,14 +19,40 @@ from irt._fit_settings import FitSettings
 from irt._responses import Floats
 from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import Progress
-from irt.fitting._sampler_results import Enough, Sampled
 
 MAX_DEPTH = 10
+"""Greatest tree depth, numpyro's and pymc's default."""
 BLOCK = 50
+"""Iterations that a program does at a time: an interruption waits for no more."""
 CHECK = 250
 """Draws per chain between two times that `enough` is asked."""
 
 Values = dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Draws by name `[C D, ...]`, chains in order, sampler statistics, and seconds compiling and sampling.
+
+    `saturated` counts transitions at the greatest tree depth, `leapfrogs` is their mean number per transition.
+    """
+
+    values: dict[str, Floats]
+    chains: int
+    divergences: int
+    saturated: int
+    leapfrogs: float
+    sample_seconds: float
+    compile_seconds: float = 0.0
+
+    @property
+    def draws(self) -> int:
+        """Draws of all chains together."""
+        return len(next(iter(self.values.values())))
+
+
+Enough = Callable[[Sampled], bool]
+"""Asked between blocks of draws whether a run may end."""
 
 
 class Density(NamedTuple):

@@ -11,11 +11,12 @@ import hashlib
 import os
 import pickle
 import platform
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from irt._files import replacing
 
 KEPT = 200
 """Most programs kept; the oldest make room."""
@@ -27,7 +28,8 @@ def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any
     from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
     lowered = jax.jit(function).lower(*arguments)
-    path = folder() / f"{_key(lowered.as_text())}.xla"
+    key = hashlib.sha256("\n".join((lowered.as_text(), *_machine())).encode()).hexdigest()[:32]
+    path = folder() / f"{key}.xla"
     # Whatever is wrong with a kept file, compiling mends it.
     with contextlib.suppress(Exception):
         program: Callable[..., Any] = deserialize_and_load(path.read_bytes(), lowered.in_tree, lowered.out_tree)
@@ -41,29 +43,16 @@ def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any
 
 def folder() -> Path:
     """`$RAGEXAM_CACHE/programs`, else `ragexam/programs` in `$XDG_CACHE_HOME` or `~/.cache`."""
-    own = os.environ.get("RAGEXAM_CACHE")
-    shared = os.environ.get("XDG_CACHE_HOME")
-    base = Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "ragexam"
-    return base / "programs"
+    if own := os.environ.get("RAGEXAM_CACHE"):
+        return Path(own) / "programs"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ragexam" / "programs"
 
 
 def _keep(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    kept = sorted(path.parent.glob("*.xla"), key=lambda each: each.stat().st_mtime)
-    for old in kept[:-KEPT]:
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+    for old in sorted(path.parent.glob("*.xla"), key=lambda each: each.stat().st_mtime)[:-KEPT]:
         old.unlink(missing_ok=True)
-
-
-def _key(text: str) -> str:
-    return hashlib.sha256("\n".join((text, *_machine())).encode()).hexdigest()[:32]
 
 
 @cache
@@ -76,12 +65,5 @@ def _machine() -> tuple[str, ...]:
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    return (
-        jax.__version__,
-        version.__version__,
-        platform.platform(),
-        platform.processor(),
-        features,
-        os.environ.get("XLA_FLAGS", ""),
-        str(os.cpu_count()),
-    )
+    versions = jax.__version__, version.__version__, platform.platform(), platform.processor()
+    return *versions, features, os.environ.get("XLA_FLAGS", ""), str(os.cpu_count())

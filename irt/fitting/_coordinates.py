@@ -25,6 +25,7 @@ SHARED = {
 }
 """For each coordinate of a model: whether all items have one value."""
 TINY = 1e-150
+"""Least probability: its logarithm and the square of its inverse are finite."""
 ROWS = ((0, 1), (0, 0), (1, 0), (2, 0))
 """Each coordinate's derivative of P: which basis function, times which power of theta."""
 
@@ -113,17 +114,11 @@ def item_errors(x: Floats, covariance: Floats) -> ItemParameters:
     a, b, _, _ = to_items(x)
     c, delta = asymptotes(x)
     zero = np.zeros_like(a)
-    by_c = [zero, zero, c * (1 - c), zero][: len(x)]
-    by_d = [zero, zero, c * (1 - c) * (1 - delta), (1 - c) * delta * (1 - delta)][: len(x)]
-    if len(x) < 4:
-        by_d = [zero] * len(x)
-    rows = ([zero + 1, *[zero] * (len(x) - 1)], [-b / a, -1 / a, *[zero] * (len(x) - 2)], by_c, by_d)
-    return ItemParameters(*(_spread(np.stack(row), covariance) for row in rows))
-
-
-def _spread(gradient: Floats, covariance: Floats) -> Floats:
-    variance = np.einsum("ki,ikl,li->i", gradient, covariance, gradient)
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+    by_d = [zero, zero, c * (1 - c) * (1 - delta), (1 - c) * delta * (1 - delta)] if len(x) > 3 else [zero] * 4
+    rows = [zero + 1, zero, zero, zero], [-b / a, -1 / a, zero, zero], [zero, zero, c * (1 - c), zero], by_d
+    slopes = np.array(rows)[:, : len(x)]
+    variances = np.einsum("pki,ikl,pli->pi", slopes, covariance, slopes)
+    return ItemParameters(*np.sqrt(np.maximum(variances, 0.0)))
 
 
 def score_weights(at: Curves) -> list[tuple[Floats | float, Floats]]:

@@ -21,22 +21,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt._quadrature import bound_for, nodes_for, weigh
+from irt._quadrature import BOUND, bound_for, nodes_for, weigh
 from irt._responses import Floats
 from irt.fitting._coordinates import Curves, curves, gradient_and_information, to_items
 from irt.fitting._item_blocks import ItemBlocks
-from irt.fitting._item_penalties import Prior
+from irt.fitting._item_priors import Prior
 from irt.kernels import RUNAWAY
 
 ITERATIONS = 500
+"""At most; climbs that settle take a few dozen."""
 EXPANSIONS = 6
+"""First steps that rescale ability: later ones find nothing left to rescale."""
 MEMORY = 20
+"""Steps that a quasi-Newton step remembers."""
 NEGLIGIBLE = (1e-7, 1e-5)
 """Gain of the objective and largest move of a coordinate at which a climb ends."""
 CELLS = 2**18
 """Students times nodes in one pass, so that posteriors stay in the processor's cache."""
 STEPS_PER_SD = 1.0
+"""Nodes in a standard deviation of the narrowest posterior: the trapezoid rule is then exact to 1e-8."""
 LONGEST_STEP = np.array([1.0, 2.0, 1.5, 1.5])
+"""Most a slope, an intercept and the logits of asymptotes move in a step: beyond, the curvature tells little."""
 FLATTEST = np.array([1e-6, 1e-6, 0.02, 0.02])
 """Least information per coordinate a step assumes: an asymptote at its bound has next to none."""
 EDGE = 11.0
@@ -95,8 +100,6 @@ class Climb(NamedTuple):
 
 def compress(successes: Floats, attempts: Floats) -> AnswerPatterns:
     """The table, with repeated rows joined where that saves a fifth of the work or more."""
-    same = bool(np.all(attempts == attempts[0]))
-    trials = attempts.max(axis=0)
     key = np.random.default_rng(0).random((2, successes.shape[1]))
     _, first, row_of, counts = np.unique(
         successes @ key[0] + attempts @ key[1], return_index=True, return_inverse=True, return_counts=True
@@ -106,32 +109,30 @@ def compress(successes: Floats, attempts: Floats) -> AnswerPatterns:
     if not (worth and all(np.array_equal(table[first][row_of], table) for table in (successes, attempts))):
         first = row_of = np.arange(len(successes))
         counts = np.ones(len(successes), dtype=np.int64)
+    asked = None if np.all(attempts == attempts[0]) else attempts[first]
     rows = np.ascontiguousarray(successes[first])
-    return AnswerPatterns(rows, None if same else attempts[first], trials, counts.astype(np.float64), row_of)
+    return AnswerPatterns(rows, asked, attempts.max(axis=0), counts.astype(np.float64), row_of)
 
 
 def expect(table: AnswerPatterns, x: Floats, nodes: Floats) -> Expectation:
     """One pass over the answers at coordinates `x`: the E-step."""
     at = curves(x, nodes)
-    right = np.zeros_like(at.p)
-    asked = np.zeros_like(at.p) if table.attempts is not None else np.zeros((len(nodes), 1))
-    means, sds, total = [], [], 0.0
-    base = 0.0 if table.attempts is not None else at.log_wrong @ table.trials
+    same, total = table.attempts is None, 0.0
+    right, asked = np.zeros_like(at.p), np.zeros((len(nodes), 1 if same else at.p.shape[1]))
+    mean, sd = np.empty(len(table.counts)), np.empty(len(table.counts))
+    base = at.log_wrong @ table.trials
     for part in chunks(len(table.counts), len(nodes)):
         successes, counts = table.successes[part], table.counts[part]
         joint = successes @ at.log_odds.T
         joint += base if table.attempts is None else table.attempts[part] @ at.log_wrong.T
         found = weigh(joint, nodes)
         total += float(counts @ found.log_marginal)
-        means.append(found.mean)
-        sds.append(found.sd)
+        mean[part], sd[part] = found.mean, found.sd
         weights = found.weights
         weights *= counts[:, None]
         right += weights.T @ successes
         asked += weights.sum(axis=0)[:, None] if table.attempts is None else weights.T @ table.attempts[part]
-    if table.attempts is None:
-        asked = asked * table.trials
-    return Expectation(at, total, right, asked, np.concatenate(means), np.concatenate(sds))
+    return Expectation(at, total, right, asked * table.trials if same else asked, mean, sd)
 
 
 def chunks(rows: int, nodes: int) -> list[slice]:
@@ -186,10 +187,7 @@ def evaluate(table: AnswerPatterns, x: Floats, nodes: Floats, shared: tuple[bool
     found = expect(table, x, nodes)
     gradient, information = gradient_and_information(found.at, found.right, found.asked)
     gradient += penalty.gradient(x)
-    width = len(x)
-    added = penalty.information(x)
-    added[:, range(width), range(width)] += FLATTEST[:width]
-    information += added
+    information += penalty.information(x) + np.diag(FLATTEST[: len(x)])
     value = found.log_likelihood + penalty.value(x)
     return ClimbState(x, value, found.log_likelihood, gradient, ItemBlocks(information, shared), found.mean, found.sd)
 
@@ -206,18 +204,14 @@ def nodes_of(
     table: AnswerPatterns, x: Floats, state: ClimbState | None = None, current: Floats | None = None
 ) -> Floats:
     """Nodes for the posteriors at `x`; the current ones when they are fine and wide enough and not far too many."""
-    bound = 6.0
-    if state is not None and current is not None:
-        wanted = bound_for(state.mean, state.sd)
-        bound = float(current[-1])
-        if wanted > bound or wanted < 0.8 * bound:
-            bound = 1.15 * wanted if wanted > 6.0 else min(1.15 * wanted, 6.0)
+    if state is None or current is None:
+        return nodes_for(to_items(x), table.trials, BOUND, STEPS_PER_SD)
+    wanted, bound = bound_for(state.mean, state.sd), float(current[-1])
+    if not 0.8 * bound <= wanted <= bound:
+        bound = 1.15 * wanted if wanted > BOUND else min(1.15 * wanted, BOUND)
     nodes = nodes_for(to_items(x), table.trials, bound, STEPS_PER_SD)
-    if current is None:
-        return nodes
-    same_bound = bound == float(current[-1])
-    fits = 0.6 * len(current) <= len(nodes) <= len(current)
-    return current if same_bound and fits else nodes
+    fits = bound == float(current[-1]) and 0.6 * len(current) <= len(nodes) <= len(current)
+    return current if fits else nodes
 
 
 def _expansion(
@@ -279,11 +273,8 @@ def _quasi_newton(blocks: ItemBlocks, gradient: Floats, memory: deque[tuple[Floa
 
 def shortened(step: Floats) -> Floats:
     """The step with no item moving farther than `LONGEST_STEP`; a shared row keeps one value."""
-    limit = LONGEST_STEP[: len(step), None]
-    shrink = np.minimum(1.0, 1.0 / np.maximum(np.max(np.abs(step) / limit, axis=0), 1e-300))
-    if np.ptp(step[0]) == 0.0:
-        shrink = np.full_like(shrink, shrink.min())
-    return np.asarray(step * shrink)
+    shrink = 1.0 / np.maximum(np.max(np.abs(step) / LONGEST_STEP[: len(step), None], axis=0), 1.0)
+    return np.asarray(step * (shrink.min() if np.ptp(step[0]) == 0.0 else shrink))
 
 
 def within(x: Floats) -> Floats:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
@@ -21,7 +21,9 @@ from irt.fitting._ability import Known
 from irt.fitting._likelihood_passes import CellInformation
 
 ITERATIONS = 60
+"""Of conjugate gradients at most; an inexact step is corrected by the next one."""
 TOLERANCE = 1e-5
+"""Relative error at which they end."""
 PORTION = 100_000
 """Numbers drawn at a time, so that temporaries stay in the cache."""
 LARGEST = 40_000_000
@@ -100,40 +102,6 @@ class JointPrecision:
         return np.asarray(np.linalg.inv(self.blocks))
 
 
-def log_determinant(found: Solver) -> float:
-    """Of the joint precision, for an exact solver."""
-    assert isinstance(found, StudentsKept | ItemsKept)
-    return found.log_determinant
-
-
-class Solver(Protocol):
-    """What can be asked of the joint Gaussian."""
-
-    @property
-    def joint(self) -> JointPrecision:
-        """The parts of the precision."""
-
-    def solve(self, right: Point) -> Point:
-        """The joint covariance times a right-hand side."""
-
-    def variances(self) -> Point:
-        """Marginal variances of `w` and `x`."""
-
-    def sample(self, rng: np.random.Generator, count: int) -> Point:
-        """Draws around 0."""
-
-
-def solver(joint: JointPrecision, flops: float) -> Solver:
-    """The exact solver of the smaller side, or conjugate gradients where that costs more than `flops`."""
-    students, items, width = len(joint.known.information), *joint.blocks.shape[:2]
-    abilities, coordinates = joint.known.loadings.size, items * width
-    by_items = float(coordinates) ** 2 * (students + coordinates)
-    by_students = float(students) ** 2 * (coordinates + students) + float(abilities) ** 3
-    if students * coordinates > LARGEST or min(by_items, by_students) > flops:
-        return Iterative(joint)
-    return ItemsKept(joint) if by_items < by_students else StudentsKept(joint)
-
-
 @dataclass(frozen=True)
 class StudentsKept:
     """Items eliminated: one factorisation of the size of the ability weights."""
@@ -171,18 +139,15 @@ class StudentsKept:
         return float(np.linalg.slogdet(self.joint.blocks)[1].sum() + 2 * np.log(np.diag(self._factor)).sum())
 
     @cached_property
-    def _dense(self) -> Floats:
-        return self.joint.coupling.dense()
-
-    @cached_property
     def regression(self) -> Floats:
         """Coupling times inverse item blocks `[S, I, K]`."""
-        return np.asarray(np.matmul(self._dense.transpose(1, 0, 2), self.joint.inverse).transpose(1, 0, 2))
+        dense = self.joint.coupling.dense()
+        return np.asarray(np.matmul(dense.transpose(1, 0, 2), self.joint.inverse).transpose(1, 0, 2))
 
     @cached_property
     def _factor(self) -> Floats:
-        loadings, students = self.joint.known.loadings, len(self._dense)
-        inside = -self.regression.reshape(students, -1) @ self._dense.reshape(students, -1).T
+        loadings, students = self.joint.known.loadings, len(self.regression)
+        inside = -self.regression.reshape(students, -1) @ self.joint.coupling.dense().reshape(students, -1).T
         inside[np.diag_indices(students)] += self.joint.known.information
         precision = loadings.back(loadings.back(inside).T)
         precision[np.diag_indices(loadings.size)] += 1.0
@@ -209,7 +174,7 @@ class ItemsKept:
         """The joint covariance times a right-hand side."""
         known, coupling = self.joint.known, self.joint.coupling
         pulled = coupling.back(known.loadings.ability(known.solve(right.w)))
-        x = self._from(cho_solve((self._factor, True), self._flat(right.x - pulled)))
+        x = self._from(cho_solve((self._factor, True), (right.x - pulled).T.reshape(-1)))
         return Point(known.solve(right.w - known.loadings.back(coupling.times(x))), x)
 
     def variances(self) -> Point:
@@ -253,9 +218,6 @@ class ItemsKept:
         place = np.arange(items)
         precision.reshape(items, width, items, width)[place, :, place, :] += self.joint.blocks
         return np.asarray(np.linalg.cholesky((precision + precision.T) / 2))
-
-    def _flat(self, x: Floats) -> Floats:
-        return np.asarray(x.T.reshape(-1))
 
     def _from(self, flat: Floats) -> Floats:
         return np.asarray(flat.reshape(self.joint.blocks.shape[:2]).T)
@@ -312,6 +274,20 @@ class Iterative:
             lost[rows] = np.sum(np.matmul(cells, inverse) * cells, axis=(0, 2))
             gained += np.matmul((cells * variances[rows, None]).transpose(0, 2, 1), cells)
         return lost, gained
+
+
+Solver = StudentsKept | ItemsKept | Iterative
+
+
+def solver(joint: JointPrecision, flops: float) -> Solver:
+    """The exact solver of the smaller side, or conjugate gradients where that costs more than `flops`."""
+    students, items, width = len(joint.known.information), *joint.blocks.shape[:2]
+    abilities, coordinates = joint.known.loadings.size, items * width
+    by_items = float(coordinates) ** 2 * (students + coordinates)
+    by_students = float(students) ** 2 * (coordinates + students) + float(abilities) ** 3
+    if students * coordinates > LARGEST or min(by_items, by_students) > flops:
+        return Iterative(joint)
+    return ItemsKept(joint) if by_items < by_students else StudentsKept(joint)
 
 
 def _coloured(root: Any, rng: np.random.Generator, count: int) -> Floats:

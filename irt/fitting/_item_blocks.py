@@ -28,10 +28,8 @@ class ItemBlocks:
         inner = _times(self._own_covariance, gradient[..., own, :])
         if not common:
             return inner
-        total = gradient[..., common, :].sum(axis=-1) - np.einsum(
-            "icl,...li->...c", self._coupling, gradient[..., own, :]
-        )
-        shift = total @ self._common_covariance
+        explained = np.einsum("icl,...li->...c", self._coupling, gradient[..., own, :])
+        shift = (gradient[..., common, :].sum(axis=-1) - explained) @ self._common_covariance
         step = np.empty_like(gradient)
         step[..., common, :] = shift[..., None]
         step[..., own, :] = inner - np.einsum("icl,...c->...li", self._coupling, shift)
@@ -54,17 +52,15 @@ class ItemBlocks:
     @cached_property
     def covariance(self) -> Floats:
         """Covariance `[I, K, K]` of each item's coordinates, given by the whole inverse."""
-        common, own = self._rows
-        every = np.arange(len(self.information))
-        common_rows, own_rows = np.array(common, dtype=np.int64), np.array(own, dtype=np.int64)
+        common, own = (np.array(rows, dtype=np.int64) for rows in self._rows)
         full = np.empty_like(self.information)
-        full[np.ix_(every, own_rows, own_rows)] = self._own_covariance
-        if common:
+        full[:, own[:, None], own] = self._own_covariance
+        if len(common):
             cross = -np.einsum("cd,idl->icl", self._common_covariance, self._coupling)
-            full[np.ix_(every, own_rows, own_rows)] -= np.einsum("icl,icm->ilm", self._coupling, cross)
-            full[np.ix_(every, common_rows, own_rows)] = cross
-            full[np.ix_(every, own_rows, common_rows)] = cross.swapaxes(1, 2)
-            full[np.ix_(every, common_rows, common_rows)] = self._common_covariance
+            full[:, own[:, None], own] -= np.einsum("icl,icm->ilm", self._coupling, cross)
+            full[:, common[:, None], own] = cross
+            full[:, own[:, None], common] = cross.swapaxes(1, 2)
+            full[:, common[:, None], common] = self._common_covariance
         return full
 
     @property

@@ -18,23 +18,35 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import logit
 
 from irt._model import Problem, RawDraws
 from irt._responses import Floats
 from irt.fitting import _scale_estimates as scaling
 from irt.fitting._ability import Known
-from irt.fitting._acceleration import Acceleration, largest
-from irt.fitting._gaussian import Point, log_determinant
-from irt.fitting._gaussian_curvature import GaussianCurvature
-from irt.fitting._guessing_profile import STEP, peak
-from irt.fitting._item_coordinates import parameters, width
-from irt.fitting._linearised import DOUBLE, known_abilities, linearise, loadings_of, newton_step, objective, slope_at
-from irt.fitting._scale_estimates import Scales, widest_a
+from irt.fitting._gaussian import Iterative, Point
+from irt.fitting._item_coordinates import parameters
+from irt.fitting._linearised import (
+    DOUBLE,
+    Acceleration,
+    GaussianCurvature,
+    known_abilities,
+    largest,
+    linearise,
+    loadings_of,
+    newton_step,
+    objective,
+    slope_at,
+)
+from irt.fitting._scale_estimates import STEP, Scales, peak, widest_a
 from irt.kernels import sigmoid, smoothed_logit
 
 ROUNDS = 200
+"""Of scoring steps and scale updates at most; most climbs take a tenth."""
 TOLERANCE = 5e-4
+"""Largest change of a logarithm of a scale at which a climb ends: far below its standard error."""
 LEAP = 6
+"""Rounds from one extrapolation of the scales to the next, so that their changes show a rate."""
 BIASED = 1.8
 """Abilities are integrated where a joint mode's bias, of the order of 1 - reliability, exceeds this many times
 1/sqrt(students), the order of sampling error.
@@ -47,8 +59,8 @@ DEAR = 1e11
 """Operations a factorisation may take at the end of the climb."""
 DAMPED, STRIDE = 0.7, 1.0
 """Of integrated abilities: share of a step that is taken (whole ones oscillate), its largest size."""
-LEAST_KNOWN = 4.0
-"""Largest step of the logit of an asymptote."""
+FARTHEST = 4.0
+"""Largest step of the logit of an asymptote: far out it has next to no information, so steps go wild."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,7 @@ class _Settled:
 def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
     """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities.
 
-    A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting._guessing_profile`).
+    A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting._scale_estimates`).
     """
     if problem.shared_guessing:
         return _profiled(problem, progress, joint)
@@ -166,7 +178,7 @@ def _settle(
     last = np.zeros_like(scales.vector())
     for rounds in range(1, ROUNDS + 1):
         slope, curvature = linearise(problem, scales, point, integrate)
-        point, value, _ = _scoring_step(problem, scales, point, -np.inf if integrate else value, slope, curvature)
+        point, value = _scoring_step(problem, scales, point, -np.inf if integrate else value, slope, curvature)
         updated = scaling.updated(problem, scales, point, curvature.variances)
         point = scaling.recoordinated(problem, point, scales, updated)
         change = updated.vector() - scales.vector()
@@ -182,18 +194,16 @@ def _settle(
     return _Settled(point, scales, value, ROUNDS, False)
 
 
-def _finished(problem: Problem, settled: _Settled, integrate: bool) -> LaplaceFit:
+def _finished(problem: Problem, settled: _Settled, integrate: bool, enough: float = ENOUGH) -> LaplaceFit:
     """The mode at the scales of a climb, and its curvature."""
     scales = settled.scales
-    point = _polish(problem, scales, settled.point, settled.value, integrate)
+    point = _polish(problem, scales, settled.point, settled.value, integrate, enough)
     value, likelihood = objective(problem, scales, point)
     _, curvature = linearise(problem, scales, point, integrate, DEAR)
     return LaplaceFit(point, scales, curvature, likelihood, value, settled.rounds, settled.converged, integrate)
 
 
-def _polish(
-    problem: Problem, scales: Scales, point: Point, value: float, integrate: bool, enough: float = ENOUGH
-) -> Point:
+def _polish(problem: Problem, scales: Scales, point: Point, value: float, integrate: bool, enough: float) -> Point:
     """Scoring at fixed scales to the end, accelerated; a factorisation serves while its steps lead upwards."""
     if integrate:
         return _polish_integrated(problem, scales, point, enough)
@@ -206,7 +216,7 @@ def _polish(
         if reached >= value - SLACK * abs(value):
             point, value, slope = candidate, max(value, reached), uphill
         else:
-            point, value, _ = _scoring_step(problem, scales, point, value, slope, curvature)
+            point, value = _scoring_step(problem, scales, point, value, slope, curvature)
             slope, curvature = linearise(problem, scales, point)
             acceleration.forget()
         if largest(step) < enough:
@@ -233,15 +243,13 @@ def refit(problem: Problem, fit: LaplaceFit, scales: Scales) -> LaplaceFit:
     """The mode and curvature at other scales, from the mode at hand; abilities are not integrated."""
     point = scaling.recoordinated(problem, fit.point, fit.scales, scales)
     value, _ = objective(problem, scales, point)
-    point = _polish(problem, scales, point, value, False, 1e-3)
-    value, likelihood = objective(problem, scales, point)
-    _, curvature = linearise(problem, scales, point, False, DEAR)
-    return LaplaceFit(point, scales, curvature, likelihood, value, fit.rounds, fit.converged)
+    return _finished(problem, _Settled(point, scales, value, fit.rounds, fit.converged), False, 1e-3)
 
 
 def log_evidence(fit: LaplaceFit) -> float:
     """Laplace's approximation of log p(answers | scales), up to a constant (Tierney & Kadane 1986)."""
-    inside = log_determinant(fit.curvature.solver) + np.log(fit.curvature.held_size)
+    assert not isinstance(fit.curvature.solver, Iterative)  # the tables of method 'laplace' are small
+    inside = fit.curvature.solver.log_determinant + np.log(fit.curvature.held_size)
     return fit.log_posterior - 0.5 * float(inside)
 
 
@@ -253,8 +261,7 @@ def mode_of(problem: Problem, fit: LaplaceFit) -> RawDraws:
 def draw(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> RawDraws:
     """`count` draws from the Gaussian approximation, scales held at their estimates."""
     curvature = fit.curvature
-    shift = curvature.solver.sample(np.random.default_rng(seed), count)
-    w, x = shift
+    w, x = curvature.solver.sample(np.random.default_rng(seed), count)
     excess = x[:, 0].sum(axis=1) / curvature.held_size
     w += fit.point.w
     x += fit.point.x
@@ -264,10 +271,10 @@ def draw(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> RawDraws:
             x[:, row] -= excess[:, None] * held
     if fit.guessing_pull is None:
         return _to_raw(problem, fit.scales, w, x)
-    logit = fit.guessing_sd * np.random.default_rng([seed, 2]).standard_normal(count)
-    w, x = w + logit[:, None] * fit.guessing_pull.w, x + logit[:, None, None] * fit.guessing_pull.x
+    shift = fit.guessing_sd * np.random.default_rng([seed, 2]).standard_normal(count)
+    w, x = w + shift[:, None] * fit.guessing_pull.w, x + shift[:, None, None] * fit.guessing_pull.x
     raw = _to_raw(problem, fit.scales, w, x)
-    return replace(raw, c=np.broadcast_to(sigmoid(fit.scales.guessing + logit)[:, None], raw.c.shape))
+    return replace(raw, c=np.broadcast_to(sigmoid(fit.scales.guessing + shift)[:, None], raw.c.shape))
 
 
 def residual_scale_draws(problem: Problem, fit: LaplaceFit, count: int, seed: int) -> Floats:
@@ -285,53 +292,40 @@ def _starting_point(problem: Problem, scales: Scales) -> Point:
     # Ridge regression of the logits on the loadings, by the posterior of abilities known to 10 units of information.
     start = Known(loadings_of(problem, scales), np.full(len(student), 10.0))
     w = start.solve(start.loadings.back(10.0 * (student - student.mean())))
-    x = np.zeros((width(problem), len(item)))
-    x[1 if problem.free_a else 0] = np.clip(-item, -3, 3) / scales.spread_b
-    row = 2 if problem.free_a else 1
-    if problem.own_guessing:
-        x[row] = np.log(problem.chance / (1 - problem.chance))
-    if problem.slipping:
-        x[row + 1] = np.log(problem.priors.upper / (1 - problem.priors.upper))
-    return Point(w, x)
+    rows = [np.zeros(len(item))] * problem.free_a + [np.clip(-item, -3, 3) / scales.spread_b]
+    rows += [logit(problem.chance)] * problem.own_guessing
+    rows += [np.full(len(item), logit(problem.priors.upper))] * problem.slipping
+    return Point(w, np.stack(rows))
 
 
 def _scoring_step(
     problem: Problem, scales: Scales, point: Point, value: float, slope: Point, curvature: GaussianCurvature
-) -> tuple[Point, float, float]:
-    """One step, of at most `STRIDE`, with backtracking from `value`; the point, its value, the largest change."""
+) -> tuple[Point, float]:
+    """One step with backtracking from `value`, of at most `STRIDE` where that is -inf; the point and its value."""
     step = newton_step(problem, point, slope, curvature)
     stride = max(float(np.max(np.abs(step.x))), STRIDE)
-    length = _longest(problem, step) if value > -np.inf else min(DAMPED, STRIDE / stride)
+    far = float(np.max(np.abs(step.x[1 + int(problem.free_a) :]), initial=0.0))
+    length = FARTHEST / max(far, FARTHEST) if value > -np.inf else min(DAMPED, STRIDE / stride)
     for _ in range(30):
         candidate = Point(point.w + length * step.w, point.x + length * step.x)
         reached, _ = objective(problem, scales, candidate)
         if reached >= value:
-            return candidate, reached, length * max(float(np.max(np.abs(step.w))), float(np.max(np.abs(step.x))))
+            return candidate, reached
         length /= 2
-    return point, value, 0.0
-
-
-def _longest(problem: Problem, step: Point) -> float:
-    """Share of a step that may be taken: logits of asymptotes far out have next to no information, so steps go wild."""
-    far = float(np.max(np.abs(step.x[1 + int(problem.free_a) :]), initial=0.0))
-    return min(1.0, LEAST_KNOWN / far) if far > 0 else 1.0
+    return point, value
 
 
 def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:
     count = len(x)
     items, _ = parameters(problem, scales, x)
-    effects, start = [], 0
-    for scale, term in zip(scales.terms, problem.design.terms, strict=True):
-        effects.append(scale * w[:, start : start + len(term.levels)] @ term.root.T)
-        start += len(term.levels)
-    full = np.full(count, 1.0)
+    terms, full = problem.design.terms, np.full(count, 1.0)
+    groups = np.split(w, np.cumsum([len(term.levels) for term in terms]), axis=1)[:-1]
     return RawDraws(
-        a=items.a,
-        b=items.b,
-        c=items.c,
-        d=items.d,
+        *items,
         theta=loadings_of(problem, scales).ability(w),
-        effects=tuple(effects),
+        effects=tuple(
+            scale * each @ term.root.T for scale, each, term in zip(scales.terms, groups, terms, strict=True)
+        ),
         scales=tuple(scale * full for scale in scales.terms),
         residual_scale=scales.residual * full,
         spread_a=scales.spread_a * full,

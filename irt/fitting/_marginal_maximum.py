@@ -12,7 +12,7 @@ from irt._responses import Floats
 from irt.fitting._coordinates import SHARED
 from irt.fitting._em import FAR, AnswerPatterns, Climb, ClimbState, climb, evaluate, held
 from irt.fitting._estimation_outcome import Progress
-from irt.fitting._item_penalties import Prior, penalty_of
+from irt.fitting._item_priors import Prior, penalty_of
 from irt.fitting._observed_information import InverseInformation, Widened, observe
 from irt.fitting._population_spreads import Settled, pulls, settle
 from irt.kernels import smoothed_logit

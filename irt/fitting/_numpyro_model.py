@@ -30,11 +30,12 @@ from irt import _graded as graded
 from irt import _prior_densities as prior_densities
 from irt._model import ItemModel, Priors, Problem, Ratings, RawDraws
 from irt._responses import Floats
-from irt._smooth import zero_sum_basis
 from irt.fitting._whitening import Layout, WhitenedPosition, Whitening, place
 
 STEP_SPREAD = 1.0
+"""Prior standard deviation of the mean log gap of a step, in logits: gaps of a third to three times 1 are usual."""
 SPREAD_GAP = 0.5
+"""Scale of the half-normal prior of how items' log gaps differ, as that of discriminations."""
 
 
 class Centring(NamedTuple):
@@ -85,13 +86,11 @@ class ModelInputs(NamedTuple):
 
 def structure_of(problem: Problem, centring: Centring | None = None) -> ModelStructure:
     """The structure of a problem, all groups centred where nothing else is said."""
-    students, items = problem.answers.shape
-    shapes = tuple(term.shape for term in problem.design.terms)
-    centring = Centring((1.0,) * len(shapes)) if centring is None else centring
-    top = () if problem.ratings is None else tuple(int(each) for each in problem.ratings.top)
-    return ModelStructure(
-        problem.model, students, items, shapes, problem.design.residual, problem.priors, centring, top
-    )
+    shapes, design = tuple(term.shape for term in problem.design.terms), problem.design
+    centring = centring or Centring((1.0,) * len(shapes))
+    top = () if problem.ratings is None else tuple(problem.ratings.top.tolist())
+    sizes = problem.answers.shape
+    return ModelStructure(problem.model, *sizes, shapes, design.residual, problem.priors, centring, top)
 
 
 def inputs_of(problem: Problem) -> ModelInputs:
@@ -276,7 +275,9 @@ def unconstrained(structure: ModelStructure, placed: WhitenedPosition) -> dict[s
         values["log_a"] = project(next(rows))
     b = next(rows)
     values["centre_b"], values["b"] = b.mean(), project(b - b.mean())
-    return values | _asymptotes(structure, placed)
+    if structure.shared_guessing:
+        return values | {"c": placed.scales[-1:]}
+    return values | dict(zip(["c"] * structure.guessing + ["delta"] * structure.slipping, rows, strict=True))
 
 
 def _cell_likelihood(k: Any, failures: Any, plain: bool) -> Callable[..., Any]:
@@ -317,46 +318,24 @@ def _cell_likelihood(k: Any, failures: Any, plain: bool) -> Callable[..., Any]:
     return cells
 
 
-def model_values(structure: ModelStructure, position: Any, given: Whitening) -> dict[str, Any]:
+def model_values(structure: ModelStructure, position: Any, inputs: ModelInputs, given: Whitening) -> dict[str, Any]:
     """The model's own values by name at a whitened position, zero-sum groups in full."""
-    import jax.numpy as jnp
-    from jax.nn import sigmoid
+    from numpyro.infer.util import constrain_fn
 
-    layout = structure.layout
-    placed = place(position, given, layout)
-    rows = iter(placed.items)
-    values = {name: jnp.exp(value) for name, value in zip(layout.names, placed.scales, strict=True)}
-    for index in range(layout.terms):
-        block = placed.effects[layout.starts[index] : layout.starts[index + 1]]
-        values[f"effect_{index}"] = block @ zero_sum_basis(structure.shapes[index])
-    if structure.residual:
-        values["residual"] = placed.residuals
-    if structure.free_a:
-        values["log_a"] = next(rows)
-    b = next(rows)
-    values["centre_b"], values["b"] = b.mean(), b - b.mean()
-    return values | {name: sigmoid(logit) for name, logit in _asymptotes(structure, placed).items()}
-
-
-def _asymptotes(structure: ModelStructure, placed: WhitenedPosition) -> dict[str, Any]:
-    """Logits of the asymptotes by name; one that items share is placed with the scales."""
-    if structure.shared_guessing:
-        return {"c": placed.scales[-1:]}
-    names = ["c"] * structure.guessing + ["delta"] * structure.slipping
-    return dict(zip(names, placed.items[len(placed.items) - len(names) :], strict=True))
+    values = unconstrained(structure, place(position, given, structure.layout))
+    found: dict[str, Any] = constrain_fn(numpyro_model(structure), (inputs,), {}, values)
+    return found
 
 
 def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
     """Draws in logits from the model's own values by name, zero-sum groups in full."""
     count, items = values["b"].shape
-    design = problem.design
-    theta = np.zeros((count, design.students))
-    effects, scales = [], []
-    for index, term in enumerate(design.terms):
-        scales.append(values[f"scale_{index}"])
-        effects.append(values[f"effect_{index}"].reshape(count, -1) @ term.root.T)
-        theta += effects[-1][:, term.level_of]
-    if design.residual:
+    terms = problem.design.terms
+    effects = tuple(values[f"effect_{index}"].reshape(count, -1) @ term.root.T for index, term in enumerate(terms))
+    theta = np.zeros((count, problem.design.students))
+    for term, each in zip(terms, effects, strict=True):
+        theta += each[:, term.level_of]
+    if problem.design.residual:
         theta += values["residual"]
     c = values.get("c", np.zeros(1)) + np.zeros((count, items))
     delta = values.get("delta", np.ones((count, items)))
@@ -366,8 +345,8 @@ def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
         c=c,
         d=c + (1 - c) * delta,
         theta=theta,
-        effects=tuple(effects),
-        scales=tuple(scales),
+        effects=effects,
+        scales=tuple(values[f"scale_{index}"] for index in range(len(terms))),
         residual_scale=values.get("residual_scale", np.zeros(count)),
         spread_a=values.get("spread_a", np.zeros(count)),
         spread_b=values["spread_b"],

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from irt._fit_settings import FitSettings
 from irt._model import Problem, report_scale
 from irt.fitting import _laplace as laplace
-from irt.fitting._chains import Density, Program, Values, compile_chains, run_chains
+from irt.fitting._chains import Density, Enough, Program, Sampled, compile_chains, run_chains
 from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import Progress
 from irt.fitting._numpyro_model import (
@@ -28,10 +27,10 @@ from irt.fitting._numpyro_model import (
     raw_draws,
     structure_of,
 )
-from irt.fitting._sampler_results import Enough, Sampled
 from irt.fitting._whitening import Whitening, leaning, origin, whitening_of
 
 FIRST_STEP = 0.3
+"""Step size to start from: whitened coordinates take longer ones than the sampler's own 0.1."""
 
 
 def sample(
@@ -54,16 +53,13 @@ def sample(
     def reported(sampled: Sampled) -> Sampled:
         return replace(sampled, values=report_scale(raw_draws(problem, sampled.values), problem.design))
 
-    starts = [_scattered(origin(given, structure.layout), settings.seed, chain) for chain in range(settings.chains)]
+    centre = origin(given, structure.layout)
+    generators = [np.random.default_rng([settings.seed, chain]) for chain in range(settings.chains)]
+    starts = [{name: rng.standard_normal(value.shape) for name, value in centre.items()} for rng in generators]
     prepared = time.perf_counter() - begin - compile_seconds
     ends = None if enough is None else lambda sampled: enough(reported(sampled))
     sampled = run_chains(programs.chains, starts, (inputs, given), settings, ends, progress)
     return replace(reported(sampled), compile_seconds=compile_seconds, sample_seconds=sampled.sample_seconds + prepared)
-
-
-def _scattered(centre: Values, seed: int, chain: int) -> Values:
-    rng = np.random.default_rng([seed, chain])
-    return {name: rng.standard_normal(value.shape) for name, value in centre.items()}
 
 
 class _Programs(NamedTuple):
@@ -71,9 +67,8 @@ class _Programs(NamedTuple):
     chains: Program
 
 
-@lru_cache(maxsize=1)
-def _cache() -> dict[tuple[Any, ...], _Programs]:
-    return {}
+_KEPT: dict[tuple[Any, ...], _Programs] = {}
+"""By what a program depends on."""
 
 
 def _programs(
@@ -83,17 +78,17 @@ def _programs(
     import jax
 
     key = (structure, settings.warmup, settings.target_accept)
-    if key in _cache():
-        return _cache()[key], 0.0
+    if key in _KEPT:
+        return _KEPT[key], 0.0
     begin = time.perf_counter()
     potential = energy(structure)
     density = Density(
         lambda data: lambda position: potential(position, *data),
-        lambda position, data: model_values(structure, position, data[1]),
+        lambda position, data: model_values(structure, position, *data),
         ("scales",),
         FIRST_STEP,
     )
     start = origin(given, structure.layout)
     gradient = compiled(jax.grad(potential), start, inputs, given)
-    _cache()[key] = _Programs(gradient, compile_chains(density, start, (inputs, given), settings))
-    return _cache()[key], time.perf_counter() - begin
+    _KEPT[key] = _Programs(gradient, compile_chains(density, start, (inputs, given), settings))
+    return _KEPT[key], time.perf_counter() - begin

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,27 +24,17 @@ from irt._responses import Floats
 from irt.fitting._coordinates import ROWS, curvature, curves, score_weights
 from irt.fitting._em import AnswerPatterns, chunks, expect
 from irt.fitting._item_blocks import ItemBlocks
-from irt.fitting._item_penalties import Prior
+from irt.fitting._item_priors import Prior
 from irt.fitting._stratified_draws import normals
 
 DEGREES = 16
+"""Of the polynomials at most; half as many suffice for all but the widest posteriors."""
 NEGLIGIBLE = 1e-6
+"""Share of the information that the last degree may add."""
 FIXED = 1e12
+"""Information about a coordinate held at its value."""
 NOBODY = np.zeros(0, dtype=np.int64)
-
-
-class InverseInformation(Protocol):
-    """The inverse of an information matrix over coordinates `[K, I]`, in whichever form is smaller."""
-
-    @property
-    def covariance(self) -> Floats:
-        """Covariance `[I, K, K]` of each item's coordinates."""
-
-    def solve(self, gradient: Floats) -> Floats:
-        """The inverse times a gradient `[K, I]`."""
-
-    def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """Draws `[count, K, I]` from Normal(0, inverse)."""
+"""No culprits."""
 
 
 class Observed(NamedTuple):
@@ -94,8 +84,7 @@ def observe(
 def _complete(table: AnswerPatterns, x: Floats, nodes: Floats, penalty: Prior) -> Floats:
     """Expected complete-data information `[I, K, K]` (observed form), with the log priors' own."""
     found = expect(table, x, nodes)
-    blocks = curvature(found.at, found.right, found.asked)
-    return blocks + penalty.information(x, observed=True)
+    return curvature(found.at, found.right, found.asked) + penalty.information(x, observed=True)
 
 
 def _scores(table: AnswerPatterns, x: Floats, nodes: Floats, part: slice) -> Iterator[tuple[Floats, Floats]]:
@@ -106,8 +95,7 @@ def _scores(table: AnswerPatterns, x: Floats, nodes: Floats, part: slice) -> Ite
     found = weigh(successes @ at.log_odds.T + attempts @ at.log_wrong.T, nodes)
     sd = np.maximum(found.sd, 1e-12)
     weights = score_weights(at)
-    before, now = np.zeros_like(found.weights), np.ones_like(found.weights)
-    norm = np.zeros(len(successes))
+    before, now, norm = np.zeros_like(found.weights), np.ones_like(found.weights), np.zeros(len(successes))
     for _ in range(min(DEGREES, len(nodes) - 1)):
         before, now, norm = _next_polynomial(nodes, found.weights, before, now, norm)
         if not np.any(norm > 0):
@@ -165,7 +153,7 @@ class Widened:
     Less information makes such rows of complete-data blocks (Woodbury), what is estimated besides those of either form.
     """
 
-    inner: InverseInformation
+    inner: ItemBlocks | _Dense | Widened
     rows: Floats
 
     @property
@@ -175,25 +163,24 @@ class Widened:
 
     def solve(self, gradient: Floats) -> Floats:
         """The inverse times a gradient `[K, I]`."""
-        flat = self.rows.reshape(len(self.rows), -1)
-        own = self.inner.solve(gradient)
-        return np.asarray(own + (flat.T @ (flat @ gradient.ravel())).reshape(gradient.shape))
+        return np.asarray(self.inner.solve(gradient) + np.tensordot(np.tensordot(self.rows, gradient, 2), self.rows, 1))
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """Draws `[count, K, I]` from Normal(0, inverse)."""
-        flat = self.rows.reshape(len(self.rows), -1)
         draws = self.inner.draw(rng, count)
-        draws += (normals(rng, len(flat), count).T @ flat).reshape(draws.shape)
+        draws += np.tensordot(normals(rng, len(self.rows), count).T, self.rows, axes=1)
         return draws
+
+
+InverseInformation = ItemBlocks | _Dense | Widened
+"""The inverse of an information matrix over coordinates `[K, I]`: `covariance`, `solve` and `draw`."""
 
 
 def _dense(blocks: ItemBlocks, lost: Floats) -> tuple[InverseInformation | None, NDArray[np.int64]]:
     items, width, _ = blocks.information.shape
     where = np.arange(width * items).reshape(width, items)
     full = -lost
-    for row in range(width):
-        for column in range(width):
-            full[where[row], where[column]] += blocks.information[:, row, column]
+    full[where.T[:, :, None], where.T[:, None, :]] += blocks.information
     if any(blocks.shared):
         full, where = _joined(full, where, blocks.shared)
     else:

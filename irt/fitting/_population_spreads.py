@@ -4,11 +4,12 @@ By Fisher's identity the slope of the log evidence by `v = log spread` is
 
     E[sum of squares around the mean] / spread^2 - (I - 1)
 
-with the expectation over the items' posterior. Given the E-step's counts it is a sum of integrals over single items
-(`irt.fitting._item_posteriors`); what the counts leave out, that abilities are uncertain, is added in the end for the
-discriminations, from the observed information (of difficulties it is next to nothing). The half-normal prior of each
-spread, its density on the logarithm, keeps it off 0, as in `_scale_estimates`. The root is found by secants,
-spread by spread: EM would take dozens of rounds where items say little.
+with the expectation over the items' posterior. Given the E-step's counts items are independent, so it is a sum of
+integrals over single items, by quadrature (`item_moments`): few answers leave a slope's posterior too skewed for its
+mode and curvature. What the counts leave out, that abilities are uncertain, is added in the end for discriminations,
+from the observed information (of difficulties it is next to nothing). The half-normal prior of each spread, its density
+on the logarithm, keeps it off 0, as in `_scale_estimates`. The root is found by secants, spread by spread: EM would
+take dozens of rounds where items say little.
 """
 
 from __future__ import annotations
@@ -20,12 +21,11 @@ import numpy as np
 from irt import _prior_densities as prior_densities
 from irt._model import Problem
 from irt._responses import Floats
-from irt.fitting._coordinates import SHARED
-from irt.fitting._em import EXPANSIONS, NEGLIGIBLE, AnswerPatterns, Climb, climb, expect
+from irt.fitting._coordinates import SHARED, curvature, curves
+from irt.fitting._em import EXPANSIONS, NEGLIGIBLE, AnswerPatterns, Climb, Expectation, climb, expect
 from irt.fitting._estimation_outcome import Progress
-from irt.fitting._item_posteriors import ItemMoments, item_moments
+from irt.fitting._item_priors import PopulationPrior, Spreads, population_of
 from irt.fitting._observed_information import observe
-from irt.fitting._population_prior import PopulationPrior, Spreads, population_of
 
 START = Spreads(0.3, 1.0)
 ROUNDS, NEAR, LONGEST = 25, 0.1, 0.7
@@ -100,23 +100,15 @@ def _spreads(problem: Problem, v: Floats) -> Spreads:
     return Spreads(*np.exp(v).tolist()) if problem.free_a else Spreads(1.0, float(np.exp(v[0])))
 
 
-def _hyperprior_slope(problem: Problem, v: Floats) -> Floats:
-    """Derivatives `[H]` of the log priors on the logarithms, Jacobian included."""
-    densities = [prior_densities.spread_a(problem.priors), prior_densities.spread_b(problem.priors)][-len(v) :]
-    return np.array([float(density.slope_on_log(each)) for density, each in zip(densities, v, strict=True)])
-
-
 def pulls(problem: Problem, x: Floats, spreads: Spreads) -> Floats:
     """Derivatives `[H, K, I]` of the log prior's gradient at `x` by the logarithms of the spreads."""
     v = _logs(problem, spreads)
-    ends = [
-        [
-            population_of(problem, _spreads(problem, v + side * row), x.shape).gradient(x)
-            for side in (DIFFERENCE, -DIFFERENCE)
-        ]
-        for row in np.eye(len(v))
-    ]
-    return np.stack([(above - below) / (2 * DIFFERENCE) for above, below in ends])
+
+    def gradient(v: Floats) -> Floats:
+        return population_of(problem, _spreads(problem, v), x.shape).gradient(x)
+
+    steps = DIFFERENCE * np.eye(len(v))
+    return np.stack([(gradient(v + step) - gradient(v - step)) / (2 * DIFFERENCE) for step in steps])
 
 
 def _logs(problem: Problem, spreads: Spreads) -> Floats:
@@ -135,16 +127,13 @@ def _round(
     prior = population_of(problem, _spreads(problem, v), x.shape)
     top = climb(table, x, shared, prior, expansions=expansions, enough=enough)
     moments = item_moments(expect(table, top.state.x, top.nodes), top.state.x, prior, shared)
-    squares = _squares(moments)[-len(v) :]
-    slope = squares * np.exp(-2 * v) - (x.shape[1] - 1) + _hyperprior_slope(problem, v)
+    items, away = x.shape[1], moments.mean - moments.mean.mean(axis=1, keepdims=True)
+    # Expected sums of squares around the items' own means, which take one degree of freedom.
+    squares = (away**2).sum(axis=1) + (1 - 1 / items) * moments.variance.sum(axis=1)
+    densities = [prior_densities.spread_a(problem.priors), prior_densities.spread_b(problem.priors)][-len(v) :]
+    by_hyperprior = np.array([float(density.slope_on_log(each)) for density, each in zip(densities, v, strict=True)])
+    slope = squares[-len(v) :] * np.exp(-2 * v) - (items - 1) + by_hyperprior
     return _Round(v, top, prior, moments, slope)
-
-
-def _squares(moments: ItemMoments) -> Floats:
-    """Expected sums of squares `[2]` around the items' own means, which take one degree of freedom."""
-    items = moments.mean.shape[1]
-    away = moments.mean - moments.mean.mean(axis=1, keepdims=True)
-    return np.asarray((away**2).sum(axis=1) + (1 - 1 / items) * moments.variance.sum(axis=1))
 
 
 def _by_uncertain_abilities(table: AnswerPatterns, problem: Problem, at: _Round) -> Floats:
@@ -165,3 +154,72 @@ def _by_uncertain_abilities(table: AnswerPatterns, problem: Problem, at: _Round)
     lost = float(whole.sum()) - items * common - (1 - 1 / items) * float(own.sum())
     gain[0] = max(lost, 0.0) * float(np.exp(-2 * at.v[0]))
     return gain
+
+
+POINTS = 5
+"""Quadrature points in each of log slope and intercept."""
+COARSE = 41
+"""Abilities the counts are gathered at: an item's curve is much smoother than a student's posterior."""
+
+
+class ItemMoments(NamedTuple):
+    """Means and variances `[2, I]` of log |slope| and of the difficulty in logits."""
+
+    mean: Floats
+    variance: Floats
+
+
+def item_moments(found: Expectation, x: Floats, prior: PopulationPrior, shared: tuple[bool, ...]) -> ItemMoments:
+    """Moments of each item's posterior given the expected counts, at the mode `x` `[K, I]`; asymptotes follow."""
+    nodes, right, asked = _gathered(found)
+    at, own = prior.place(x), [row for row, common in enumerate(shared) if not common]
+    root = _root(x, curvature(curves(x, nodes), right, asked) + prior.information(x, observed=True), own, not shared[0])
+    points, weights = _rule(2 - shared[0])
+    kept = np.empty((3, len(points), x.shape[1]))
+    for number, (z, weight) in enumerate(zip(points, weights, strict=True)):
+        move = np.einsum("ikl,l->ki", root[:, :, : len(z)], z)
+        moved = x.copy()
+        moved[own] += move
+        if not shared[0]:
+            moved[0] = x[0] * np.exp(move[0])
+        logs, b = prior.natural(moved, at.centre)
+        curve = curves(moved, nodes)
+        value = np.sum(right * curve.log_odds + asked * curve.log_wrong, axis=0) + prior.of_items(logs, b, at)
+        kept[:, number] = (
+            np.log(weight) + value + prior.rest.of_asymptotes(moved).sum(axis=0) + 0.5 * float(z @ z),
+            logs,
+            b,
+        )
+    shares = np.exp(kept[0] - kept[0].max(axis=0))
+    shares /= shares.sum(axis=0)
+    mean = np.sum(shares * kept[1:], axis=1)
+    return ItemMoments(mean, np.sum(shares * (kept[1:] - mean[:, None]) ** 2, axis=1))
+
+
+def _gathered(found: Expectation) -> tuple[Floats, Floats, Floats]:
+    """Nodes `[Q]`, right answers and trials `[Q, I]`, shared out linearly over `COARSE` nodes where there are more."""
+    nodes, right = found.at.nodes, found.right
+    asked = np.broadcast_to(found.asked, right.shape)
+    if len(nodes) <= COARSE:
+        return nodes, right, asked
+    few = np.linspace(nodes[0], nodes[-1], COARSE)
+    share = np.maximum(1.0 - np.abs(few[:, None] - nodes) / (few[1] - few[0]), 0.0)
+    return few, share @ right, share @ asked
+
+
+def _root(x: Floats, information: Floats, own: list[int], own_slope: bool) -> Floats:
+    """Roots `[I, L, L]`, lower triangular, of the covariances of an item's own coordinates, log |slope| the first."""
+    information = information[:, own][:, :, own]
+    if own_slope:
+        information[:, 0] *= x[0][:, None]
+        information[:, :, 0] *= x[0][:, None]
+    values, vectors = np.linalg.eigh(information)
+    covariance = np.einsum("ikl,il,iml->ikm", vectors, 1.0 / np.maximum(values, FLATTEST), vectors)
+    return np.asarray(np.linalg.cholesky(covariance))
+
+
+def _rule(width: int) -> tuple[Floats, Floats]:
+    """Points `[P, width]` and weights `[P]` of the product rule for a standard normal."""
+    points, weights = np.polynomial.hermite_e.hermegauss(POINTS)
+    places = np.indices((POINTS,) * width).reshape(width, -1)
+    return points[places].T, np.prod((weights / weights.sum())[places], axis=0)

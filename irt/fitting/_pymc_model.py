@@ -17,11 +17,9 @@ import numpy as np
 
 from irt._fit_settings import FitSettings
 from irt._model import Problem, report_scale
+from irt.fitting._chains import MAX_DEPTH, Enough, Sampled
 from irt.fitting._estimation_outcome import Progress
 from irt.fitting._numpyro_model import raw_draws
-from irt.fitting._sampler_results import Enough, Sampled
-
-MAX_DEPTH = 10
 
 
 def sample(

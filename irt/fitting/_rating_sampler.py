@@ -13,15 +13,16 @@ from irt import _graded as graded
 from irt._fit_settings import FitSettings
 from irt._model import Problem, RawDraws, report_scale
 from irt._responses import Floats
-from irt.fitting._chains import Density, compile_chains, run_chains
+from irt.fitting._chains import Density, Enough, Sampled, compile_chains, run_chains
 from irt.fitting._estimation_outcome import Progress
 from irt.fitting._numpyro_model import Centring, ModelInputs, inputs_of, numpyro_model, structure_of
-from irt.fitting._sampler_results import Enough, Sampled
 
 ACCEPT = 0.95
 """Least acceptance aimed at: thresholds around a rare score have a curved posterior, where longer steps diverge."""
 UNREPORTED = {"log_a", "b", "gamma", "step"}
+"""The model's values that the reported ones are made of."""
 SCALES = ("slope", "spread_b", "spread_a", "spread_gap", "residual_scale")
+"""Values whose mass matrix is a full one: they depend on each other most."""
 
 
 def sample(
@@ -48,7 +49,8 @@ def sample(
 
     scales = (*SCALES, *(f"scale_{term}" for term in range(len(structure.shapes))))
     density = Density(potential, values, tuple(name for name in scales if name in shapes))
-    starts = [_scattered(shapes, np.random.default_rng([settings.seed, chain])) for chain in range(settings.chains)]
+    generators = [np.random.default_rng([settings.seed, chain]) for chain in range(settings.chains)]
+    starts = [{name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()} for rng in generators]
     begin = time.perf_counter()
     with jax.enable_x64(True):
         program = compile_chains(density, starts[0], inputs, settings)
@@ -108,8 +110,3 @@ def _reported(problem: Problem, centring: Centring, values: Mapping[str, Floats]
     if "spread_gap" in values:
         reported["spread_gap"] = values["spread_gap"]
     return {name: draws for name, draws in reported.items() if name not in ("c", "d")}
-
-
-def _scattered(shapes: Mapping[str, tuple[int, ...]], rng: np.random.Generator) -> dict[str, Floats]:
-    """A start of its own for each chain, in unconstrained coordinates."""
-    return {name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()}

@@ -22,14 +22,15 @@ from irt.checks._convergence import mixing
 from irt.fitting import _nuts as nuts
 from irt.fitting import _pymc_model as pymc_model
 from irt.fitting import _rating_sampler as rating_sampler
+from irt.fitting._chains import Enough, Sampled
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
-from irt.fitting._sampler_results import Enough, Sampled, Sampler
 
 DIVERGENT_SHARE = 0.001
 """Transitions that may diverge in the repeated run, which is then said; in the first run none may."""
 CAREFUL = 0.99
 """Acceptance aimed at in the repeated run: abilities between two very steep items stand between cliffs."""
 LIKELIHOOD_DRAWS = 400
+"""Draws over which the log-likelihood is averaged; more change its mean by less than its own spread."""
 FEW = 50
 """Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
 
@@ -39,30 +40,21 @@ SAMPLERS: Mapping[str, Callable[..., Sampled]] = {"numpyro": nuts.sample, "pymc"
 
 def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """The posterior of a table of answers or ratings."""
-    rated = problem.ratings is not None
-    log_likelihood = _of_ratings(problem) if rated else _of_answers(problem)
-    sampler = rating_sampler.sample if rated else SAMPLERS[settings.chosen_backend]
-    return behind_gate(partial(sampler, problem), log_likelihood, settings, progress)
+    sampler = SAMPLERS[settings.chosen_backend] if problem.ratings is None else rating_sampler.sample
+    return behind_gate(partial(sampler, problem), partial(_log_likelihood, problem), settings, progress)
 
 
-def _of_answers(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
-    k, n = problem.successes, problem.attempts
-    names = ("theta", "a", "b", "c", "d")
-    return lambda draw: float(kernels.log_likelihood(k, n, *(draw[name] for name in names)).sum())
-
-
-def _of_ratings(problem: Problem) -> Callable[[Mapping[str, Floats]], float]:
-    assert problem.ratings is not None
+def _log_likelihood(problem: Problem, draw: Mapping[str, Floats]) -> float:
+    """Log-likelihood of all answers given the values of one draw."""
+    if problem.ratings is None:
+        values = (draw[name] for name in ("theta", *"abcd"))
+        return float(kernels.log_likelihood(problem.successes, problem.attempts, *values).sum())
     scores, top = problem.ratings
-
-    def log_likelihood(draw: Mapping[str, Floats]) -> float:
-        return float(graded.log_likelihood(scores, draw["theta"], draw["a"], draw["thresholds"], top).sum())
-
-    return log_likelihood
+    return float(graded.log_likelihood(scores, draw["theta"], draw["a"], draw["thresholds"], top).sum())
 
 
 def behind_gate(
-    sample: Sampler,
+    sample: Callable[[FitSettings, Progress | None, Enough], Sampled],
     log_likelihood: Callable[[Mapping[str, Floats]], float],
     settings: FitSettings,
     progress: Progress | None,
@@ -76,7 +68,13 @@ def behind_gate(
     seconds = {"compile": sampled.compile_seconds, "fit": sampled.sample_seconds}
     diagnostics, failures = gate(sampled)
     if failures:
-        again = _careful(settings)
+        again = replace(
+            settings,
+            warmup=2 * settings.warmup,
+            draws=2 * settings.draws,
+            target_accept=max(settings.target_accept, CAREFUL),
+            seed=settings.seed + 1000,
+        )
         # A divergence ends the run, so that the rest of the gate would judge a stump.
         reason = failures if not sampled.divergences else [f"{sampled.divergences} divergent transitions"]
         notes.append(
@@ -106,16 +104,6 @@ def behind_gate(
         notes=tuple(notes),
         seconds=seconds,
         chains=sampled.chains,
-    )
-
-
-def _careful(settings: FitSettings) -> FitSettings:
-    return replace(
-        settings,
-        warmup=2 * settings.warmup,
-        draws=2 * settings.draws,
-        target_accept=max(settings.target_accept, CAREFUL),
-        seed=settings.seed + 1000,
     )
 
 

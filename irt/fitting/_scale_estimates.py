@@ -6,7 +6,9 @@ effects would collapse them to zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,56 +77,45 @@ def starting(problem: Problem) -> Scales:
 
 def updated(problem: Problem, scales: Scales, point: Point, variances: Point) -> Scales:
     """EM step: each scale from the expected sum of squares it governs, with its prior on the log scale."""
-    priors = problem.priors
-    second = point.w**2 + variances.w
-    terms, start = [], 0
-    for scale, term in zip(scales.terms, problem.design.terms, strict=True):
-        size = len(term.levels)
-        squares = scale**2 * second[start : start + size].sum()
-        terms.append(_scale_mode(size, squares, prior_densities.term_scale(priors)))
-        start += size
-    residual = scales.residual
-    if problem.design.residual:
-        spread = scales.residual**2 * second[start:].sum()
-        prior = prior_densities.residual_scale(priors, bool(problem.design.terms))
-        residual = _scale_mode(problem.design.students, spread, prior)
-    variance = variances.x
-    row = int(problem.free_a)
-    items = point.x.shape[1]
-    spread_a = scales.spread_a
+    priors, design, variance = problem.priors, problem.design, variances.x
+    *groups, rest = np.split(point.w**2 + variances.w, np.cumsum([len(term.levels) for term in design.terms]))
+    prior = prior_densities.term_scale(priors)
+    squares = [scale**2 * group.sum() for scale, group in zip(scales.terms, groups, strict=True)]
+    terms = tuple(_scale_mode(len(group), each, prior) for group, each in zip(groups, squares, strict=True))
+    residual, spread_a, items = scales.residual, scales.spread_a, point.x.shape[1]
+    if design.residual:
+        prior = prior_densities.residual_scale(priors, bool(terms))
+        residual = _scale_mode(design.students, residual**2 * rest.sum(), prior)
     if problem.free_a:
-        squares = float(np.sum(point.x[0] ** 2 + variance[0]))
-        mode = _scale_mode(items - 1, spread_a**2 * squares, prior_densities.spread_a(priors))
-        spread_a = min(mode, widest_a(priors))
+        square = spread_a**2 * float(np.sum(point.x[0] ** 2 + variance[0]))
+        spread_a = min(_scale_mode(items - 1, square, prior_densities.spread_a(priors)), widest_a(priors))
+    row = int(problem.free_a)
     b = scales.centre_b + scales.spread_b * point.x[row]
     centre = float(b.sum() / (items + (scales.spread_b / priors.centre_b) ** 2))
-    squares = float(np.sum((b - centre) ** 2 + scales.spread_b**2 * variance[row]))
-    spread_b = _scale_mode(items, squares, prior_densities.spread_b(priors))
-    return Scales(tuple(terms), residual, spread_a, centre, spread_b, scales.guessing)
+    square = float(np.sum((b - centre) ** 2 + scales.spread_b**2 * variance[row]))
+    return Scales(
+        terms, residual, spread_a, centre, _scale_mode(items, square, prior_densities.spread_b(priors)), scales.guessing
+    )
 
 
 def leapt(scales: Scales, change: Floats, last: Floats) -> Scales:
     """Aitken's extrapolation of a slow EM sequence, component by component, never more than twenty steps ahead."""
     ratio = np.divide(change, last, out=np.zeros_like(change), where=np.abs(last) > 1e-12)
     ratio = np.where(ratio > 0, np.minimum(ratio, 20 / 21), 0.0)
-    logs = scales.vector() + np.clip(change * ratio / (1 - ratio), -0.25, 0.25)
-    *terms, residual, spread_a, spread_b = np.clip(np.exp(logs[:-2]), 1e-3, 20.0).tolist()
-    return Scales(tuple(terms), residual, spread_a, float(logs[-2]), spread_b, scales.guessing)
+    vector = scales.vector() + np.clip(change * ratio / (1 - ratio), -0.25, 0.25)
+    vector[:-2] = np.clip(vector[:-2], *np.log([1e-3, 20.0]))
+    return replace(Scales.of(vector), guessing=scales.guessing)
 
 
 def recoordinated(problem: Problem, point: Point, old: Scales, new: Scales) -> Point:
     """The same abilities and item parameters in the coordinates of the new scales."""
-    w, start = point.w.copy(), 0
-    for before, after, term in zip(old.terms, new.terms, problem.design.terms, strict=True):
-        w[start : start + len(term.levels)] *= before / after
-        start += len(term.levels)
-    w[start:] *= old.residual / new.residual
-    x = point.x.copy()
+    sizes = [len(term.levels) for term in problem.design.terms]
+    ratios = np.divide([*old.terms, old.residual], [*new.terms, new.residual])
+    x, row = point.x.copy(), int(problem.free_a)
     if problem.free_a:
         x[0] *= old.spread_a / new.spread_a
-    row = int(problem.free_a)
     x[row] = (old.centre_b + old.spread_b * x[row] - new.centre_b) / new.spread_b
-    return Point(w, x)
+    return Point(point.w * np.repeat(ratios, [*sizes, len(point.w) - sum(sizes)]), x)
 
 
 def widest_a(priors: Priors) -> float:
@@ -149,3 +140,33 @@ def _scale_mode(size: int, squares: float, prior: ScaleDensity) -> float:
         else:
             high = v
     return float(np.exp((low + high) / 2))
+
+
+STEP, LONGEST, NEAR, MOST = 0.15, 0.7, 0.1, 10
+"""Distance of the three points, largest move, share of the standard deviation at which it ends, and rounds at most."""
+FLATTEST = 1.0
+"""Least curvature a move assumes."""
+
+
+class Peak(NamedTuple):
+    """Where the curve is highest, the standard deviation its curvature says, and whether the search ended there."""
+
+    at: float
+    sd: float
+    settled: bool
+
+
+def peak(height: Callable[[float], float], start: float, told: Callable[[int, int], None] | None = None) -> Peak:
+    """Climb `height` from `start`; `told` hears of rounds done and of rounds at most."""
+    at, sd = start, 1.0
+    for number in range(1, MOST + 1):
+        below, middle, above = (height(at + side * STEP) for side in (-1, 0, 1))
+        curvature = max((2 * middle - below - above) / STEP**2, FLATTEST)
+        sd = 1.0 / np.sqrt(curvature)
+        move = float(np.clip((above - below) / (2 * STEP) / curvature, -LONGEST, LONGEST))
+        at += move
+        if told is not None:
+            told(number, MOST)
+        if abs(move) < NEAR * sd:
+            return Peak(at, float(sd), True)
+    return Peak(at, float(sd), False)

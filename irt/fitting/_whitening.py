@@ -94,7 +94,7 @@ def whitening_of(problem: Problem, fit: laplace.LaplaceFit, layout: Layout) -> W
     count, row = problem.design.students, int(problem.free_a)
     free = _free_effects(problem)
     basis, effects = _ability_basis(free)
-    covariance = basis @ fit.curvature.theta_cov @ basis.T
+    covariance = basis @ fit.curvature.students.theta_covariance @ basis.T
     covariance = (covariance + covariance.T) / 2 + LEAST * np.eye(count - 1)
     scales = _scales(problem, fit)
     prior = _variances(scales, effects, count - 1, layout, np)
@@ -103,7 +103,7 @@ def whitening_of(problem: Problem, fit: laplace.LaplaceFit, layout: Layout) -> W
     items = units * fit.point.x
     items[row] += fit.scales.centre_b - (fit.curvature.loadings @ fit.point.w).mean()
     known = np.maximum(1 / np.maximum(fit.curvature.variances.x[: row + 1], LEAST) - 1, LEAST)
-    by_ability = np.einsum("iks,ts->kit", fit.curvature.regression, basis, optimize=True)
+    by_ability = np.einsum("sik,ts->kit", fit.curvature.students.regression, basis, optimize=True)
     return Whitening(
         scales=scales,
         scales_root=0.3 * np.eye(len(scales)),
@@ -117,7 +117,7 @@ def whitening_of(problem: Problem, fit: laplace.LaplaceFit, layout: Layout) -> W
         effects_back=np.linalg.inv(effects),
         effects_mean=free.mean(axis=0),
         items=items,
-        items_root=units[:, 0][:, None] * np.linalg.cholesky(fit.curvature.item_cov),
+        items_root=units[:, 0][:, None] * np.linalg.cholesky(fit.curvature.solver.joint.inverse),
         items_by_ability=units[:, :, None] * by_ability,
         items_known=known / units[: row + 1] ** 2,
     )

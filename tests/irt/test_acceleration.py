@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from irt.fitting._acceleration import DEPTH, Acceleration, largest
 from irt.fitting._gaussian import Point
+from irt.fitting._linearised import DEPTH, Acceleration, largest
 
 
 @pytest.mark.parametrize("damping", [1.0, 0.7])

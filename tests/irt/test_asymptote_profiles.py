@@ -15,7 +15,7 @@ from irt.fitting._asymptote_profiles import FittedMaximum, profiles, with_asympt
 from irt.fitting._coordinates import SHARED, curves
 from irt.fitting._em import EDGE, compress, evaluate
 from irt.fitting._item_alone import item_alone, log_likelihoods
-from irt.fitting._item_penalties import Penalty
+from irt.fitting._item_priors import Penalty
 from irt.fitting._marginal_maximum import estimate
 from irt.fitting._observed_information import observe
 from irt.kernels import RUNAWAY
@@ -107,7 +107,7 @@ def test_limits_of_the_upper_asymptote_mirror_those_of_guessing() -> None:
     turned = replace(answers, successes=answers.trials - answers.successes)
     slope, intercept, logit = fitted.state.x
     x = np.stack([-slope, -intercept, np.full_like(logit, -EDGE), -logit])
-    nothing, fixed = Penalty.none(x.shape), np.zeros(x.shape, dtype=bool)
+    nothing, fixed = Penalty(*np.zeros((4, *x.shape))), np.zeros(x.shape, dtype=bool)
     fixed[2], fixed[3] = True, fitted.fixed[2]
     state, shared = evaluate(turned, x, nodes, SHARED["4pl"], nothing), SHARED["4pl"]
     seen = observe(turned, x, nodes, shared, nothing, fixed.astype(float))
@@ -125,7 +125,7 @@ def test_limits_of_the_upper_asymptote_mirror_those_of_guessing() -> None:
 def test_an_item_alone_has_the_likelihood_of_the_table(model: str) -> None:
     answers, x, nodes = small_table(model)
     at = curves(x, nodes)
-    alone, nothing = item_alone(answers, log_likelihoods(answers, at), at, 2), Penalty.none(x.shape)
+    alone, nothing = item_alone(answers, log_likelihoods(answers, at), at, 2), Penalty(*np.zeros((4, *x.shape)))
     here = evaluate(answers, x, nodes, SHARED[model], nothing)
     for seed in range(3):
         moved = x.copy()

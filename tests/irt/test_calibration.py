@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.calibration.prior_draws import Specification, draw_answers, draw_prior
 from irt._design import Design
-from irt.fitting._prior_draws import Specification, draw_answers, draw_prior
 
 
 def test_ranks_of_independent_draws_are_uniform_and_of_shifted_ones_are_not(sbc: ModuleType) -> None:

@@ -12,11 +12,9 @@ from irt._responses import Floats
 from irt.commands import main
 from irt.fitting import _em as em
 from irt.fitting._coordinates import SHARED
-from irt.fitting._item_penalties import Penalty
-from irt.fitting._item_posteriors import item_moments
+from irt.fitting._item_priors import Penalty, PopulationPrior, Spreads, population_of
 from irt.fitting._marginal_maximum import starting_point
-from irt.fitting._population_prior import PopulationPrior, Spreads, population_of
-from irt.fitting._population_spreads import settle
+from irt.fitting._population_spreads import item_moments, settle
 from tests.irt.marginal import directions, finite, mml, problem_of, table
 
 
@@ -108,7 +106,7 @@ def test_spreads_are_a_stationary_point_of_the_evidence(model: str) -> None:
         def density(y: Floats) -> float:
             slope = np.exp(y[:items]) if free else np.full(items, np.exp(y[0]))
             point = np.stack([slope, y[-items - 2 : -2]])
-            likelihood = em.evaluate(answers, point, nodes, SHARED[model], Penalty.none(point.shape)).value
+            likelihood = em.evaluate(answers, point, nodes, SHARED[model], Penalty(*np.zeros((4, *point.shape)))).value
             centre, mean = (y[-2], y[-1]) if free else (y[0], y[-1])
             if free:
                 return likelihood + explicit(point, centre, mean, spreads)

@@ -12,7 +12,7 @@ from irt._model import Priors
 from irt._responses import Floats
 from irt.fitting import _em as em
 from irt.fitting._coordinates import SHARED
-from irt.fitting._item_penalties import Penalty
+from irt.fitting._item_priors import Penalty
 from irt.fitting._observed_information import observe
 from tests import shared_data
 from tests.irt.lsat import lsat6, lsat7
@@ -90,7 +90,9 @@ def em_errors(fit: irt.Fit) -> Floats:
     problem = problem_of(fit.data, fit.model)
     answers = em.compress(problem.successes, problem.attempts)
     x = np.stack([fit.parameters.a, -fit.parameters.a * fit.parameters.b])
-    seen = observe(answers, x, np.linspace(-6, 6, 121), SHARED[fit.model], Penalty.none(x.shape), np.zeros_like(x))
+    seen = observe(
+        answers, x, np.linspace(-6, 6, 121), SHARED[fit.model], Penalty(*np.zeros((4, *x.shape))), np.zeros_like(x)
+    )
     assert seen.curvature is not None
     return np.asarray(np.sqrt(np.einsum("ikk->ki", seen.curvature.covariance)))
 

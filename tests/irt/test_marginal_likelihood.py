@@ -16,7 +16,7 @@ from irt.fitting._coordinates import (
     signed_draws,
     to_items,
 )
-from irt.fitting._item_penalties import Penalty
+from irt.fitting._item_priors import Penalty
 from irt.fitting._marginal_maximum import starting_point
 from irt.fitting._observed_information import _low_rank, observe
 from tests.irt.lsat import lsat6
@@ -26,7 +26,7 @@ from tests.irt.marginal import MODELS, directions, mml, problem_of, small_table
 @pytest.mark.parametrize("model", MODELS)
 def test_gradient_is_that_of_the_marginal_likelihood(model: str) -> None:
     answers, x, nodes = small_table(model)
-    none = Penalty.none(x.shape)
+    none = Penalty(*np.zeros((4, *x.shape)))
     state = em.evaluate(answers, x, nodes, SHARED[model], none)
     for step in directions(x, model):
         ends = [em.evaluate(answers, x + sign * 1e-5 * step, nodes, SHARED[model], none).value for sign in (1, -1)]
@@ -112,7 +112,7 @@ def test_every_step_raises_the_likelihood_until_nodes_change() -> None:
     for model in MODELS:
         problem = problem_of(irt.simulate(150, 30, "3pl", seed=5).data, model)
         answers, start = em.compress(problem.successes, problem.attempts), starting_point(problem)
-        top = em.climb(answers, start, SHARED[model], Penalty.none(start.shape))
+        top = em.climb(answers, start, SHARED[model], Penalty(*np.zeros((4, *start.shape))))
         rises = np.diff(top.values)
         changed = np.isin(np.arange(1, len(top.values)), [r + n for n, r in enumerate(top.renewed) if r])
         assert np.all(rises[~changed] >= 0)

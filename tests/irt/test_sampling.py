@@ -13,7 +13,7 @@ from irt._packed_answers import counted
 from irt._responses import Floats
 from irt.checks._convergence import mixing
 from irt.fitting import _nuts as nuts
-from irt.fitting._sampler_results import Sampled
+from irt.fitting._chains import Sampled
 
 FACETS = {"retriever": 3, "shots": 2}
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import irt
+from experiments.calibration.prior_draws import Specification, draw_prior
 from irt._design import build_design
 from irt._model import Priors, Problem, build_problem
 from irt.fitting import _laplace as laplace
 from irt.fitting import _scale_estimates as scaling
-from irt.fitting._guessing_profile import peak
-from irt.fitting._prior_draws import Specification, draw_prior
+from irt.fitting._scale_estimates import peak
 from irt.kernels import sigmoid
 
 SHARED = "3pl-shared"

@@ -1,14 +1,14 @@
-"""Log prior of items that are a population: that of `irt._model`, in the coordinates of marginal likelihood.
+"""Log priors of item coordinates, for marginal estimates a posteriori: of single items, or of a population of items.
+
+A population has the prior of `irt._model`:
 
     log |slope_i| ~ Normal(centre, spread_a)             centre ~ Normal(0, 2 common_a)
     B_i ~ Normal(mean, spread_b)                         mean ~ Normal(0, centre_b)
     B_i = -intercept_i e^centre / slope_i                (1pl: -intercept_i, log slope ~ Normal(0, 2 common_a))
 
-`B` is the difficulty in logits, as there, not in units of ability: the answers fix it however uncertain the unit is,
-and a prior of given spread leaves the unit alone. (One of `-intercept/slope` would be best pleased by a large unit,
-which makes all difficulties small.) The density is that of log slopes and intercepts, in which posteriors are nearest
-to normal. Centre and mean are at their best given the items, in closed form; the Gaussian approximation integrates
-them.
+`B` is the difficulty in logits, not in units of ability: the answers fix it however uncertain the unit is (a prior of
+`-intercept/slope` would favour a large unit, which makes all difficulties small). The density is that of log slopes and
+intercepts. Centre and mean are at their best given the items; the Gaussian approximation integrates them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,90 @@ from scipy.special import wrightomega
 
 from irt._model import Priors, Problem
 from irt._responses import Floats
-from irt.fitting._item_penalties import Penalty, apart, penalty_of
+from irt.kernels import sigmoid
+
+SMALLEST = 1e-6
+"""Least size of a slope in a prior, whose logarithm has no value at 0."""
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Log priors of single items' coordinates (slope, intercept, logits of asymptotes); zeros where there are none.
+
+    Normal for the logarithm of the slope's size and for the intercept: `-precision (y - centre)^2 / 2`. Beta(`low`,
+    `high`) of the sigmoid of the rest: `low log s(x) + high log s(-x)`.
+    """
+
+    centre: Floats
+    precision: Floats
+    low: Floats
+    high: Floats
+
+    def value(self, x: Floats) -> float:
+        """The log prior, up to a constant."""
+        return float(np.sum(-0.5 * self.precision[:2] * self._deviation(x) ** 2) + np.sum(self.of_asymptotes(x)))
+
+    def of_asymptotes(self, x: Floats) -> Floats:
+        """Log prior `[K, I]` of each asymptote, 0 in the first two rows."""
+        return np.asarray(-self.low * np.logaddexp(0.0, -x) - self.high * np.logaddexp(0.0, x))
+
+    def gradient(self, x: Floats) -> Floats:
+        """First derivatives `[K, I]`."""
+        share = sigmoid(x)
+        gradient = self.low * (1 - share) - self.high * share
+        gradient[:2] -= self.precision[:2] * self._deviation(x) * _by_x(x)
+        return np.asarray(gradient)
+
+    def information(self, x: Floats, observed: bool = False) -> Floats:
+        """Minus the second derivatives `[I, K, K]`; at least their expected form unless `observed`."""
+        share, deviation = sigmoid(x), self._deviation(x)[0]
+        diagonal = (self.low + self.high) * share * (1 - share)
+        diagonal[:2] += self.precision[:2] * _by_x(x) ** 2
+        bend = -deviation if observed else np.maximum(-deviation, 0.0)
+        diagonal[0] += self.precision[0] * bend * _by_x(x)[0] ** 2
+        information = np.zeros((x.shape[1], len(x), len(x)))
+        information[:, range(len(x)), range(len(x))] = diagonal.T
+        return information
+
+    def released(self, x: Floats) -> Floats:
+        """None: items are on their own."""
+        return np.zeros((0, *x.shape))
+
+    def holds(self, row: int) -> NDArray[np.bool_]:
+        """Items whose coordinate `row` has a prior."""
+        return np.asarray((self.precision[row] > 0) | (self.low[row] > 0))
+
+    def _deviation(self, x: Floats) -> Floats:
+        """Log slope and intercept `[2, I]` less their centres."""
+        return np.stack([np.log(np.maximum(np.abs(x[0]), SMALLEST)), x[1]]) - self.centre[:2]
+
+
+def apart(slope: Floats) -> Floats:
+    """Slopes, kept off 0."""
+    return np.asarray(np.where(slope < 0, -1.0, 1.0) * np.maximum(np.abs(slope), SMALLEST))
+
+
+def _by_x(x: Floats) -> Floats:
+    """Derivatives `[2, I]` of log slope and intercept by the coordinates."""
+    return np.stack([1.0 / apart(x[0]), np.ones_like(x[0])])
+
+
+def penalty_of(problem: Problem, on: NDArray[np.bool_], unit: float) -> Penalty:
+    """Log priors where `on` `[K, I]`, of items held among others that have none; `unit` is a typical slope."""
+    priors, (width, items) = problem.priors, on.shape
+    centre, precision, low, high = (np.zeros(on.shape) for _ in range(4))
+    if problem.free_a:
+        centre[0], precision[0] = np.log(unit), 1.0 / (2 * priors.spread_a) ** 2
+    else:
+        precision[0] = 1.0 / (items * (2 * priors.common_a) ** 2)
+    precision[1] = 1.0 / (priors.spread_b**2 + priors.centre_b**2)
+    if width > 2:
+        # A guessing parameter that all items share takes one prior, not one from every item.
+        weight = priors.guessing_weight / (items if problem.shared_guessing else 1)
+        low[2], high[2] = weight * problem.chance, weight * (1 - problem.chance)
+    if width > 3:
+        low[3], high[3] = priors.upper_weight * priors.upper, priors.upper_weight * (1 - priors.upper)
+    return Penalty(centre, precision * on, low * on, high * on)
 
 
 class Spreads(NamedTuple):
@@ -114,11 +197,6 @@ class PopulationPrior:
         own = by_a * (logs - at.centre) ** 2 + 2 * self.free_a * logs
         return np.asarray(-0.5 * (own + by_b * (b - at.mean) ** 2))
 
-    def asymptotes(self, x: Floats) -> Floats:
-        """Log prior `[I]` of each item's asymptotes."""
-        beta = -self.rest.low * np.logaddexp(0.0, -x) - self.rest.high * np.logaddexp(0.0, x)
-        return np.asarray(beta.sum(axis=0))
-
     @property
     def _hyper_a(self) -> float:
         return 1.0 / (2 * self.priors.common_a)
@@ -169,7 +247,10 @@ class PopulationPrior:
 def population_of(problem: Problem, spreads: Spreads, shape: tuple[int, ...]) -> PopulationPrior:
     """The log prior of a problem's items, coordinates `[K, I]` of this `shape`, as a population of these spreads."""
     alone = penalty_of(problem, np.ones(shape, dtype=np.bool_), 1.0)
-    precision = alone.precision.copy()
-    precision[1] = 0.0
-    precision[0] *= not problem.free_a
+    precision = np.zeros(shape)
+    precision[0] = 0.0 if problem.free_a else alone.precision[0]
     return PopulationPrior(spreads, problem.priors, problem.free_a, replace(alone, precision=precision))
+
+
+Prior = Penalty | PopulationPrior
+"""A log density of coordinates `[K, I]`, up to a constant, with its derivatives."""
