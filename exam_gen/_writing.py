@@ -21,7 +21,7 @@ from exam_gen.drafting._corpus_distractors import (
 )
 from exam_gen.drafting._facts import Fact, facts
 from exam_gen.drafting._model_distractors import wants_writing, written_answers
-from exam_gen.drafting._round_trip import RoundTrip, RoundTripQuestion, round_trip
+from exam_gen.drafting._round_trip import RoundTrip, round_trip
 from exam_gen.drafting._verification import (
     LetterVerifier,
     LikelihoodVerifier,
@@ -262,9 +262,9 @@ class _Writer:
 
     def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts whose stem the verifier answers with the key when it reads the passage."""
-        asked = [RoundTripQuestion(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text) for d in drafts]
+        backs = round_trip([_case(one) for one in drafts], self._verifier.model, seed=self._seed)
         kept = []
-        for draft, back in zip(drafts, round_trip(asked, self._verifier.model, seed=self._seed), strict=True):
+        for draft, back in zip(drafts, backs, strict=True):
             if isinstance(back, NoReply):
                 self._drop(f"no reply: {back.reason}", draft, None)
             elif back.agreement < self._settings.thresholds.agreement:

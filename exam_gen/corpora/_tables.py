@@ -71,18 +71,13 @@ def document(record: JsonRecord, number: int) -> LocatedDocument:
         return LocatedDocument(record.place, None, BLANK)
     found = Document(
         id=id_field(record, number),
-        title=shortened(string_field(record, ("title",))) or default_title(text),
+        title=shortened(string_field(record, ("title",))) or shortened(markdown_title(text)) or first_line(text),
         text=text,
         source=string_field(record, SOURCE_FIELDS),
         topic=string_field(record, TOPIC_FIELDS),
         date=date_field(record),
     )
     return LocatedDocument(record.place, found)
-
-
-def default_title(text: str) -> str:
-    """The first heading of a text, else its first line."""
-    return shortened(markdown_title(text)) or first_line(text)
 
 
 def shortened(text: str, limit: int = TITLE_CHARACTERS) -> str:

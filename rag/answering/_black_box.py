@@ -73,7 +73,7 @@ class HttpBlackBox:
                     yield _task_answer(place, found, now - before)
                 before = time.perf_counter()
         except RefusedError as error:
-            raise refusal_error(_description(self._spec), tasks[error.place].question.id, error) from None
+            raise refusal_error(self._spec.description, tasks[error.place].question.id, error) from None
 
     def _request(self, question: Question) -> ServerRequest[ReadReply]:
         body = {"question": question.stem, **({"choices": list(question.choices)} if self._spec.choices else {})}
@@ -123,7 +123,7 @@ class PythonBlackBox:
             raise self._failed(question, f"{type(error).__name__}: {first_error_line(error)}") from error
 
     def _failed(self, question: Question, reason: str) -> FailedError:
-        return FailedError(f"{_description(self._spec)}: question {question.id!r}: {reason}")
+        return FailedError(f"{self._spec.description}: question {question.id!r}: {reason}")
 
 
 def read_reply(reply: object, choices: Sequence[str], *, letters: bool = True) -> ReadReply:
@@ -183,14 +183,7 @@ def check_black_box(spec: BlackBoxSpec) -> None:
     except httpx.TimeoutException:
         return  # something listens there; the options say how long an answer may take
     except httpx.TransportError as error:
-        raise FailedError(
-            f"{_description(spec)}: cannot be reached ({error}); wanted a service at its address"
-        ) from None
-
-
-def _description(spec: BlackBoxSpec) -> str:
-    """How messages name a black box."""
-    return f"black box {spec.name} ({spec.system})"
+        raise FailedError(f"{spec.description}: cannot be reached ({error}); wanted a service at its address") from None
 
 
 def _settings(*, shown: bool) -> dict[str, object]:

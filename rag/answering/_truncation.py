@@ -101,10 +101,13 @@ def _shortened(task: Task, write: WritePrompt, fits: Callable[[Prompt], bool]) -
     if count:
         return FittedPrompt(prompt(*task.chunks[:count]), count, sum(lengths[count:]))
     first = task.chunks[0]
-    for end in _ends(first.text, lambda end: fits(prompt(_up_to(first, end)))):
-        if fits(found := prompt(_up_to(first, end))):
-            return FittedPrompt(found, 1, sum(lengths) - end)
-    return None
+
+    def cut(end: int) -> Prompt:
+        return prompt(replace(first, text=first.text[:end]))
+
+    fitting = (end for end in _ends(first.text, lambda end: fits(cut(end))) if fits(cut(end)))
+    end = next(fitting, None)
+    return None if end is None else FittedPrompt(cut(end), 1, sum(lengths) - end)
 
 
 def _most(most: int, fits: Callable[[int], bool]) -> int:
@@ -120,10 +123,6 @@ def _ends(text: str, fits: Callable[[int], bool]) -> list[int]:
     spaces = list(re.finditer(r"\s", text[max(0, end - MAX_WORD_CHARACTERS) : end + 1]))
     word = max(0, end - MAX_WORD_CHARACTERS) + spaces[-1].start() if spaces else 0
     return [one for one in (len(text[:word].rstrip()), end) if one]
-
-
-def _up_to(chunk: Chunk, end: int) -> Chunk:
-    return replace(chunk, text=chunk.text[:end])
 
 
 class _PromptMeasure:

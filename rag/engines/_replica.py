@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from examcore import FailedError, exit_status_of
+from examcore import FailedError, exit_status_of, first_error_line
 from rag.answering._examinees import Examinee, ExamineeFactory, in_process
 from rag.answering._tasks import Task
 from rag.engines._worker_pool import AnswersArrived, JobDone, WorkerEvent, WorkerFailed, WorkerReady, WorkKind
@@ -51,7 +51,7 @@ class Replica:
         yield from self._guarded(lambda: self._check(job, tasks) if work == "check" else self._answer(job, tasks))
 
     def _start(self) -> Iterator[WorkerEvent]:
-        self._examinee = self._held.enter_context(in_process(unpack(self._packed), self._normalization))
+        self._examinee = self._held.enter_context(in_process(pickle.loads(self._packed), self._normalization))
         yield WorkerReady(self._worker, dict(self._examinee.settings), f"{platform.node()} ({os.getpid()})")
 
     def _check(self, job: int, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
@@ -97,14 +97,8 @@ def pack(build: ExamineeFactory) -> bytes:
     try:
         return bytes(cloudpickle.dumps(build))
     except Exception as error:  # objects raise what they like when they are pickled
-        message = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"engine: what builds the model cannot be sent to workers ({message})") from error
-
-
-def unpack(packed: bytes) -> ExamineeFactory:
-    """The factory."""
-    build: ExamineeFactory = pickle.loads(packed)
-    return build
+        reason = first_error_line(error)
+        raise ValueError(f"engine: what builds the model cannot be sent to workers ({reason})") from error
 
 
 def _failed(worker: int, error: Exception) -> WorkerFailed:

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from transformers import AttentionInterface
@@ -139,15 +139,10 @@ class _PieceAttention:
             out = torch.nn.functional.scaled_dot_product_attention(asked, keys, values, attn_mask=mask, scale=scaling)
             found[:, here] = out.reshape(1, heads, len(piece.ids), -1).transpose(1, 2)
             if piece.block is not None:
-                _append(piece.block.keys, mine[0])
-                _append(piece.block.values, mine[1])
+                cast(list[torch.Tensor], piece.block.keys).append(mine[0])
+                cast(list[torch.Tensor], piece.block.values).append(mine[1])
             at += len(piece.ids)
         return found
-
-
-def _append(kept: Sequence[torch.Tensor], new: torch.Tensor) -> None:
-    assert isinstance(kept, list)
-    kept.append(new)
 
 
 _NAME = "ragexam_pieces"
