@@ -18,6 +18,7 @@ from examcore import CachedLanguageModel, NoReply, Prompt
 
 VERSION = "reformulation-1"
 MAX_TOKENS = 80
+"""Room for a long question."""
 POINTING = frozenset(["according", "based", "described", "discussed", "listed", "mentioned", "presented", "stated"])
 """Words that go with a phrase that points to a text."""
 

@@ -18,6 +18,7 @@ from rag.local._token_blocks import Block, BlockKey, BlockStore, key_after, spli
 PASS_TOKENS = {"cpu": 512}
 """Tokens of a pass by kind of device: enough to keep it busy. Other devices take `DEFAULT_PASS_TOKENS`."""
 DEFAULT_PASS_TOKENS = 4096
+"""Enough to keep a GPU busy."""
 MIN_PASS_TOKENS = 32
 """Passes are not made smaller than this when memory runs out."""
 

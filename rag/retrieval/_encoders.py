@@ -84,6 +84,7 @@ class VectorStore:
 
 DEFAULT_ENCODER = "embedded:minilm-l6"
 BATCH = 32
+"""Texts in one pass of an encoder; larger ones are no faster on a processor."""
 BLOCK = 512
 """Texts encoded and stored together: a stopped process loses at most this many."""
 

@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
-from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema, up_to_stop
+from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, ReplyOptions, Schema, up_to_stop
 from rag.servers._likelihoods import (
     LOGPROBS_FORMATS,
     LogprobsFormat,
@@ -115,34 +115,19 @@ class ServerModel:
         # The server opens every text with this token by itself.
         return str(text).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-    ) -> list[str]:
+    def generate(self, prompts: Sequence[Prompt], **options: Unpack[ReplyOptions]) -> list[str]:
         """One reply per prompt; raises `FailedError` when a prompt gets none."""
         texts = [""] * len(prompts)
-        for one in self.replies(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed):
+        for one in self.replies(prompts, **options):
             texts[one.place] = self._given(one.value)
         return texts
 
     def replies(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Schema | None = None,
+        self, prompts: Sequence[Prompt], *, schema: Schema | None = None, **options: Unpack[ReplyOptions]
     ) -> Iterator[Arrival[str]]:
         """A reply to each prompt as it comes; `NoReply` if every attempt failed."""
-        options = {"max_tokens": max_tokens, "stop": list(stop), "temperature": temperature, "seed": seed}
-        for place, found in self._transport.stream([self._writing(one, options, schema) for one in prompts]):
+        given = {"temperature": 0.0, "seed": 0, **options, "stop": list(options.get("stop", ()))}
+        for place, found in self._transport.stream([self._writing(one, given, schema) for one in prompts]):
             if isinstance(found, NoReply):
                 yield Arrival(place, found, 0, 0)
             else:

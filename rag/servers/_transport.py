@@ -43,6 +43,7 @@ _ABOUT_THE_BODY = frozenset({400, 422})
 _ABOUT_THE_KEY = frozenset({401, 403})
 _REPEATED = frozenset({408, 409, 425, 429})
 _PAYMENT = 402
+"""Statuses of HTTP, by what they say about a request."""
 
 
 class UnusableError(Exception):
