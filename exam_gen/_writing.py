@@ -66,11 +66,9 @@ class WritingSettings:
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
-        for name in ("questions", "per_chunk", "batch", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"writing: {name} is {getattr(self, name)}; wanted at least 1")
-        if self.candidates < 3:
-            raise ValueError(f"writing: candidates is {self.candidates}; wanted at least 3")
+        for name, least in {"questions": 1, "per_chunk": 1, "batch": 1, "max_tokens": 1, "candidates": 3}.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"writing: {name} is {getattr(self, name)}; wanted at least {least}")
         if not 0 <= self.completions <= 1:
             raise ValueError(f"writing: completions is {self.completions}; wanted a share from 0 to 1")
         if self.mode not in {"answer-first", *QUESTION_FORMATS}:

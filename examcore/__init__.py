@@ -44,7 +44,6 @@ from examcore._jsonl import (
 from examcore._language_model import (
     Arrival,
     FailedError,
-    GivesLikelihoods,
     LanguageModel,
     Likelihoods,
     NoReply,
@@ -61,14 +60,10 @@ from examcore._progress import Progress, ReportProgress, duration_in_words
 from examcore._rank_correlation import (
     RANDOM_TIES,
     RANK_CORRELATIONS,
-    Floats,
     RankCorrelation,
     break_ties,
     in_batches,
     kendall,
-    spearman,
-    tau_ap,
-    tau_ap_b,
 )
 from examcore._records import Chunk, Document, Dropped, Exam, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply
@@ -90,8 +85,6 @@ __all__ = [
     "Dropped",
     "Exam",
     "FailedError",
-    "Floats",
-    "GivesLikelihoods",
     "Indices",
     "IntervalEstimate",
     "JsonRecord",
@@ -153,10 +146,7 @@ __all__ = [
     "read_text",
     "repaired_json_object",
     "shown_json",
-    "spearman",
     "stem",
-    "tau_ap",
-    "tau_ap_b",
     "text_units",
     "unique_ids",
     "unwrapped",

@@ -104,14 +104,6 @@ class RemoteLanguageModel(StreamsLikelihoods, Protocol):
 
 
 @runtime_checkable
-class GivesLikelihoods(Protocol):
-    """A language model that may turn out to give no likelihoods."""
-
-    def need_likelihoods(self) -> None:
-        """Raise ValueError in one line, naming the ways out, when it gives none."""
-
-
-@runtime_checkable
 class WritesJson(Protocol):
     """A language model that can be held to JSON of a given shape."""
 

@@ -171,7 +171,6 @@ def _middle(text: str, content: _Span) -> int:
 
 
 def _spans(pieces: _Pieces) -> list[tuple[int, int]]:
-    """Ranges of parts that make up the chunks."""
     spans: list[tuple[int, int]] = []
     first, total = 0, len(pieces.starts)
     while first < total:

@@ -149,16 +149,14 @@ def _json_list(path: Path) -> list[JsonRecord]:
     text = decode(read_bytes(path), path)
     try:
         value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path}:{error.lineno}: malformed JSON ({error.msg} at column {error.colno}); wanted a list of objects"
-        ) from None
-    except RecursionError:
-        raise ValueError(f"{path}:1: malformed JSON (too deep); wanted a list of objects") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        line, problem = 1, "too deep"
+        if isinstance(error, json.JSONDecodeError):
+            line, problem = error.lineno, f"{error.msg} at column {error.colno}"
+        raise ValueError(f"{path}:{line}: malformed JSON ({problem}); wanted a list of objects") from None
     if not isinstance(value, list):
-        raise ValueError(
-            f"{path}:1: found JSON {json_kind(value)}; wanted a list of objects (JSON lines end in .jsonl)"
-        )
+        kind = json_kind(value)
+        raise ValueError(f"{path}:1: found JSON {kind}; wanted a list of objects (JSON lines end in .jsonl)")
     records = [JsonRecord(f"{path}: record {number}", one) for number, one in enumerate(value, start=1)]
     for record in records:
         if not isinstance(record.fields, dict):

@@ -126,8 +126,6 @@ def _ends(text: str, fits: Callable[[int], bool]) -> list[int]:
 
 
 class _PromptMeasure:
-    """Counts the tokens of prompts with the longest continuation, or with `room` tokens for a reply."""
-
     def __init__(self, model: LanguageModel, continuations: Sequence[str], room: int) -> None:
         self._model, self._room, self._most = model, room + SPECIAL_TOKENS, model.context_tokens
         self._continuations = continuations or ("",)
@@ -146,17 +144,13 @@ class _PromptMeasure:
 
     @cached_property
     def _behind(self) -> str:
-        """The continuation with the most tokens."""
         return max(self._continuations, key=lambda one: self._model.count_tokens(f"{CONTINUATION_LEAD}{one}"))
 
     def _counted(self, text: str) -> int:
         return self._model.count_tokens(f"{text}{self._behind}") + self._room
 
     def _begins_too_long(self, text: str) -> bool:
-        """Whether the beginning of a long text is already too long, so that the rest need not be tokenised.
-
-        All cuts of a long passage share their beginning, which is tokenised once.
-        """
+        """Whether the beginning of a long text is already too long; cuts of a long passage share it."""
         beginning = text[: CHARACTERS_COUNTED_FIRST * self._most]
         if len(beginning) == len(text):
             return False

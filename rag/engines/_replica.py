@@ -118,7 +118,10 @@ def main() -> None:
     # Listen first: when the process that started this one ends, so must this one, even while it loads a model.
     threading.Thread(target=_listen, args=(pipe, jobs), daemon=True).start()
     try:
-        serve(pipe, jobs)
+        replica = Replica(*jobs.get())
+        send(pipe, replica.start())
+        while True:
+            send(pipe, replica.work(*jobs.get()))
     except OSError:  # the pipe has no reader any more
         os._exit(1)
 
@@ -129,14 +132,6 @@ def _listen(pipe: Connection, jobs: Jobs) -> None:
             jobs.put(pipe.recv())
     except BaseException:
         os._exit(1)
-
-
-def serve(pipe: Connection, jobs: Jobs) -> None:
-    """Start the replica that the first message describes, then do the jobs of the following ones."""
-    replica = Replica(*jobs.get())
-    send(pipe, replica.start())
-    while True:
-        send(pipe, replica.work(*jobs.get()))
 
 
 def send(pipe: Connection, events: Iterator[WorkerEvent]) -> None:

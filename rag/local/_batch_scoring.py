@@ -75,8 +75,6 @@ class _PassShare:
 
 @dataclass(eq=False)
 class _PackedPass:
-    """The pieces of one pass, the blocks they fill by key, and what the pass does for each prompt."""
-
     size: int
     pieces: list[PromptPiece] = field(default_factory=list)
     new: dict[BlockKey, Block] = field(default_factory=dict)
@@ -220,7 +218,6 @@ def _groups(own: Sequence[Sequence[int]], size: int) -> list[list[int]]:
 
 
 def _end(job: _PromptProgress, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The prompt's last token, then a group's continuations without their last tokens; and the branch of each token."""
     ids, branches = [job.joint.prompt[-1]], [0]
     for branch, number in enumerate(group, start=1):
         ids += job.own[number][:-1]

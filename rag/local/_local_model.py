@@ -257,10 +257,7 @@ class LocalModel:
         return PromptTokens(ids, self._own_part(prompt, text, ids))
 
     def _own_part(self, prompt: Prompt, text: str, ids: Sequence[int]) -> int:
-        """The token at which the last paragraph of `user` begins in the rendered text; 0 if it has only one.
-
-        The text above it (examples, a passage) is what several prompts have in common.
-        """
+        """The token at which the last paragraph of `user` begins, after what prompts share; 0 if it has only one."""
         _, _, last = self._quoted(prompt.user).rpartition("\n\n")
         at = text.rfind(last.strip())
         if last == self._quoted(prompt.user) or not last.strip() or at < 0 or not text[:at].strip():

@@ -109,8 +109,6 @@ def log_probabilities(model: Any, hidden: torch.Tensor, targets: Sequence[Scored
 
 
 class _PieceAttention:
-    """The attention of one pass, layer by layer."""
-
     def __init__(self, pieces: Sequence[PromptPiece]) -> None:
         self._pieces = pieces
 

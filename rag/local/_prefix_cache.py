@@ -126,7 +126,6 @@ class PrefixCache:
 
 
 def _emptied(cache: DynamicCache) -> DynamicCache:
-    """The cache's layers without their keys and values."""
     empty = copy_cache(cache)
     for layer in empty.layers:
         layer.keys = layer.values = None

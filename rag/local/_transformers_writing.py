@@ -72,8 +72,6 @@ class _StopStrings(StoppingCriteria):  # type: ignore[misc]
 
 
 class _AllowedTokensOnly(LogitsProcessor):  # type: ignore[misc]
-    """Forbids every token but the allowed ones."""
-
     def __init__(self, only: TokenFilter, start: int) -> None:
         self._only, self._start = only, start
 

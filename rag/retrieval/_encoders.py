@@ -6,7 +6,7 @@ import functools
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,16 +56,12 @@ class VectorStore:
     def keep(self, digests: Sequence[bytes], vectors: Vectors) -> None:
         """Store vectors `[n, d]`, all or none; a damaged file is replaced."""
         rows = [(name, row.astype(np.float32).tobytes()) for name, row in zip(digests, vectors, strict=True)]
-        try:
-            self._write(rows)
-        except sqlite3.DatabaseError:
+        with suppress(sqlite3.Error, OSError):
             try:
+                self._write(rows)
+            except sqlite3.DatabaseError:
                 self.path.unlink(missing_ok=True)
                 self._write(rows)
-            except (sqlite3.Error, OSError):
-                return
-        except OSError:
-            return
 
     def _write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         with self._opened() as connection, connection:

@@ -140,7 +140,6 @@ class TfIdfTable:
 
 
 def _positive(chunks: Sequence[Chunk], scores: Scores, k: int) -> list[Chunk]:
-    """The k passages with the largest scores, of those above 0."""
     return [chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
 
 

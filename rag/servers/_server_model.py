@@ -290,7 +290,6 @@ class ServerModel:
             )
 
     def _billed(self, reply: Mapping[str, Any], prompt: str, text: str) -> tuple[int, int]:
-        """Tokens read and written, as counted by the server or else by us."""
         read, written = (reported_tokens(reply, name) for name in ("prompt_tokens", "completion_tokens"))
         read = self.count_tokens(prompt) if read is None else read
         written = self.count_tokens(text) if written is None else written
