@@ -13,7 +13,7 @@ import torch
 
 from examcore import FailedError
 from rag.local._passes import PromptPiece, ScoredToken, log_probabilities, run_pass
-from rag.local._token_blocks import Block, BlockKey, BlockStore, key_after, split_into_blocks
+from rag.local._prefix_cache import Block, BlockKey, BlockStore, key_after, split_into_blocks
 
 PASS_TOKENS = {"cpu": 512}
 """Tokens of a pass by kind of device: enough to keep it busy. Other devices take `DEFAULT_PASS_TOKENS`."""

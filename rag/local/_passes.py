@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from transformers import AttentionInterface
 
-from rag.local._token_blocks import Block
+from rag.local._prefix_cache import Block
 
 HEAD_ROWS = 64
 """Positions whose logits are computed together: always this many, for the same reason."""
