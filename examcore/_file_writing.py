@@ -1,7 +1,7 @@
 """Writing files whole or not at all, JSON lines that carry the version of their format, and logs of such lines.
 
-Several processes may append to a log: each line is on the disk before anyone is told so. A line cut off by a crash was
-never confirmed to anybody: it is passed over, said, and removed by the next append.
+Several processes may append to a log; an append returns when its line is on the disk. A line cut off by a crash was
+never confirmed: readers skip and report it, and the next append removes it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class JsonRecord(NamedTuple):
 
 
 class UnreadableError(ValueError):
-    """A file whose bytes are not what they should be; `reason` says in two words what is wrong, to be counted by."""
+    """A file whose bytes are not what they should be; `reason` is a short name of the fault, for counts."""
 
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -119,7 +119,7 @@ def shown_json(value: object) -> str:
 
 
 MAX_REPLY_CHARACTERS = 50_000
-"""What follows in a reply is not looked at: no question is that long, a runaway reply may be."""
+"""Ignore the rest of a reply: no question is that long, but a runaway reply may be."""
 
 
 def repaired_json_object(raw: str) -> dict[str, object] | None:

@@ -114,7 +114,7 @@ def _pdf(data: bytes, path: Path) -> Page:
     from pypdf import PdfReader
 
     try:
-        with _unheard("pypdf"):
+        with _silenced("pypdf"):
             reader = PdfReader(io.BytesIO(data))
             pages = [page.extract_text() for page in reader.pages]
             title = str((reader.metadata.title if reader.metadata else "") or "")
@@ -127,8 +127,8 @@ def _pdf(data: bytes, path: Path) -> Page:
 
 
 @contextmanager
-def _unheard(library: str) -> Iterator[None]:
-    """Without the lines a library logs about a file that we report ourselves."""
+def _silenced(library: str) -> Iterator[None]:
+    """Silence what a library logs about a file that we report ourselves."""
     logger = logging.getLogger(library)
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)

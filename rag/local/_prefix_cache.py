@@ -110,9 +110,8 @@ def default_kept_bytes(device: torch.device) -> int:
 
 
 class EncodedPrompt(NamedTuple):
-    """A prompt's tokens, its key/value cache and the logits `[vocabulary]` that follow its last token."""
+    """A prompt's key/value cache and the logits `[vocabulary]` that follow its last token."""
 
-    ids: tuple[int, ...]
     cache: DynamicCache
     logits: torch.Tensor
 
@@ -150,7 +149,7 @@ class PrefixCache:
         if not ids:
             raise ValueError("prompt: no tokens; wanted at least one")
         cache, logits = self._read(split_into_blocks(ids, cut, self._block), ending=True)
-        return EncodedPrompt(tuple(ids), cache, logits.float())
+        return EncodedPrompt(cache, logits.float())
 
     def begin(self, ids: Sequence[int], cut: int = 0) -> PartialPrompt:
         """Encode the blocks that other prompts may share; leave the rest, at least one token."""

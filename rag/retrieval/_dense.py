@@ -228,12 +228,8 @@ class Dense:
         query_encoder: str = "",
         index: Any = None,
     ) -> None:
-        self.name = name
-        self._given = index
-        self._chunks = tuple(chunks)
-        self._encoder = encoder
-        self._query_encoder = query_encoder or encoder
-        self._cache_dir = cache_dir
+        self.name, self._chunks, self._given, self._cache_dir = name, tuple(chunks), index, cache_dir
+        self._encoder, self._query_encoder = encoder, query_encoder or encoder
         self._questions: dict[str, Vectors] = {}
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
