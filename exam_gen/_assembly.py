@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -102,10 +103,8 @@ def attribute(name: str) -> Callable[[Question], str]:
 
     Of several labels the last counts (of Bloom's levels the most demanding); without one it is empty.
     """
-    if name == "topic":
-        return lambda question: question.topic
-    if name == "document":
-        return lambda question: question.document_id
+    if name in ("topic", "document"):
+        return attrgetter("topic" if name == "topic" else "document_id")
     return lambda question: next(iter(tuple(question.labels.get(name, ()))[-1:]), "")
 
 
@@ -143,7 +142,6 @@ def _divided(
     seed: int,
     name: tuple[str, ...],
 ) -> Iterator[tuple[list[Question], Stratum]]:
-    """The strata below one, each with its questions."""
     if not by:
         yield _in_turn(members)[:size], Stratum(name, len(members), wanted, size)
         return

@@ -83,7 +83,6 @@ def _parts(old: Question, new: Question) -> tuple[str, ...]:
 
 
 def _renamed(old: Sequence[Question], new: Sequence[Question]) -> dict[str, str]:
-    """Pairs of the same content, each question used once, in order."""
     places: dict[tuple[str, ...], list[str]] = {}
     for one in new:
         places.setdefault(content(one), []).append(one.id)

@@ -78,7 +78,6 @@ def _texts(value: object) -> list[str]:
 
 
 def _options(fields: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """The choices without their labels, and the labels (A, B… by default)."""
     value = _first(fields, _CHOICES)
     if isinstance(value, dict):
         return [_text(one) for one in value.values()], [str(label).strip(" ).:").casefold() for label in value]

@@ -116,7 +116,6 @@ def exam_statistics(
 
 
 def _labels(questions: Sequence[Question]) -> dict[str, dict[str, int]]:
-    """How many questions have each label, by kind, the most frequent first."""
     counts: dict[str, Counter[str]] = {}
     for question in questions:
         for kind, names in question.labels.items():

@@ -21,7 +21,7 @@ from exam_gen.drafting._corpus_distractors import (
 )
 from exam_gen.drafting._facts import Fact, facts
 from exam_gen.drafting._model_distractors import wants_writing, written_answers
-from exam_gen.drafting._round_trip import RoundTrip, RoundTripQuestion, round_trip
+from exam_gen.drafting._round_trip import RoundTrip, round_trip
 from exam_gen.drafting._verification import (
     LetterVerifier,
     LikelihoodVerifier,
@@ -66,11 +66,9 @@ class WritingSettings:
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
-        for name in ("questions", "per_chunk", "batch", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"writing: {name} is {getattr(self, name)}; wanted at least 1")
-        if self.candidates < 3:
-            raise ValueError(f"writing: candidates is {self.candidates}; wanted at least 3")
+        for name, least in {"questions": 1, "per_chunk": 1, "batch": 1, "max_tokens": 1, "candidates": 3}.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"writing: {name} is {getattr(self, name)}; wanted at least {least}")
         if not 0 <= self.completions <= 1:
             raise ValueError(f"writing: completions is {self.completions}; wanted a share from 0 to 1")
         if self.mode not in {"answer-first", *QUESTION_FORMATS}:
@@ -262,9 +260,9 @@ class _Writer:
 
     def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts whose stem the verifier answers with the key when it reads the passage."""
-        asked = [RoundTripQuestion(d.fact.chunk.title, d.fact.chunk.text, d.stem, d.fact.span.text) for d in drafts]
+        backs = round_trip([_case(one) for one in drafts], self._verifier.model, seed=self._seed)
         kept = []
-        for draft, back in zip(drafts, round_trip(asked, self._verifier.model, seed=self._seed), strict=True):
+        for draft, back in zip(drafts, backs, strict=True):
             if isinstance(back, NoReply):
                 self._drop(f"no reply: {back.reason}", draft, None)
             elif back.agreement < self._settings.thresholds.agreement:

@@ -1,7 +1,6 @@
 """The ground floor: records, files, language models, text, intervals, progress and errors that every room shares."""
 
 from examcore._agreement import cohen_kappa, krippendorff_alpha
-from examcore._append_log import locked_log, read_log
 from examcore._errors import BAD_INPUT, error_line, exit_status_of, first_error_line
 from examcore._exam_files import (
     check_choices,
@@ -17,7 +16,7 @@ from examcore._exam_files import (
     write_dropped,
     write_exam,
 )
-from examcore._file_writing import check_format, write_lines, write_text
+from examcore._file_writing import check_format, locked_log, read_log, write_lines, write_text
 from examcore._intervals import (
     BOOTSTRAP_DRAWS,
     INTERVAL_LEVEL,
@@ -29,8 +28,8 @@ from examcore._intervals import (
     mean_interval,
     wilson,
 )
-from examcore._json_repair import MAX_REPLY_CHARACTERS, repaired_json_object
 from examcore._jsonl import (
+    MAX_REPLY_CHARACTERS,
     JsonRecord,
     UnreadableError,
     decode,
@@ -39,17 +38,18 @@ from examcore._jsonl import (
     read_bytes,
     read_json_lines,
     read_text,
+    repaired_json_object,
     shown_json,
 )
 from examcore._language_model import (
     Arrival,
     FailedError,
-    GivesLikelihoods,
     LanguageModel,
     Likelihoods,
     NoReply,
     Prompt,
     RemoteLanguageModel,
+    ReplyOptions,
     Schema,
     StreamsLikelihoods,
     common_prefix,
@@ -60,14 +60,10 @@ from examcore._progress import Progress, ReportProgress, duration_in_words
 from examcore._rank_correlation import (
     RANDOM_TIES,
     RANK_CORRELATIONS,
-    Floats,
     RankCorrelation,
     break_ties,
     in_batches,
     kendall,
-    spearman,
-    tau_ap,
-    tau_ap_b,
 )
 from examcore._records import Chunk, Document, Dropped, Exam, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply
@@ -89,8 +85,6 @@ __all__ = [
     "Dropped",
     "Exam",
     "FailedError",
-    "Floats",
-    "GivesLikelihoods",
     "Indices",
     "IntervalEstimate",
     "JsonRecord",
@@ -103,6 +97,7 @@ __all__ = [
     "Question",
     "RankCorrelation",
     "RemoteLanguageModel",
+    "ReplyOptions",
     "ReplyStore",
     "ReportProgress",
     "RunFolder",
@@ -151,10 +146,7 @@ __all__ = [
     "read_text",
     "repaired_json_object",
     "shown_json",
-    "spearman",
     "stem",
-    "tau_ap",
-    "tau_ap_b",
     "text_units",
     "unique_ids",
     "unwrapped",

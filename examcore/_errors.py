@@ -1,4 +1,4 @@
-"""Telling bad input, failures of the moment and faults of our own apart, and saying the first two in one line."""
+"""Tell bad input and temporary failures from bugs, and describe the first two in one line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ KEPT = "what was done is kept, the same command goes on"
 
 
 def exit_status_of(error: BaseException) -> int | None:
-    """The exit status of an error that is told in one line; None for a fault of ours, which keeps its trace.
+    """The exit status of an error that is printed in one line; None for a bug of ours, which keeps its trace.
 
     1 (failed): the same command may succeed later, as after a `FailedError` or when there is room on the disk again.
-    2 (bad input): it meets the same error until the user mends something; our own `ValueError`, any other `OSError`. A
-    `ValueError` raised inside a library is a fault of ours: we let it through with a wrong value.
+    2 (bad input): the same error until the user changes something; our own `ValueError`, any other `OSError`. A
+    `ValueError` raised inside a library is a bug of ours: we passed it a wrong value.
     """
     if is_temporary(error):
         return FAILED
@@ -27,7 +27,7 @@ def exit_status_of(error: BaseException) -> int | None:
 
 
 def is_temporary(error: BaseException) -> bool:
-    """Whether an error is of the moment rather than of the input."""
+    """Whether an error is temporary rather than due to the input."""
     from examcore._language_model import FailedError  # loads more than the command line needs to answer `--help`
 
     return isinstance(error, FailedError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
@@ -47,7 +47,7 @@ def first_error_line(error: BaseException) -> str:
 
 
 def error_line(error: BaseException) -> str:
-    """The message of an error on a single line, with the file it is about, and whether to try again."""
+    """The message of an error on one line, with the file it is about, and whether to try again."""
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename else ""
         hint = f"; free some space: {KEPT}" if error.errno == errno.ENOSPC else ""

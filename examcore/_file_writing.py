@@ -1,15 +1,24 @@
-"""Writing files whole or not at all, and JSON lines that carry the version of their format."""
+"""Writing files whole or not at all, JSON lines that carry the version of their format, and logs of such lines.
+
+Several processes may append to a log; an append returns when its line is on the disk. A line cut off by a crash was
+never confirmed: readers skip and report it, and the next append removes it.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from examcore._jsonl import JsonRecord, read_json_lines, shown_json
+from filelock import FileLock
+
+from examcore._jsonl import JsonRecord, decode, parse_json_object, read_json_lines, shown_json
 
 FORMAT = 1
 """The version these writers write and the newest these readers understand."""
@@ -39,9 +48,7 @@ def write_text(path: str | Path, parts: Iterable[str]) -> None:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
     except OSError as error:
-        failure = OSError(f"{target}: cannot be written ({error.strerror}); wanted room and the right to write")
-        failure.errno = error.errno
-        raise failure from error
+        raise _unwritable(target, error) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -88,3 +95,98 @@ def _plain(value: object) -> object:
     if convert is None:
         raise ValueError(f"metadata: found a {type(value).__name__}; wanted strings, numbers, lists and mappings")
     return _plain(convert())
+
+
+class AppendLog(NamedTuple):
+    """The records of a log; `torn` is what a crash left of its last line, else empty."""
+
+    records: list[JsonRecord]
+    torn: bytes
+
+
+def read_log(path: str | Path) -> AppendLog:
+    """Read a log; one that does not exist is empty.
+
+    Raises `ValueError` (file:line, found, wanted) for a damaged line other than an unfinished last one.
+    """
+    path = Path(path)
+    if not path.exists():
+        return AppendLog([], b"")
+    *lines, rest = path.read_bytes().split(b"\n")
+    if _is_whole(rest):
+        lines, rest = [*lines, rest], b""
+    records = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            place = f"{path}:{number}"
+            record = JsonRecord(place, parse_json_object(decode(line, place), place))
+            check_format(record)
+            records.append(record)
+    return AppendLog(records, rest)
+
+
+class LogWriter(NamedTuple):
+    """The right to append to a log; `path` names it in errors."""
+
+    path: Path
+    file: io.FileIO
+
+    def append(self, fields: Mapping[str, object]) -> None:
+        """Write one line and wait until it is on the disk; on failure the file is as before."""
+        end = self._mend()
+        try:
+            rest = line_of(fields).encode("utf-8", "backslashreplace")
+            while rest:
+                rest = rest[self.file.write(rest) :]
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            os.ftruncate(self.file.fileno(), end)
+            raise _unwritable(self.path, error) from error
+
+    def _mend(self) -> int:
+        """End the last line, or cut it off when a crash left it unfinished; returns the length then."""
+        self.file.seek(0)
+        content = self.file.read()
+        rest = content.rpartition(b"\n")[2]
+        if rest and _is_whole(rest):
+            self.file.write(b"\n")
+            return len(content) + 1
+        if rest:
+            self.file.truncate(len(content) - len(rest))
+        return len(content) - len(rest)
+
+
+@contextmanager
+def locked_log(path: str | Path) -> Iterator[LogWriter]:
+    """Hold a log for reading and appending; other processes wait, and a dead one holds nothing."""
+    path = Path(path)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        is_new = not path.exists()
+        # Unbuffered, so that a failed write leaves nothing to be flushed later.
+        with path.open("a+b", buffering=0) as file:
+            if is_new:
+                _sync_folder(path.parent)
+            yield LogWriter(path, file)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a last line without its newline is complete; a proper part of a JSON object is never one."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new file outlives a power cut only when its folder is on the disk too."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _unwritable(path: Path, error: OSError) -> OSError:
+    failure = OSError(f"{path}: cannot be written ({error.strerror}); wanted room and the right to write")
+    failure.errno = error.errno
+    return failure

@@ -19,7 +19,7 @@ Indices = NDArray[np.intp]
 
 
 class IntervalEstimate(NamedTuple):
-    """An estimate with its interval; NaN where the data cannot say it."""
+    """An estimate with its interval; NaN where the data do not determine it."""
 
     estimate: float
     low: float

@@ -1,12 +1,13 @@
-"""Bytes and lines of input files, with errors that name file, line and finding."""
+"""Bytes and lines of input files, with errors that name file, line and finding; and the JSON in a model's text."""
 
 from __future__ import annotations
 
 import codecs
 import gzip
 import json
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ class JsonRecord(NamedTuple):
 
 
 class UnreadableError(ValueError):
-    """A file whose bytes are not what they should be; `reason` says in two words what is wrong, to be counted by."""
+    """A file whose bytes are not what they should be; `reason` is a short name of the fault, for counts."""
 
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -115,3 +116,55 @@ def shown_json(value: object) -> str:
         return f"a {json_kind(value)}"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+MAX_REPLY_CHARACTERS = 50_000
+"""Ignore the rest of a reply: no question is that long, but a runaway reply may be."""
+
+
+def repaired_json_object(raw: str) -> dict[str, object] | None:
+    """The first JSON object in a text; trailing commas, unquoted line breaks and a cut-off end are repaired."""
+    text = re.sub(r"```(?:json)?", "", raw[:MAX_REPLY_CHARACTERS])
+    start = text.find("{")
+    if start < 0:
+        return None
+    text = text[start:]
+    for candidate in (text, _without_commas(text), _closed(_without_commas(text))):
+        try:
+            value, _ = json.JSONDecoder(strict=False).raw_decode(candidate)
+        except (ValueError, RecursionError):
+            continue
+        return value if isinstance(value, dict) else None
+    return None
+
+
+def _without_commas(text: str) -> str:
+    return re.sub(r",(?=\s*[}\]])", "", text)
+
+
+def _closed(text: str) -> str:
+    """A cut-off text with its open string, lists and objects closed; a member without a value is dropped."""
+    open_marks: list[str] = []
+    quoted = escaped = False
+    for mark in text:
+        if quoted:
+            quoted = escaped or mark != '"'
+            escaped = not escaped and mark == "\\"
+        elif mark == '"':
+            quoted = True
+        elif mark in "{[":
+            open_marks.append("}" if mark == "{" else "]")
+        elif mark in "}]" and open_marks:
+            open_marks.pop()
+    text = text[:-1] if escaped else text
+    text = (text + ('"' if quoted else "")).rstrip()
+    text = re.sub(r"(?:,|[,{]\s*\"[^\"]*\"\s*:|:)$", lambda match: "{" if match.group().startswith("{") else "", text)
+    text = re.sub(r"([,{])\s*\"[^\"]*\"$", lambda m: _keep_value(m, open_marks), text)
+    return text.rstrip(",") + "".join(reversed(open_marks))
+
+
+def _keep_value(match: re.Match[str], open_marks: Sequence[str]) -> str:
+    """In a list the last string is a value and stays; in an object it is a name without a value."""
+    if open_marks and open_marks[-1] == "]":
+        return match.group()
+    return "{" if match.group(1) == "{" else ""

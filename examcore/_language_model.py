@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, Required, TypedDict, TypeVar, Unpack, runtime_checkable
 
 Schema = Mapping[str, object]
 """A JSON schema; of a kind `rag.local._json_shape` knows where a local model is to be held to it."""
@@ -29,6 +29,18 @@ class Likelihoods(NamedTuple):
     prompt_tokens: int
 
 
+class ReplyOptions(TypedDict, total=False):
+    """How replies are written: of at most `max_tokens`, ended by a `stop` string (default: none).
+
+    Greedy at `temperature` 0, the default, else drawn by `seed` (default 0).
+    """
+
+    max_tokens: Required[int]
+    stop: Sequence[str]
+    temperature: float
+    seed: int
+
+
 class LanguageModel(Protocol):
     """A text model: writes replies and scores given continuations."""
 
@@ -43,15 +55,7 @@ class LanguageModel(Protocol):
     def count_tokens(self, text: str) -> int:
         """The number of tokens of a text, without special ones."""
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-    ) -> list[str]:
+    def generate(self, prompts: Sequence[Prompt], **options: Unpack[ReplyOptions]) -> list[str]:
         """One reply per prompt, as one batch; `reply` is not repeated, a stop string ends and is cut."""
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
@@ -94,24 +98,9 @@ class RemoteLanguageModel(StreamsLikelihoods, Protocol):
     """A language model elsewhere: its answers come one by one, and none depends on what was asked beside it."""
 
     def replies(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Schema | None = None,
+        self, prompts: Sequence[Prompt], *, schema: Schema | None = None, **options: Unpack[ReplyOptions]
     ) -> Iterator[Arrival[str]]:
         """A reply to each prompt, in any order; with a schema, JSON of that shape where the server can do it."""
-
-
-@runtime_checkable
-class GivesLikelihoods(Protocol):
-    """A language model that may turn out to give no likelihoods."""
-
-    def need_likelihoods(self) -> None:
-        """Raise ValueError in one line, naming the ways out, when it gives none."""
 
 
 @runtime_checkable

@@ -9,24 +9,24 @@ from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 PLAIN_SECONDS = 10.0
-"""Without a terminal, one line in so many seconds."""
+"""Without a terminal, print at most one line in this time (s)."""
 FIRST_SHARE = 0.03
-"""No remaining time is told before this share is done at the pace that it is told by."""
+"""Estimate the remaining time only after this share of the units."""
 
 
 ReportProgress = Callable[[int, int], None]
-"""Told how much of a step is done: done units, all units."""
+"""Receives the units of a step that are done, and all of them."""
 
 
 class Progress:
-    """Names the steps of a command as they begin and end."""
+    """Reports the steps of a command as they begin and end."""
 
     def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet
 
     def say(self, line: str) -> None:
-        """One line of news."""
+        """Print a line."""
         if not self.quiet:
             print(line, file=self.stream, flush=True)
 
@@ -44,7 +44,7 @@ class Progress:
 
     @contextmanager
     def step_if_told(self, name: str) -> Iterator[ReportProgress]:
-        """A step that begins when its callback is first called; one that has nothing to do stays unsaid."""
+        """A step that begins with the first call of its callback; without a call, nothing is printed."""
         with ExitStack() as opened:
             begun: list[ReportProgress] = []
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from examcore._language_model import (
     Arrival,
@@ -19,6 +19,7 @@ from examcore._language_model import (
     NoReply,
     Prompt,
     RemoteLanguageModel,
+    ReplyOptions,
     Schema,
     Value,
     WritesJson,
@@ -110,28 +111,12 @@ class CachedLanguageModel:
         """The number of tokens of a text."""
         return self._model.count_tokens(text)
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-    ) -> list[str]:
+    def generate(self, prompts: Sequence[Prompt], **options: Unpack[ReplyOptions]) -> list[str]:
         """One reply per prompt; raises `FailedError` when a model elsewhere gave none to one of them."""
-        found = self.replies(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed)
-        return [self._given(one) for one in found]
+        return [self._given(one) for one in self.replies(prompts, **options)]
 
     def replies(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Schema | None = None,
+        self, prompts: Sequence[Prompt], *, schema: Schema | None = None, **options: Unpack[ReplyOptions]
     ) -> list[str | NoReply]:
         """One reply per prompt, or why there is none; with a schema, JSON of that shape where the model can do it.
 
@@ -139,22 +124,23 @@ class CachedLanguageModel:
         on each other's lengths. A model elsewhere is asked for what is missing, and each reply is kept as it comes; a
         prompt without reply is not kept and will be asked again.
         """
-        options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-        named = {**options, "stop": list(stop), **({} if schema is None else {"schema": schema})}
+        asked: dict[str, Any] = {"temperature": 0.0, "seed": 0, **options}
+        stop = list(asked.pop("stop", ()))
+        named = {**asked, "stop": stop, **({} if schema is None else {"schema": schema})}
         keys = [_key("text", self._identity, prompt, named) for prompt in prompts]
         missing = self._missing(keys)
         model = self._model
         if isinstance(model, RemoteLanguageModel):
-            arrivals = model.replies([prompts[place] for place in missing], stop=stop, schema=schema, **options)
+            arrivals = model.replies([prompts[place] for place in missing], stop=stop, schema=schema, **asked)
             lost = self._keep_each(arrivals, [keys[place] for place in missing], json.dumps)
             return self._read(keys, missing, lost, json.loads)
         if not missing:
             return self._read(keys, (), {}, json.loads)
         start = time.perf_counter()
         if schema is not None and isinstance(model, WritesJson):
-            texts = model.generate_json(prompts, schema, **options)
+            texts = model.generate_json(prompts, schema, **asked)
         else:
-            texts = model.generate(prompts, stop=stop, **options)
+            texts = model.generate(prompts, stop=stop, **asked)
         seconds = (time.perf_counter() - start) / len(prompts)
         self._store.add(
             [

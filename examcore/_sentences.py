@@ -45,12 +45,12 @@ def text_units(text: str) -> list[TextUnit]:
     Code blocks (fenced, or indented and not starting like a sentence) and tables are one unit each.
     """
     found: list[TextUnit] = []
-    for block in _blocks(text):
-        if block.kind in {"code", "heading"}:
-            found.append(TextUnit(block.start, block.end, 2 if block.kind == "heading" else 1))
+    for begin, close, kind in _blocks(text):
+        if kind in {"code", "heading"}:
+            found.append(TextUnit(begin, close, 2 if kind == "heading" else 1))
             continue
-        cuts = [block.start, *sentence_starts(text[block.start : block.end], block.start), block.end]
-        found += [TextUnit(start, end, int(start == block.start)) for start, end in pairwise(cuts)]
+        cuts = [begin, *sentence_starts(text[begin:close], begin), close]
+        found += [TextUnit(start, end, int(start == begin)) for start, end in pairwise(cuts)]
     return found
 
 
@@ -143,14 +143,8 @@ def _segmenter():  # type: ignore[no-untyped-def]
     return pysbd.Segmenter(language="en", clean=False)
 
 
-class _TextBlock(NamedTuple):
-    start: int
-    end: int
-    kind: str
-
-
-def _blocks(text: str) -> Iterator[_TextBlock]:
-    """Headings, code, tables and paragraphs; each ends where the next begins."""
+def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and kind of headings, code, tables and paragraphs; each ends where the next begins."""
     starts: list[tuple[int, str]] = []
     kind, fence = "", ""
     lines = text.split("\n")
@@ -176,7 +170,7 @@ def _blocks(text: str) -> Iterator[_TextBlock]:
     ends = [start for start, _ in starts[1:]] + [len(text)]
     names = {"fenced": "code", "indented": "code", "table": "code"}
     for (start, kind), end in zip(starts, ends, strict=True):
-        yield _TextBlock(start, end, names.get(kind, kind))
+        yield start, end, names.get(kind, kind)
 
 
 def _kind(line: str, below: str, above: str) -> str:

@@ -35,7 +35,7 @@ from rag.answering._truncation import fit_passages
 from rag.grid._grid import Grid, grid_of
 from rag.grid._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
 from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec, short_name
-from rag.retrieval._encoders import DEFAULT_ENCODER, embed
+from rag.retrieval._dense import DEFAULT_ENCODER, embed
 from rag.retrieval._kinds import BOUNDS, build_retriever
 from rag.retrieval._protocol import ClosedBook, Retriever
 from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses

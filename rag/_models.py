@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from examcore import GivesLikelihoods, LanguageModel, ModelUsage
+from examcore import LanguageModel, ModelUsage
 from rag._third_party import PYTHON_PREFIX, has_module_and_name, import_object
 from rag.servers._options import ServerOptions, is_server, parse_address
 from rag.servers._server_model import ServerModel
@@ -105,8 +105,8 @@ def _from_factory(name: str) -> LanguageModel:
 
 def need_likelihoods(model: LanguageModel) -> None:
     """Raise in one line when a model's server gives no log-probabilities, before anything is paid for."""
-    if isinstance(model, GivesLikelihoods):
-        model.need_likelihoods()
+    if (check := getattr(model, "need_likelihoods", None)) is not None:
+        check()
 
 
 def usage_record(works: Sequence[tuple[str, LanguageModel, ModelUsage]]) -> dict[str, Any]:

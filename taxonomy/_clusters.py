@@ -104,7 +104,6 @@ def _grouped(points: Floats, size: int, seed: int) -> Codes:
 
 
 def _silhouettes(points: Floats, sizes: Sequence[int], seed: int) -> Floats:
-    """The mean silhouette of each number of clusters."""
     from sklearn.metrics import silhouette_score
 
     grouped = [_grouped(points, size, seed) for size in sizes]
@@ -127,10 +126,9 @@ def _stability(points: Floats, grouped: Codes, size: int, seed: int) -> float:
 
 
 def _names(texts: Sequence[str], members: Sequence[int]) -> tuple[str, ...]:
-    """Each cluster's words of the largest `tf log(1 + A / f)` (Grootendorst 2022), told apart by more words if need be.
+    """Each cluster's words of the largest `tf log(1 + A / f)`, told apart by more words if need be (Grootendorst 2022).
 
-    `tf` is a word's count in the cluster, `f` in all, `A` the mean number of words in a cluster. Stop words and words
-    that more than half of the questions have say nothing.
+    `tf` counts a word in the cluster, `f` in all; `A` is the mean number of words. Common words are left out.
     """
     counted = [Counter(_said(text)) for text in texts]
     having = Counter(word for count in counted for word in count)

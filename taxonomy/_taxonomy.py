@@ -116,6 +116,5 @@ _Phrase = list[set[str]]
 
 
 def _stands(phrase: _Phrase, words: list[tuple[str, str]]) -> bool:
-    """Whether a phrase stands in a text, given as its words and their dictionary forms."""
     starts = range(len(words) - len(phrase) + 1) if phrase else ()
     return any(all(not forms.isdisjoint(words[start + i]) for i, forms in enumerate(phrase)) for start in starts)

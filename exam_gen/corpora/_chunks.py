@@ -111,7 +111,7 @@ class _Pieces(NamedTuple):
     def of(
         cls, text: str, parts: Sequence[TextUnit], bounds: ChunkBounds, count: Callable[[str], int] | None
     ) -> _Pieces:
-        weights = (_is_sentence(text, part) for part in parts)
+        weights = (len(re.findall(r"\w+", text[part.start : part.end])) >= SENTENCE_WORDS for part in parts)
         tokens = (count(text[part.start : part.end]) if count else 0 for part in parts)
         return cls(
             starts=[part.start for part in parts],
@@ -125,27 +125,19 @@ class _Pieces(NamedTuple):
     def characters(self, first: int, after: int) -> int:
         return self.contents[after - 1].end - self.contents[first].start
 
+    def _sizes(self, first: int, after: int) -> tuple[int, int, int]:
+        counted = (self.sentences[after] - self.sentences[first], self.tokens[after] - self.tokens[first])
+        return (self.characters(first, after), *counted)
+
     def fits(self, first: int, after: int) -> bool:
         """Whether the parts `first:after` together keep to every maximum."""
-        b = self.bounds
-        return (
-            (b.max_characters is None or self.characters(first, after) <= b.max_characters)
-            and (b.max_sentences is None or self.sentences[after] - self.sentences[first] <= b.max_sentences)
-            and (b.max_tokens is None or self.tokens[after] - self.tokens[first] <= b.max_tokens)
-        )
+        most = (self.bounds.max_characters, self.bounds.max_sentences, self.bounds.max_tokens)
+        return all(one is None or size <= one for size, one in zip(self._sizes(first, after), most, strict=True))
 
     def is_enough(self, first: int, after: int) -> bool:
         """Whether the parts `first:after` together keep to every minimum."""
-        b = self.bounds
-        return (
-            self.characters(first, after) >= b.min_characters
-            and self.sentences[after] - self.sentences[first] >= b.min_sentences
-            and self.tokens[after] - self.tokens[first] >= b.min_tokens
-        )
-
-
-def _is_sentence(text: str, part: TextUnit) -> int:
-    return int(len(re.findall(r"\w+", text[part.start : part.end])) >= SENTENCE_WORDS)
+        least = (self.bounds.min_characters, self.bounds.min_sentences, self.bounds.min_tokens)
+        return all(size >= one for size, one in zip(self._sizes(first, after), least, strict=True))
 
 
 def _split(text: str, unit: TextUnit, bounds: ChunkBounds, count: Callable[[str], int] | None) -> Iterator[TextUnit]:
@@ -179,7 +171,6 @@ def _middle(text: str, content: _Span) -> int:
 
 
 def _spans(pieces: _Pieces) -> list[tuple[int, int]]:
-    """Ranges of parts that make up the chunks."""
     spans: list[tuple[int, int]] = []
     first, total = 0, len(pieces.starts)
     while first < total:

@@ -122,26 +122,17 @@ def _chain(found: Sequence[Heading], end: int) -> list[Heading]:
     the true headings wins, and a sentence that begins a line with "Item 7" does not.
     """
     order = {item: number for number, item in enumerate(_BEGINNINGS)}
-    lengths = _lengths(found, end)
-    values = [math.log1p(length) * (1 if one.titled else _UNTITLED) for one, length in zip(found, lengths, strict=True)]
     best: dict[int, tuple[float, list[Heading]]] = {}
+    after = Heading("", end)
     # From the last heading to the first, so that the best chain behind each is known.
     for place, here in reversed(list(enumerate(found))):
+        if place + 1 < len(found) and found[place + 1].item != here.item:
+            after = found[place + 1]
+        value = math.log1p(after.start - here.start) * (1 if here.titled else _UNTITLED)
         later = [best[at] for at in range(place + 1, len(found)) if order[found[at].item] > order[here.item]]
         total, behind = max(later, key=itemgetter(0), default=(0.0, []))
-        best[place] = values[place] + total, [here, *behind]
+        best[place] = value + total, [here, *behind]
     return max((best[place] for place in range(len(found))), key=itemgetter(0), default=(0.0, []))[1]
-
-
-def _lengths(found: Sequence[Heading], end: int) -> list[int]:
-    """The characters from each heading to the next one of another item."""
-    lengths: list[int] = []
-    after = Heading("", end)
-    for place in range(len(found) - 1, -1, -1):
-        if place + 1 < len(found) and found[place + 1].item != found[place].item:
-            after = found[place + 1]
-        lengths.append(after.start - found[place].start)
-    return lengths[::-1]
 
 
 def _from_text(record: JsonRecord, number: int) -> Iterator[LocatedDocument]:

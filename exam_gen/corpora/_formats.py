@@ -1,4 +1,7 @@
-"""Text formats: plain text, Markdown, reStructuredText, HTML and PDF become a title and readable text."""
+"""Text formats: plain text, Markdown, reStructuredText, HTML and PDF become a title and readable text.
+
+HTML is read in one pass over the tags: unclosed and deeply nested pages cost no more than others.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,7 @@ def _pdf(data: bytes, path: Path) -> Page:
     from pypdf import PdfReader
 
     try:
-        with _unheard("pypdf"):
+        with _silenced("pypdf"):
             reader = PdfReader(io.BytesIO(data))
             pages = [page.extract_text() for page in reader.pages]
             title = str((reader.metadata.title if reader.metadata else "") or "")
@@ -124,8 +127,8 @@ def _pdf(data: bytes, path: Path) -> Page:
 
 
 @contextmanager
-def _unheard(library: str) -> Iterator[None]:
-    """Without the lines a library logs about a file that we report ourselves."""
+def _silenced(library: str) -> Iterator[None]:
+    """Silence what a library logs about a file that we report ourselves."""
     logger = logging.getLogger(library)
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -232,7 +235,6 @@ def _opening(tag: str) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """Single spaces, no cell mark at a row's end, no empty item, at most one blank line in a row."""
     lines = (re.sub(r"[^\S\n]+", " ", line).strip().removesuffix(" |") for line in text.split("\n"))
     kept = ("" if line in {"-", "|"} else line for line in lines)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()

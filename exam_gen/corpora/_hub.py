@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +55,14 @@ def hub_records(source: str) -> Iterator[JsonRecord]:
         kinds = (table.features or {}).items()
         names = {column: list(kind.names) for column, kind in kinds if getattr(kind, "names", None)}
         for number, row in enumerate(table, start=1):
-            yield JsonRecord(f"{wanted.shown} record {number}", {**row, **_named(row, names)})
+            # An unlabelled row has no class label or a negative one.
+            known = {column: row.get(column) for column in names}
+            labels = {
+                column: names[column][at]
+                for column, at in known.items()
+                if isinstance(at, int) and 0 <= at < len(names[column])
+            }
+            yield JsonRecord(f"{wanted.shown} record {number}", {**row, **labels})
     except Exception as error:  # the hub client raises many unrelated types
         reason = (str(error).strip() or type(error).__name__).split("\n")[0]
         raise ValueError(
@@ -73,13 +80,3 @@ def _table(wanted: HubSource) -> Any:
         if not wanted.config or "not found" not in str(error):
             raise
         return datasets.load_dataset(wanted.name, data_dir=wanted.config, **options)
-
-
-def _named(row: Mapping[str, Any], names: Mapping[str, list[str]]) -> dict[str, str]:
-    """The class labels of a row; an unlabelled row has none or a negative number."""
-    found = {column: row.get(column) for column in names}
-    return {
-        column: names[column][value]
-        for column, value in found.items()
-        if isinstance(value, int) and 0 <= value < len(names[column])
-    }

@@ -1,4 +1,4 @@
-"""What a corpus holds: documents, chunks, words, vocabulary, topics (table 1 of the auto-rag-eval paper)."""
+"""What a corpus holds: documents, chunks, words, topics (table 1 of the auto-rag-eval paper), unusual documents."""
 
 from __future__ import annotations
 

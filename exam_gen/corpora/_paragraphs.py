@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from itertools import pairwise
 
 _FURNITURE = re.compile(
     r"\s*(?:[-–—]?\s?\d{1,3}\s?[-–—]?|[ivxlc]{1,6}|table of contents|part\s+[iv]{1,3}|items?\s+\d{1,2}[abc]?"
@@ -14,14 +14,8 @@ _FURNITURE = re.compile(
 _FULL = 0.75
 """A line of at least this share of the usual width was broken because it was full."""
 _WIDEST = 400
+"""Characters: a longer line was not wrapped by a page."""
 _ENDS = ".!?:;"
-
-
-class _Paragraph(NamedTuple):
-    """Joined lines; what is no prose (a table's row, a heading) stays close to its like."""
-
-    text: str
-    is_prose: bool
 
 
 def reflow(text: str) -> str:
@@ -32,12 +26,10 @@ def reflow(text: str) -> str:
     """
     lines = [" ".join(line.split()) for line in text.strip().replace("\f", "\n").split("\n")]
     found = list(_paragraphs(lines, _usual_width(lines)))
-    parts: list[str] = []
-    for number, one in enumerate(found):
-        parts.append(one.text)
-        if number + 1 < len(found):
-            parts.append("\n\n" if one.is_prose or found[number + 1].is_prose else "\n")
-    return "".join(parts)
+    # What is no prose (a table's row, a heading) stays close to its like.
+    prose = [len(one) > 1 or one[-1][-1] in _ENDS for one in found]
+    gaps = ["\n\n" if one or other else "\n" for one, other in pairwise(prose)]
+    return "".join(" ".join(one) + gap for one, gap in zip(found, [*gaps, ""], strict=False))
 
 
 def _usual_width(lines: list[str]) -> int:
@@ -46,28 +38,19 @@ def _usual_width(lines: list[str]) -> int:
     return lengths[int(0.9 * (len(lengths) - 1))] if lengths else _WIDEST
 
 
-def _paragraphs(lines: list[str], width: int) -> Iterator[_Paragraph]:
+def _paragraphs(lines: list[str], width: int) -> Iterator[list[str]]:
+    """The lines of each paragraph."""
     parts: list[str] = []
     turned = False  # a page was turned, or a blank line passed, since the last line
     for line in lines:
         if not line or _FURNITURE.fullmatch(line):
             turned = True
             continue
-        if parts and _goes_on(parts[-1], line, width, turned):
-            parts.append(line)
-        else:
-            if parts:
-                yield _paragraph(parts)
-            parts = [line]
+        unfinished = parts and parts[-1][-1] not in _ENDS and line[0].islower()
+        if parts and not unfinished and (turned or len(parts[-1]) < _FULL * width):
+            yield parts
+            parts = []
+        parts.append(line)
         turned = False
     if parts:
-        yield _paragraph(parts)
-
-
-def _goes_on(above: str, line: str, width: int, turned: bool) -> bool:
-    unfinished = above[-1] not in _ENDS and line[0].islower()
-    return unfinished or (not turned and len(above) >= _FULL * width)
-
-
-def _paragraph(parts: list[str]) -> _Paragraph:
-    return _Paragraph(" ".join(parts), len(parts) > 1 or parts[-1][-1] in _ENDS)
+        yield parts

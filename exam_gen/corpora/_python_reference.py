@@ -57,7 +57,7 @@ def _block(block: str) -> str:
         return ""
     if len(lines) == 2 and UNDERLINE.fullmatch(lines[1]):
         return plain(lines[0])
-    if _is_table(lines):
+    if all(line.lstrip().startswith(("+", "|")) for line in lines):
         return "\n".join(lines)
     if _is_wrapped(lines):
         return _joined(lines)
@@ -74,10 +74,6 @@ def _joined(lines: list[str]) -> str:
         if re.search(r"\w-$", line):
             text = text.replace(f"{line.strip()} {below.strip()}", line.strip() + below.strip(), 1)
     return lines[0][: _indent(lines[0])] + plain(text)
-
-
-def _is_table(lines: list[str]) -> bool:
-    return all(line.lstrip().startswith(("+", "|")) for line in lines)
 
 
 def _is_wrapped(lines: list[str]) -> bool:

@@ -147,7 +147,6 @@ def site(address: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """The text a reader sees of HTML; text without tags as it is."""
     return tidy(visible_text(text).text if re.search(r"<[a-zA-Z/!]|&[#\w]+;", text) else text).strip()
 
 

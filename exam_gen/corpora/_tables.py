@@ -71,18 +71,13 @@ def document(record: JsonRecord, number: int) -> LocatedDocument:
         return LocatedDocument(record.place, None, BLANK)
     found = Document(
         id=id_field(record, number),
-        title=shortened(string_field(record, ("title",))) or default_title(text),
+        title=shortened(string_field(record, ("title",))) or shortened(markdown_title(text)) or first_line(text),
         text=text,
         source=string_field(record, SOURCE_FIELDS),
         topic=string_field(record, TOPIC_FIELDS),
         date=date_field(record),
     )
     return LocatedDocument(record.place, found)
-
-
-def default_title(text: str) -> str:
-    """The first heading of a text, else its first line."""
-    return shortened(markdown_title(text)) or first_line(text)
 
 
 def shortened(text: str, limit: int = TITLE_CHARACTERS) -> str:
@@ -154,16 +149,14 @@ def _json_list(path: Path) -> list[JsonRecord]:
     text = decode(read_bytes(path), path)
     try:
         value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path}:{error.lineno}: malformed JSON ({error.msg} at column {error.colno}); wanted a list of objects"
-        ) from None
-    except RecursionError:
-        raise ValueError(f"{path}:1: malformed JSON (too deep); wanted a list of objects") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        line, problem = 1, "too deep"
+        if isinstance(error, json.JSONDecodeError):
+            line, problem = error.lineno, f"{error.msg} at column {error.colno}"
+        raise ValueError(f"{path}:{line}: malformed JSON ({problem}); wanted a list of objects") from None
     if not isinstance(value, list):
-        raise ValueError(
-            f"{path}:1: found JSON {json_kind(value)}; wanted a list of objects (JSON lines end in .jsonl)"
-        )
+        kind = json_kind(value)
+        raise ValueError(f"{path}:1: found JSON {kind}; wanted a list of objects (JSON lines end in .jsonl)")
     records = [JsonRecord(f"{path}: record {number}", one) for number, one in enumerate(value, start=1)]
     for record in records:
         if not isinstance(record.fields, dict):

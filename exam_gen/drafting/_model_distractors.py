@@ -10,6 +10,7 @@ from exam_gen.drafting._corpus_distractors import apart
 from examcore import CachedLanguageModel, NoReply
 
 MAX_TOKENS = 72
+"""Room for four answers of a dozen words in all, and their semicolons."""
 _EVADES = re.compile(
     r"\b(?:wrong|incorrect|irrelevant|unrelated|not (?:related|relevant|a|an|the|in)|context|completion|statement"
     r"|answer|question|sentence|option|none|unknown)\b",

@@ -105,8 +105,6 @@ def parse(raw: str, *, choices: int = 4) -> ParsedQuestion | UnparsableReply:
 
 
 class _Choices(NamedTuple):
-    """Lines before the choices, the choices, and lines after."""
-
     before: list[str]
     choices: list[str]
     after: list[str]
@@ -242,7 +240,6 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _key(after: Sequence[str], choices: Sequence[str], flagged: Sequence[int]) -> int | UnparsableReply:
-    """The choice the answer statements name."""
     stated = _statements(after)
     verdicts = [_named(statement, choices) for statement in stated]
     keys = {verdict for verdict in verdicts if isinstance(verdict, int)}
@@ -298,7 +295,6 @@ def _named(statement: str, choices: Sequence[str]) -> int | UnparsableReply | No
 
 
 def _begins(choice: str, rest: str) -> bool:
-    """Whether the text behind a label starts like the label's choice."""
     left, right = normalized(choice), normalized(rest)
     return bool(right) and (right.startswith(left) or left.startswith(right))
 

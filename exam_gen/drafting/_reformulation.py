@@ -18,6 +18,7 @@ from examcore import CachedLanguageModel, NoReply, Prompt
 
 VERSION = "reformulation-1"
 MAX_TOKENS = 80
+"""Room for a long question."""
 POINTING = frozenset(["according", "based", "described", "discussed", "listed", "mentioned", "presented", "stated"])
 """Words that go with a phrase that points to a text."""
 
@@ -148,8 +149,10 @@ def objection(question: Leaning, stem: str) -> str | None:
     """
     if leaning := outside_reference(stem):
         return f"still leans on {leaning!r}"
-    written = _words(stem)
-    if not question.earlier and not any(_in_order(_words(one), written) for one in _forms(question.target)):
+    written, target = _words(stem), question.target
+    # The target whole, without its brackets, and what they hold.
+    forms = [target, re.sub(r"\s*\([^)]*\)", "", target), *re.findall(r"\(([^)]+)\)", target)]
+    if not question.earlier and not any(_in_order(_words(one), written) for one in forms):
         return f"does not name {question.target!r}"
     known = {*_words(question.stem), *_words(question.target)}
     known.update(word for one in question.earlier for word in (*_words(one.stem), *_words(one.answer)))
@@ -184,11 +187,6 @@ def _in_order(words: Iterable[str], text: Iterable[str]) -> bool:
     """Whether the words stand in the text in their order, others between them."""
     rest: Iterator[str] = iter(text)
     return all(word in rest for word in words)
-
-
-def _forms(target: str) -> list[str]:
-    """The target whole, without its brackets, and what they hold."""
-    return [target, re.sub(r"\s*\([^)]*\)", "", target), *re.findall(r"\(([^)]+)\)", target)]
 
 
 def _without_references(stem: str) -> str:

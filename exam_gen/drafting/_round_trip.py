@@ -12,19 +12,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from exam_gen._prompts import open_prompt
+from exam_gen.drafting._verification import VerificationCase
 from examcore import CachedLanguageModel, NoReply
 
 MAX_TOKENS = 16
+"""Room for the ten words that a key may have."""
 _ARTICLES = frozenset({"a", "an", "the"})
-
-
-class RoundTripQuestion(NamedTuple):
-    """A stem, the title and text of the passage that answers it, and its key."""
-
-    title: str
-    passage: str
-    stem: str
-    key: str
 
 
 class RoundTrip(NamedTuple):
@@ -35,7 +28,7 @@ class RoundTrip(NamedTuple):
 
 
 def round_trip(
-    asked: Sequence[RoundTripQuestion], model: CachedLanguageModel, *, seed: int
+    asked: Sequence[VerificationCase], model: CachedLanguageModel, *, seed: int
 ) -> list[RoundTrip | NoReply]:
     """The model's own answers to the stems with their passages at hand, as one batch."""
     prompts = [open_prompt(one.title, one.passage, one.stem) for one in asked]

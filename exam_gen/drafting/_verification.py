@@ -80,7 +80,6 @@ _RANGES = {
 
 
 def _range(least: float, most: float) -> str:
-    """The finite bounds in words."""
     if math.isinf(least):
         return "a finite number" if math.isinf(most) else f"{most:g} or less"
     return f"{least:g} or more" if math.isinf(most) else f"{least:g} to {most:g}"
@@ -232,7 +231,6 @@ class LikelihoodVerifier:
 
 
 def _judging(case: VerificationCase, answer: str) -> tuple[Prompt, tuple[str, ...]]:
-    """The request that weighs "Yes" against "No" for an answer to the case's stem."""
     return judgment_prompt(case.title, case.passage, case.stem, answer), _YES_NO
 
 
@@ -287,7 +285,6 @@ class LetterVerifier:
 
     @staticmethod
     def _picked(raw: str | NoReply, order: Sequence[int]) -> str | NoReply:
-        """The picked candidates, by their letters in the order of the case."""
         if isinstance(raw, NoReply):
             return raw
         found = read_letters(raw, len(order))

@@ -10,6 +10,7 @@ from exam_gen.language._tagging import noun_phrases
 from exam_gen.language._words import FUNCTION_WORDS, GENERIC, VERBS
 
 MAX_KEY_CHARACTERS = 40
+"""Longer spans are clauses; few others in a corpus are like them."""
 
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|cf|vs|al|Fig|Eq|Sec|No|Dr|Mr|Mrs|Ms|St|Inc|approx|resp)|\b[A-Z])\.$")
 _BOUNDARY = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[`*]{0,2}[A-Z0-9])")
@@ -201,6 +202,7 @@ def _names(sentence: str) -> list[tuple[str, str, int]]:
 
 
 _MOST_WORDS = 4
+"""Longer noun phrases are rarely the answer to one question."""
 
 
 def _phrases(sentence: str) -> list[tuple[str, str, int]]:

@@ -106,6 +106,7 @@ def has_finite_verb(sentence: str) -> bool:
     return False
 
 
+_NAMES = re.compile(r"\w[_.]\w|\d")
 _QUOTES = frozenset("`\"'“‘*")
 _GOES_ON = frozenset({"PRF", "CJT", "PNQ", "VVN", "VVG", "TO0", "DTQ", "ORD", "CRD", "ZZ0"})
 
@@ -132,8 +133,9 @@ def dangling(sentence: str, title: str) -> str | None:
         goes_on = after.tag in _GOES_ON or after.text.lower() in PREPOSITIONS
         if goes_on and not (ranked and after.tag != "PRF"):
             continue
-        named = after.text in {*_QUOTES, "("} or any(map(_is_name, run))
-        introduced = run[0].tag == "AJS" or any(_stem(head) in before or head in KNOWN_TO_ALL for head in _heads(run))
+        named = after.text in {*_QUOTES, "("} or any(one.text[:1].isupper() or _NAMES.search(one.text) for one in run)
+        known_head = any(head[: max(4, len(head) - 2)] in before or head in KNOWN_TO_ALL for head in _heads(run))
+        introduced = run[0].tag == "AJS" or known_head
         if ranked or not (named or introduced):
             return " ".join(one.text for one in run)
     return None
@@ -150,11 +152,3 @@ def _heads(run: Sequence[Token]) -> list[str]:
     """What a run may be about: its last word, and the one before where the last may be a verb after all."""
     heads = [run[-1].text.lower()]
     return [*heads, run[-2].text.lower()] if len(run) > 1 and run[-1].tag == "NN2" else heads
-
-
-def _stem(word: str) -> str:
-    return word[: max(4, len(word) - 2)]
-
-
-def _is_name(token: Token) -> bool:
-    return token.text[:1].isupper() or bool(re.search(r"\w[_.]\w|\d", token.text))

@@ -15,6 +15,7 @@ from exam_gen.rules import _passage_evidence as evidence
 from exam_gen.rules import _standalone as standalone
 from exam_gen.rules._duplicates import FLOOR, NewStems, earlier_stems, same_key
 from exam_gen.rules._rule import (
+    Finding,
     Limit,
     Measure,
     Rule,
@@ -50,7 +51,7 @@ class RuleKind:
     shares: bool = True
 
 
-def _check(what: str, check: Callable[[Question], str | None], *, on: bool = True) -> RuleKind:
+def _check(what: str, check: Callable[[Question], Finding], *, on: bool = True) -> RuleKind:
     return RuleKind(what, lambda _: each(check), on=on)
 
 
@@ -110,10 +111,8 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         on=False,
         shares=False,
     ),
-    "standing-alone": RuleKind(
-        "rewrites: a stem that leans on its document gets the title",
-        lambda _: each(standalone.standing_alone),
-        on=False,
+    "standing-alone": _check(
+        "rewrites: a stem that leans on its document gets the title", standalone.standing_alone, on=False
     ),
     "reformulated": RuleKind(
         "rewrites: a stem that leans on its document is worded anew by a model, after the ten guidelines",
@@ -121,9 +120,8 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         on=False,
         needs="model",
     ),
-    "neutral-article": RuleKind(
-        "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart",
-        lambda _: each(cues.neutral_article),
+    "neutral-article": _check(
+        "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart", cues.neutral_article
     ),
     "stem-short": _number("too few characters in the stem", checks.stem_length, 20, "less"),
     "stem-long": _number("too many characters in the stem", checks.stem_length, 1000),

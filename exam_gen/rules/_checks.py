@@ -1,4 +1,4 @@
-"""Faults that show in one question alone: its form, marks in its choices, a key given away, a reference outside."""
+"""Faults that show in one question alone: form, marked choices, a key given away, references outside, personal data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Rules: a name and a judgement over all questions of an exam, each kept, dropped with a reason, or rewritten.
 
 A rule sees the whole list, because some faults are faults of the exam (two questions alike, keys always second). Most
-look at one question: `each` makes a judgement of a check, `measured` one of a number per question and a limit.
+look at one question: `each` makes a judgement of a check, `measured` one of a number per question and a limit. A reason
+reads `rule: finding`; the rule's name is stable and is what statistics count.
 """
 
 from __future__ import annotations

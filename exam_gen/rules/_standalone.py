@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from exam_gen.drafting._reformulation import Leaning, Reformulated, reformulate
+from exam_gen.drafting._reformulation import Leaning, reformulate
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._stems import names_subject, with_topic
 from exam_gen.rules._rule import Finding, RuleTools
@@ -58,27 +58,21 @@ def reformulated(questions: Sequence[Question], tools: RuleTools) -> list[Findin
     """
     if tools.model is None:
         raise ValueError("rules: no language model is given; wanted one for the rule that rewrites questions")
-    model = (
-        tools.model
-        if isinstance(tools.model, CachedLanguageModel)
-        else CachedLanguageModel(tools.model, ReplyStore(":memory:"))
-    )
+    model = tools.model
+    if not isinstance(model, CachedLanguageModel):
+        model = CachedLanguageModel(model, ReplyStore(":memory:"))
     places = [at for at, one in enumerate(questions) if _title(one) and outside_reference(one.stem)]
     found: list[Finding] = [None] * len(questions)
     for start in range(0, len(places), TOGETHER):
         group = [(at, questions[at]) for at in places[start : start + TOGETHER]]
         asked = [Leaning(one.stem, _title(one)) for _, one in group]
         for (at, one), said in zip(group, reformulate(asked, model, seed=tools.seed), strict=True):
-            found[at] = _rewritten(one, said)
+            if said.reason.startswith("no reply"):
+                raise FailedError(f"question {one.id}: {said.reason}")
+            found[at] = None if said.stem is None else replace(one, stem=said.stem)
         if tools.progress:
             tools.progress(min(start + TOGETHER, len(places)), len(places))
     return found
-
-
-def _rewritten(question: Question, said: Reformulated) -> Question | None:
-    if said.reason.startswith("no reply"):
-        raise FailedError(f"question {question.id}: {said.reason}")
-    return None if said.stem is None else replace(question, stem=said.stem)
 
 
 def _title(question: Question) -> str:

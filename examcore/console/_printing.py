@@ -24,7 +24,7 @@ def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
 
 
 def interval_text(estimate: Mapping[str, float | None], digits: int = 3) -> str:
-    """`0.312 [0.280, 0.345]`, or `unknown` where the data cannot say it."""
+    """`0.312 [0.280, 0.345]`, or `unknown` where the data do not determine it."""
     found = [estimate.get(name) for name in ("estimate", "low", "high")]
     if found[0] is None:
         return "unknown"

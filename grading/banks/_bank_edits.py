@@ -1,7 +1,7 @@
 """A question bank edited with history: an append-only log beside the bank, and the bank that it makes.
 
 An edit says what stood before and what stands after; a retired question keeps its place and can be restored. Edits are
-only ever added: an undo is an edit that turns the last one of its question round (`examcore._append_log`).
+only ever added: an undo is an edit that turns the last one of its question round (`examcore._file_writing`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 from examcore import FailedError, Likelihoods, NoReply, Question, first_error_line
 from rag._third_party import (
@@ -31,12 +31,8 @@ from rag.servers._json_service import connect, refusal_error
 from rag.servers._options import Traffic
 from rag.servers._transport import RefusedError, ServerRequest, UnusableError, excerpt
 
-
-class ReadReply(NamedTuple):
-    """The choice a reply names (`NO_CHOICE` for none), and what was written."""
-
-    place: int
-    written: str
+ReadReply = tuple[int, str]
+"""The choice a reply names (`NO_CHOICE` for none), and what was written."""
 
 
 def build_black_box(spec: BlackBoxSpec) -> Examinee:
@@ -70,10 +66,10 @@ class HttpBlackBox:
                 if isinstance(found, NoReply):
                     yield TaskFailure(place, found.reason)
                 else:
-                    yield _task_answer(place, found, now - before)
+                    yield _task_answer(place, *found, now - before)
                 before = time.perf_counter()
         except RefusedError as error:
-            raise refusal_error(_description(self._spec), tasks[error.place].question.id, error) from None
+            raise refusal_error(self._spec.description, tasks[error.place].question.id, error) from None
 
     def _request(self, question: Question) -> ServerRequest[ReadReply]:
         body = {"question": question.stem, **({"choices": list(question.choices)} if self._spec.choices else {})}
@@ -109,7 +105,7 @@ class PythonBlackBox:
                 parsed = read_reply(found, question.choices, letters=self._shown)
             except ValueError as error:
                 raise self._failed(question, str(error)) from None
-            yield _task_answer(place, parsed, time.perf_counter() - began)
+            yield _task_answer(place, *parsed, time.perf_counter() - began)
 
     def _call(self, question: Question) -> object:
         given = (question.stem, question.choices) if self._shown else (question.stem,)
@@ -123,7 +119,7 @@ class PythonBlackBox:
             raise self._failed(question, f"{type(error).__name__}: {first_error_line(error)}") from error
 
     def _failed(self, question: Question, reason: str) -> FailedError:
-        return FailedError(f"{_description(self._spec)}: question {question.id!r}: {reason}")
+        return FailedError(f"{self._spec.description}: question {question.id!r}: {reason}")
 
 
 def read_reply(reply: object, choices: Sequence[str], *, letters: bool = True) -> ReadReply:
@@ -138,17 +134,17 @@ def read_reply(reply: object, choices: Sequence[str], *, letters: bool = True) -
             raise ValueError("a reply with neither 'choice' nor 'answer'")
         if "choice" in reply and (named is not None or not isinstance(text, str)):
             index, written = read_reply(named, choices)
-            return ReadReply(index, text[:MAX_READ_CHARACTERS] if isinstance(text, str) else written)
+            return index, text[:MAX_READ_CHARACTERS] if isinstance(text, str) else written
         reply = text
     if reply is None:
-        return ReadReply(NO_CHOICE, "")
+        return NO_CHOICE, ""
     if isinstance(reply, Integral) and not isinstance(reply, bool):
         index = int(reply)
         if not 0 <= index < len(choices):
             raise ValueError(f"a reply of choice {index}; wanted an index from 0 to {len(choices) - 1}")
-        return ReadReply(index, str(index))
+        return index, str(index)
     if isinstance(reply, str):
-        return ReadReply(read_choice(reply, choices, letters=letters), reply[:MAX_READ_CHARACTERS])
+        return read_choice(reply, choices, letters=letters), reply[:MAX_READ_CHARACTERS]
     raise ValueError(f"a reply of {type(reply).__name__} {excerpt(repr(reply))}; wanted an index, a letter or a text")
 
 
@@ -183,19 +179,12 @@ def check_black_box(spec: BlackBoxSpec) -> None:
     except httpx.TimeoutException:
         return  # something listens there; the options say how long an answer may take
     except httpx.TransportError as error:
-        raise FailedError(
-            f"{_description(spec)}: cannot be reached ({error}); wanted a service at its address"
-        ) from None
-
-
-def _description(spec: BlackBoxSpec) -> str:
-    """How messages name a black box."""
-    return f"black box {spec.name} ({spec.system})"
+        raise FailedError(f"{spec.description}: cannot be reached ({error}); wanted a service at its address") from None
 
 
 def _settings(*, shown: bool) -> dict[str, object]:
     return {"answers": "endpoint", "choices": shown, "reading": reading.CHOICE_PARSING_VERSION}
 
 
-def _task_answer(place: int, found: ReadReply, seconds: float) -> TaskAnswer:
-    return TaskAnswer(place, found.place, Likelihoods((), (), 0), (), seconds, found.written)
+def _task_answer(place: int, chosen: int, written: str, seconds: float) -> TaskAnswer:
+    return TaskAnswer(place, chosen, Likelihoods((), (), 0), (), seconds, written)

@@ -78,7 +78,6 @@ def _checked(place: int, rest: str, choices: Sequence[str]) -> int:
 
 
 def _called(text: str, choices: Sequence[str]) -> list[str]:
-    """The letters that a text calls the answer."""
     return re.findall(rf"(?i:{_CALLED}){_WRAP}([A-{_last(choices)}])(?![\w'’]){_BEHIND}", text)
 
 

@@ -92,7 +92,7 @@ class LikelihoodExaminee:
         choices = [_continuations(task.question) for task in tasks]
         wanted = self._wanted(tasks, choices)
         fitted = [self._fit(task) for task in tasks]
-        asked = [(fitted[one.place].prompt if one.whole else NEUTRAL, choices[one.place]) for one in wanted]
+        asked = [(fitted[place].prompt if whole else NEUTRAL, choices[place]) for place, whole in wanted]
         waiting: dict[tuple[str, ...], list[tuple[int, Likelihoods, float]]] = {}
         before = time.perf_counter()
         for arrival in likelihoods_of(self._model, asked):
@@ -109,15 +109,18 @@ class LikelihoodExaminee:
                     yield self._result(tasks[one[0]], fitted[one[0]], *one, self._alone[mine])
             before = time.perf_counter()
 
-    def _wanted(self, tasks: Sequence[Task], choices: Sequence[tuple[str, ...]]) -> list[_LikelihoodRequest]:
-        """Each task's own prompt, and the neutral prompt once before the first task with the same choices."""
+    def _wanted(self, tasks: Sequence[Task], choices: Sequence[tuple[str, ...]]) -> list[tuple[int, bool]]:
+        """The places of tasks, each with whether its whole prompt or the neutral one is meant.
+
+        The neutral prompt comes once, before the first task with the same choices.
+        """
         wanted, known = [], {mine for mine, sums in self._alone.items() if not isinstance(sums, NoReply)}
         for place in range(len(tasks)):
             if choices[place] not in known:
                 self._alone.pop(choices[place], None)
                 known.add(choices[place])
-                wanted.append(_LikelihoodRequest(place, whole=False))
-            wanted.append(_LikelihoodRequest(place, whole=True))
+                wanted.append((place, False))
+            wanted.append((place, True))
         return wanted
 
     def _result(
@@ -141,13 +144,6 @@ class LikelihoodExaminee:
 
 def _continuations(question: Question) -> tuple[str, ...]:
     return tuple(map(continuation, question.choices))
-
-
-class _LikelihoodRequest(NamedTuple):
-    """A request for the likelihoods of a task's choices, after its `whole` prompt or after the neutral one."""
-
-    place: int
-    whole: bool
 
 
 @dataclass(frozen=True)

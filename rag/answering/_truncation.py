@@ -101,10 +101,13 @@ def _shortened(task: Task, write: WritePrompt, fits: Callable[[Prompt], bool]) -
     if count:
         return FittedPrompt(prompt(*task.chunks[:count]), count, sum(lengths[count:]))
     first = task.chunks[0]
-    for end in _ends(first.text, lambda end: fits(prompt(_up_to(first, end)))):
-        if fits(found := prompt(_up_to(first, end))):
-            return FittedPrompt(found, 1, sum(lengths) - end)
-    return None
+
+    def cut(end: int) -> Prompt:
+        return prompt(replace(first, text=first.text[:end]))
+
+    fitting = (end for end in _ends(first.text, lambda end: fits(cut(end))) if fits(cut(end)))
+    end = next(fitting, None)
+    return None if end is None else FittedPrompt(cut(end), 1, sum(lengths) - end)
 
 
 def _most(most: int, fits: Callable[[int], bool]) -> int:
@@ -122,13 +125,7 @@ def _ends(text: str, fits: Callable[[int], bool]) -> list[int]:
     return [one for one in (len(text[:word].rstrip()), end) if one]
 
 
-def _up_to(chunk: Chunk, end: int) -> Chunk:
-    return replace(chunk, text=chunk.text[:end])
-
-
 class _PromptMeasure:
-    """Counts the tokens of prompts with the longest continuation, or with `room` tokens for a reply."""
-
     def __init__(self, model: LanguageModel, continuations: Sequence[str], room: int) -> None:
         self._model, self._room, self._most = model, room + SPECIAL_TOKENS, model.context_tokens
         self._continuations = continuations or ("",)
@@ -147,17 +144,13 @@ class _PromptMeasure:
 
     @cached_property
     def _behind(self) -> str:
-        """The continuation with the most tokens."""
         return max(self._continuations, key=lambda one: self._model.count_tokens(f"{CONTINUATION_LEAD}{one}"))
 
     def _counted(self, text: str) -> int:
         return self._model.count_tokens(f"{text}{self._behind}") + self._room
 
     def _begins_too_long(self, text: str) -> bool:
-        """Whether the beginning of a long text is already too long, so that the rest need not be tokenised.
-
-        All cuts of a long passage share their beginning, which is tokenised once.
-        """
+        """Whether the beginning of a long text is already too long; cuts of a long passage share it."""
         beginning = text[: CHARACTERS_COUNTED_FIRST * self._most]
         if len(beginning) == len(text):
             return False

@@ -120,7 +120,9 @@ class PooledExaminee:
         if worker is None:
             return []
         if isinstance(event, WorkerFailed):
-            raise _error(event)
+            # As it would have been raised in this process.
+            kind = next((one for one in USER_ERRORS if one.__name__ == event.kind), None)
+            raise kind(event.message) if kind else RuntimeError(f"engine: a worker failed\n{event.trace}")
         if isinstance(event, WorkerExited):
             return self._replace(event, self._workers.pop(event.worker))
         if isinstance(event, WorkerReady):
@@ -188,11 +190,3 @@ def task_batches(tasks: Sequence[Task], workers: int) -> Iterator[TaskBatch]:
 def _split(places: Sequence[int]) -> Iterator[TaskBatch]:
     for start in range(0, len(places), MAX_BATCH_TASKS):
         yield TaskBatch(places[start : start + MAX_BATCH_TASKS])
-
-
-def _error(event: WorkerFailed) -> Exception:
-    """What the examinee raised, as it would have been raised in this process."""
-    kind = next((one for one in USER_ERRORS if one.__name__ == event.kind), None)
-    if kind is not None:
-        return kind(event.message)
-    return RuntimeError(f"engine: a worker failed\n{event.trace}")

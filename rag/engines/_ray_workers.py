@@ -139,7 +139,6 @@ def divide_resources(
 
 
 def _places(node: Mapping[str, float], count: int, worker_gpus: float) -> int:
-    """How many workers fit on a machine."""
     places = int(node.get("CPU", 0) // count)
     return min(places, int(node.get("GPU", 0) // worker_gpus)) if worker_gpus else places
 

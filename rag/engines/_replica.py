@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from examcore import FailedError, exit_status_of
+from examcore import FailedError, exit_status_of, first_error_line
 from rag.answering._examinees import Examinee, ExamineeFactory, in_process
 from rag.answering._tasks import Task
 from rag.engines._worker_pool import AnswersArrived, JobDone, WorkerEvent, WorkerFailed, WorkerReady, WorkKind
@@ -51,7 +51,7 @@ class Replica:
         yield from self._guarded(lambda: self._check(job, tasks) if work == "check" else self._answer(job, tasks))
 
     def _start(self) -> Iterator[WorkerEvent]:
-        self._examinee = self._held.enter_context(in_process(unpack(self._packed), self._normalization))
+        self._examinee = self._held.enter_context(in_process(pickle.loads(self._packed), self._normalization))
         yield WorkerReady(self._worker, dict(self._examinee.settings), f"{platform.node()} ({os.getpid()})")
 
     def _check(self, job: int, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
@@ -97,14 +97,8 @@ def pack(build: ExamineeFactory) -> bytes:
     try:
         return bytes(cloudpickle.dumps(build))
     except Exception as error:  # objects raise what they like when they are pickled
-        message = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"engine: what builds the model cannot be sent to workers ({message})") from error
-
-
-def unpack(packed: bytes) -> ExamineeFactory:
-    """The factory."""
-    build: ExamineeFactory = pickle.loads(packed)
-    return build
+        reason = first_error_line(error)
+        raise ValueError(f"engine: what builds the model cannot be sent to workers ({reason})") from error
 
 
 def _failed(worker: int, error: Exception) -> WorkerFailed:
@@ -124,7 +118,10 @@ def main() -> None:
     # Listen first: when the process that started this one ends, so must this one, even while it loads a model.
     threading.Thread(target=_listen, args=(pipe, jobs), daemon=True).start()
     try:
-        serve(pipe, jobs)
+        replica = Replica(*jobs.get())
+        send(pipe, replica.start())
+        while True:
+            send(pipe, replica.work(*jobs.get()))
     except OSError:  # the pipe has no reader any more
         os._exit(1)
 
@@ -135,14 +132,6 @@ def _listen(pipe: Connection, jobs: Jobs) -> None:
             jobs.put(pipe.recv())
     except BaseException:
         os._exit(1)
-
-
-def serve(pipe: Connection, jobs: Jobs) -> None:
-    """Start the replica that the first message describes, then do the jobs of the following ones."""
-    replica = Replica(*jobs.get())
-    send(pipe, replica.start())
-    while True:
-        send(pipe, replica.work(*jobs.get()))
 
 
 def send(pipe: Connection, events: Iterator[WorkerEvent]) -> None:

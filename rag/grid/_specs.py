@@ -185,6 +185,11 @@ class BlackBoxSpec(GridEntry):
         return self
 
     @property
+    def description(self) -> str:
+        """How messages name it."""
+        return f"black box {self.name} ({self.system})"
+
+    @property
     def is_function(self) -> bool:
         """Whether it is a Python function rather than an address."""
         return self.system.startswith(PYTHON_PREFIX)

@@ -13,11 +13,12 @@ import torch
 
 from examcore import FailedError
 from rag.local._passes import PromptPiece, ScoredToken, log_probabilities, run_pass
-from rag.local._token_blocks import Block, BlockKey, BlockStore, key_after, split_into_blocks
+from rag.local._prefix_cache import Block, BlockKey, BlockStore, key_after, split_into_blocks
 
 PASS_TOKENS = {"cpu": 512}
 """Tokens of a pass by kind of device: enough to keep it busy. Other devices take `DEFAULT_PASS_TOKENS`."""
 DEFAULT_PASS_TOKENS = 4096
+"""Enough to keep a GPU busy."""
 MIN_PASS_TOKENS = 32
 """Passes are not made smaller than this when memory runs out."""
 
@@ -74,8 +75,6 @@ class _PassShare:
 
 @dataclass(eq=False)
 class _PackedPass:
-    """The pieces of one pass, the blocks they fill by key, and what the pass does for each prompt."""
-
     size: int
     pieces: list[PromptPiece] = field(default_factory=list)
     new: dict[BlockKey, Block] = field(default_factory=dict)
@@ -219,7 +218,6 @@ def _groups(own: Sequence[Sequence[int]], size: int) -> list[list[int]]:
 
 
 def _end(job: _PromptProgress, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The prompt's last token, then a group's continuations without their last tokens; and the branch of each token."""
     ids, branches = [job.joint.prompt[-1]], [0]
     for branch, number in enumerate(group, start=1):
         ids += job.own[number][:-1]

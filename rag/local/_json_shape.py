@@ -175,7 +175,6 @@ def _parts(schema: Schema) -> Iterator[ShapePart]:
 
 
 def _merged(parts: Iterator[ShapePart]) -> list[ShapePart]:
-    """Neighbouring literals joined, so that they are tokenised as one text."""
     merged: list[ShapePart] = []
     for part in parts:
         if isinstance(part, Literal) and merged and isinstance(merged[-1], Literal):

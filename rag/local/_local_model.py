@@ -15,9 +15,8 @@ from examcore import Arrival, Likelihoods, Prompt, Schema, common_prefix, up_to_
 from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
 from rag.local._decoding import AllowedTokens, BatchWriter, PromptTokens, TokenFilter
 from rag.local._json_shape import Vocabulary
-from rag.local._prefix_cache import PrefixCache, expand_cache, has_full_attention, shareable
-from rag.local._token_blocks import BLOCK, BlockStore
-from rag.local._transformers_writing import StopTexts, write_by_transformers
+from rag.local._prefix_cache import BLOCK, BlockStore, PrefixCache, expand_cache, has_full_attention, shareable
+from rag.local._transformers_writing import write_by_transformers
 from rag.weights._placement import rows_are_independent
 
 MAX_LOGITS = 1 << 26
@@ -110,29 +109,19 @@ class LocalModel:
         rows = [self._row(prompt) for prompt in prompts]
         width = max(len(row.ids) for row in rows)
         self._check_length(width + max_tokens, f"a prompt of {width} tokens and {max_tokens} to write")
-        only = TokenFilter(allowed) if allowed else None
+        writing: dict[str, Any] = {
+            "max_tokens": max_tokens,
+            "done": lambda ids: bool(stop) and any(one in self._text(ids) for one in stop),
+            "only": TokenFilter(allowed) if allowed else None,
+            "temperature": temperature,
+            "seed": seed,
+        }
         with torch.inference_mode():
-            if not self._joinable:
-                written = write_by_transformers(
-                    self._model,
-                    [row.ids for row in rows],
-                    self._eos,
-                    max_tokens=max_tokens,
-                    stop=StopTexts(self._text, tuple(stop)),
-                    temperature=temperature,
-                    seed=seed,
-                    only=only,
-                )
-            else:
+            if self._joinable:
                 writer = BatchWriter(self._model, self._prefixes, self._eos)
-                written = writer.write(
-                    writer.start(rows, max_tokens),
-                    max_tokens=max_tokens,
-                    done=lambda ids: bool(stop) and any(one in self._text(ids) for one in stop),
-                    only=only,
-                    temperature=temperature,
-                    seed=seed,
-                )
+                written = writer.write(writer.start(rows, max_tokens), **writing)
+            else:
+                written = write_by_transformers(self._model, [row.ids for row in rows], self._eos, **writing)
         return [up_to_stop(self._text(row), stop) for row in written]
 
     def generate_json(
@@ -257,10 +246,7 @@ class LocalModel:
         return PromptTokens(ids, self._own_part(prompt, text, ids))
 
     def _own_part(self, prompt: Prompt, text: str, ids: Sequence[int]) -> int:
-        """The token at which the last paragraph of `user` begins in the rendered text; 0 if it has only one.
-
-        The text above it (examples, a passage) is what several prompts have in common.
-        """
+        """The token at which the last paragraph of `user` begins, after what prompts share; 0 if it has only one."""
         _, _, last = self._quoted(prompt.user).rpartition("\n\n")
         at = text.rfind(last.strip())
         if last == self._quoted(prompt.user) or not last.strip() or at < 0 or not text[:at].strip():

@@ -11,12 +11,12 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from transformers import AttentionInterface
 
-from rag.local._token_blocks import Block
+from rag.local._prefix_cache import Block
 
 HEAD_ROWS = 64
 """Positions whose logits are computed together: always this many, for the same reason."""
@@ -109,8 +109,6 @@ def log_probabilities(model: Any, hidden: torch.Tensor, targets: Sequence[Scored
 
 
 class _PieceAttention:
-    """The attention of one pass, layer by layer."""
-
     def __init__(self, pieces: Sequence[PromptPiece]) -> None:
         self._pieces = pieces
 
@@ -139,15 +137,10 @@ class _PieceAttention:
             out = torch.nn.functional.scaled_dot_product_attention(asked, keys, values, attn_mask=mask, scale=scaling)
             found[:, here] = out.reshape(1, heads, len(piece.ids), -1).transpose(1, 2)
             if piece.block is not None:
-                _append(piece.block.keys, mine[0])
-                _append(piece.block.values, mine[1])
+                cast(list[torch.Tensor], piece.block.keys).append(mine[0])
+                cast(list[torch.Tensor], piece.block.values).append(mine[1])
             at += len(piece.ids)
         return found
-
-
-def _append(kept: Sequence[torch.Tensor], new: torch.Tensor) -> None:
-    assert isinstance(kept, list)
-    kept.append(new)
 
 
 _NAME = "ragexam_pieces"

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from rag.local._decoding import TokenFilter
-
-
-class StopTexts(NamedTuple):
-    """Strings that end a reply, and how tokens become text."""
-
-    text: Callable[[Sequence[int]], str]
-    strings: tuple[str, ...]
 
 
 def write_by_transformers(
@@ -24,14 +17,15 @@ def write_by_transformers(
     ends: Sequence[int],
     *,
     max_tokens: int,
-    stop: StopTexts,
+    done: Callable[[Sequence[int]], bool],
     temperature: float,
     seed: int,
     only: TokenFilter | None,
 ) -> list[list[int]]:
     """The tokens of a reply to each prompt, given as tokens; `ends` are the tokens that end a reply.
 
-    Greedy at temperature 0, else sampled from `seed`; `only` restricts the next token.
+    `done` decides from a row's new tokens whether it is complete. Greedy at temperature 0, else sampled from `seed`;
+    `only` restricts the next token.
     """
     width = max(map(len, prompts))
     pad = ends[0] if ends else 0
@@ -53,27 +47,22 @@ def write_by_transformers(
             input_ids=torch.tensor(padded, device=device),
             attention_mask=torch.tensor(masked, device=device),
             generation_config=config,
-            stopping_criteria=StoppingCriteriaList([_StopStrings(stop, width)] if stop.strings else []),
+            stopping_criteria=StoppingCriteriaList([_DoneRows(done, width)]),
             logits_processor=LogitsProcessorList([_AllowedTokensOnly(only, width)] if only else []),
         )
     return [list(row) for row in written[:, width:].tolist()]
 
 
-class _StopStrings(StoppingCriteria):  # type: ignore[misc]
-    """Ends a row once its new text holds a stop string."""
-
-    def __init__(self, stop: StopTexts, start: int) -> None:
-        self._stop, self._start = stop, start
+class _DoneRows(StoppingCriteria):  # type: ignore[misc]
+    def __init__(self, done: Callable[[Sequence[int]], bool], start: int) -> None:
+        self._done, self._start = done, start
 
     def __call__(self, input_ids: Any, *_: Any, **__: Any) -> Any:
-        rows = input_ids[:, self._start :].tolist()
-        done = [any(one in text for one in self._stop.strings) for text in map(self._stop.text, rows)]
+        done = [self._done(row) for row in input_ids[:, self._start :].tolist()]
         return torch.tensor(done, dtype=torch.bool, device=input_ids.device)
 
 
 class _AllowedTokensOnly(LogitsProcessor):  # type: ignore[misc]
-    """Forbids every token but the allowed ones."""
-
     def __init__(self, only: TokenFilter, start: int) -> None:
         self._only, self._start = only, start
 

@@ -29,9 +29,7 @@ class Hybrid:
     """Reciprocal rank fusion of several retrievers."""
 
     def __init__(self, parts: Sequence[Retriever], *, depth: int = DEPTH, name: str = "hybrid") -> None:
-        self.name = name
-        self._parts = tuple(parts)
-        self._depth = depth
+        self.name, self._parts, self._depth = name, tuple(parts), depth
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k best of the fused list; ties by the order in which the parts found them."""

@@ -13,8 +13,7 @@ from typing import Any
 
 from examcore import Chunk
 from rag._third_party import HTTP_PREFIXES, PYTHON_PREFIX
-from rag.retrieval._dense import Dense
-from rag.retrieval._encoders import DEFAULT_ENCODER
+from rag.retrieval._dense import DEFAULT_ENCODER, Dense
 from rag.retrieval._fusion import DEPTH, CrossEncoder, Hybrid, Reranked
 from rag.retrieval._lexical import Bm25, Lsa, TfIdf
 from rag.retrieval._protocol import ClosedBook, Oracle, Retriever

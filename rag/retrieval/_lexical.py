@@ -34,8 +34,7 @@ class Bm25:
     """BM25 (Lucene's form, k1 = 1.5, b = 0.75) over stemmed words of title and text; ties by chunk order."""
 
     def __init__(self, chunks: Sequence[Chunk], name: str = "bm25") -> None:
-        self.name = name
-        self._chunks = tuple(chunks)
+        self.name, self._chunks = name, tuple(chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k best passages that share a word with the stem."""
@@ -63,8 +62,7 @@ class TfIdf:
     """Cosine similarity of TF-IDF vectors (sublinear term frequency, smoothed idf); ties by chunk order."""
 
     def __init__(self, chunks: Sequence[Chunk], name: str = "tfidf") -> None:
-        self.name = name
-        self._chunks = tuple(chunks)
+        self.name, self._chunks = name, tuple(chunks)
         self._table = TfIdfTable(self._chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
@@ -83,9 +81,7 @@ class Lsa:
     """
 
     def __init__(self, chunks: Sequence[Chunk], name: str = "lsa", topics: int = LSA_DIMENSIONS) -> None:
-        self.name = name
-        self._chunks = tuple(chunks)
-        self._topics = topics
+        self.name, self._chunks, self._topics = name, tuple(chunks), topics
         self._table = TfIdfTable(self._chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
@@ -140,7 +136,6 @@ class TfIdfTable:
 
 
 def _positive(chunks: Sequence[Chunk], scores: Scores, k: int) -> list[Chunk]:
-    """The k passages with the largest scores, of those above 0."""
     return [chunks[index] for index in top_indices(scores, k) if scores[index] > 0]
 
 

@@ -66,7 +66,9 @@ class ChunkLookup:
             if name in self._places:
                 return self._chunks[self._places[name]]
         known = None if hit.text is None else self._by_text.get(_plain(hit.text))
-        if known is None and (hit.text is None or _is_name(hit)):
+        # A bare string is an id if it is a single word of ASCII characters, which no passage is.
+        bare = hit.ids == (hit.text,) and str(hit.text).isascii() and len(str(hit.text).split()) == 1
+        if known is None and (hit.text is None or bare):
             raise ValueError(f"{where}: {hit.ids[0]!r} is no chunk of the corpus; wanted a chunk's id, or a text")
         text = hit.text or ""
         name = f"text:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
@@ -150,12 +152,6 @@ def _hit(item: Any, where: str) -> SearchHit:
     ids = tuple(str(one) for one in names if isinstance(one, str | int))
     text, title = (one if isinstance(one, str) else None for one in (text, fields.get("title")))
     return SearchHit(ids, text, title or "", _score(score, where))
-
-
-def _is_name(hit: SearchHit) -> bool:
-    """Whether a bare string is an id: a single word of ASCII characters, which no passage is."""
-    text = hit.text or ""
-    return hit.ids == (text,) and text.isascii() and len(text.split()) == 1
 
 
 def _score(value: Any, where: str) -> float | None:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from rag.servers._options import ServerAddress, ServerOptions, Traffic, api_key
 from rag.servers._transport import RefusedError, Transport
 
 
-class JsonService(NamedTuple):
-    """The connection to an address, and the last part of its path."""
+def connect(name: str, url: str, options: ServerOptions | None = None) -> tuple[Transport, str]:
+    """The connection to `url`, called `name` in messages, and the last part of its path.
 
-    transport: Transport
-    path: str
-
-
-def connect(name: str, url: str, options: ServerOptions | None = None) -> JsonService:
-    """The service at `url`, called `name` in messages; a key is sent only if the options name its variable."""
+    A key is sent only if the options name its variable.
+    """
     options = options or ServerOptions()
     parts = urlsplit(url)
     folder, _, path = parts.path.rpartition("/")
     place = ServerAddress(name, f"{parts.scheme}://{parts.netloc}{folder}")
     # OPENAI_API_KEY belongs to a language model's server and is not sent to other services.
     key = api_key(place, options) if options.api_key_env else None
-    return JsonService(Transport(place, key, options, Traffic()), path)
+    return Transport(place, key, options, Traffic()), path
 
 
 def refusal_error(service: str, question: str, error: RefusedError) -> ValueError:

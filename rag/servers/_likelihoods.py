@@ -114,7 +114,6 @@ LOGPROBS_FORMATS = (
 
 
 def _encoded(tokens: Sequence[str], logs: Sequence[Any], field: str) -> ScoredTokens:
-    """Raises `UnusableError` for a log-probability that is missing, not finite or above 0."""
     values = [0.0]
     for place, log in enumerate(logs[1:], start=1):
         if isinstance(log, bool) or not isinstance(log, int | float) or not math.isfinite(log) or log > 1e-6:

@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, Unpack
 
-from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, Schema, up_to_stop
+from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, ReplyOptions, Schema, up_to_stop
 from rag.servers._likelihoods import (
     LOGPROBS_FORMATS,
     LogprobsFormat,
@@ -21,6 +21,8 @@ from rag.servers._options import Price, ServerAddress, ServerOptions, Traffic, a
 from rag.servers._transport import RefusedError, ServerRequest, Transport, UnusableError, one_line
 from rag.weights._sources import load_tokenizer
 
+Value = TypeVar("Value")
+
 NO_LIMIT = 1 << 24
 """The context of a server that reports none."""
 CHARACTERS_PER_TOKEN = 4.0
@@ -32,20 +34,15 @@ _OPTIONAL = ("seed", "temperature", "stop")
 _SAME_MODEL = re.compile(r"@\S+|[-:](?:latest|\d[\d-]*)")
 
 
-class ServerReply(NamedTuple):
-    """A reply's text and the tokens billed for it, read and written."""
+class Billed(NamedTuple, Generic[Value]):
+    """A text, or its log-probabilities, and the tokens billed for it, read and written."""
 
-    text: str
+    value: Value
     prompt_tokens: int
     written_tokens: int
 
 
-class ScoredText(NamedTuple):
-    """A text's log-probabilities and the tokens billed for them."""
-
-    encoded: ScoredTokens
-    prompt_tokens: int
-    written_tokens: int
+ScoredText = Billed[ScoredTokens]
 
 
 class ServerModel:
@@ -115,38 +112,23 @@ class ServerModel:
         # The server opens every text with this token by itself.
         return str(text).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-    ) -> list[str]:
+    def generate(self, prompts: Sequence[Prompt], **options: Unpack[ReplyOptions]) -> list[str]:
         """One reply per prompt; raises `FailedError` when a prompt gets none."""
         texts = [""] * len(prompts)
-        for one in self.replies(prompts, max_tokens=max_tokens, stop=stop, temperature=temperature, seed=seed):
+        for one in self.replies(prompts, **options):
             texts[one.place] = self._given(one.value)
         return texts
 
     def replies(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Schema | None = None,
+        self, prompts: Sequence[Prompt], *, schema: Schema | None = None, **options: Unpack[ReplyOptions]
     ) -> Iterator[Arrival[str]]:
         """A reply to each prompt as it comes; `NoReply` if every attempt failed."""
-        options = {"max_tokens": max_tokens, "stop": list(stop), "temperature": temperature, "seed": seed}
-        for place, found in self._transport.stream([self._writing(one, options, schema) for one in prompts]):
+        given = {"temperature": 0.0, "seed": 0, **options, "stop": list(options.get("stop", ()))}
+        for place, found in self._transport.stream([self._writing(one, given, schema) for one in prompts]):
             if isinstance(found, NoReply):
                 yield Arrival(place, found, 0, 0)
             else:
-                yield Arrival(place, found.text, found.prompt_tokens, found.written_tokens)
+                yield Arrival(place, *found)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         """The log-likelihood of each continuation after the prompt; raises `FailedError` if the server gives none."""
@@ -204,7 +186,7 @@ class ServerModel:
             "(verifier.model)"
         )
 
-    def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> ServerRequest[ServerReply]:
+    def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> ServerRequest[Billed[str]]:
         return ServerRequest(
             "chat/completions" if self._options.chat else "completions",
             lambda: self._body(prompt, options, schema),
@@ -225,7 +207,7 @@ class ServerModel:
             body["response_format"] = {"type": kind, **(shape if kind == "json_schema" else {})}
         return body
 
-    def _read(self, reply: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any]) -> ServerReply:
+    def _read(self, reply: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any]) -> Billed[str]:
         self._check_name(reply)
         choice = first_choice(reply)
         message = choice.get("message") if self._options.chat else choice
@@ -237,7 +219,7 @@ class ServerModel:
             text = without_repeated_opening(text, prompt.reply)
         text = up_to_stop(text[: MAX_TOKEN_CHARACTERS * int(options["max_tokens"])], options["stop"])
         read, written = self._billed(reply, self.render(prompt), text)
-        return ServerReply(text, read, written)
+        return Billed(text, read, written)
 
     def _adapt(self, refusal: str, sent: Mapping[str, Any]) -> None:
         """Leave out the field that the server says it does not know, so that the next body differs."""
@@ -256,9 +238,7 @@ class ServerModel:
                     self.traffic.note(f"server {self._place.host}: does not take {name}, which is left out")
 
     def _scoring(self, text: str, form: LogprobsFormat) -> ServerRequest[ScoredText]:
-        return self._asking(
-            text, form, lambda reply: ScoredText(form.read(reply, text), *self._billed(reply, text, ""))
-        )
+        return self._asking(text, form, lambda reply: Billed(form.read(reply, text), *self._billed(reply, text, "")))
 
     def _asking(self, text: str, form: LogprobsFormat, read: Any) -> ServerRequest[Any]:
         def checked(reply: Mapping[str, Any]) -> Any:
@@ -277,15 +257,13 @@ class ServerModel:
     def _compared(self, place: int, parts: Sequence[ScoredText | NoReply]) -> Arrival[Likelihoods]:
         """Likelihoods from the scored texts, the prompt alone first; equal texts are billed once."""
         lost = next((one for one in parts if isinstance(one, NoReply)), None)
-        scored = [one for one in parts if isinstance(one, ScoredText)]
+        scored = [one for one in parts if isinstance(one, Billed)]
         billed = {id(one): one for one in scored}.values()
         read, written = sum(one.prompt_tokens for one in billed), sum(one.written_tokens for one in billed)
         if lost is not None:
             return Arrival(place, lost, read, written)
         try:
-            value: Likelihoods | NoReply = continuation_likelihoods(
-                scored[0].encoded, [one.encoded for one in scored[1:]]
-            )
+            value: Likelihoods | NoReply = continuation_likelihoods(scored[0].value, [one.value for one in scored[1:]])
         except UnusableError as error:
             value = NoReply(str(error))
         return Arrival(place, value, read, written)
@@ -305,7 +283,6 @@ class ServerModel:
             )
 
     def _billed(self, reply: Mapping[str, Any], prompt: str, text: str) -> tuple[int, int]:
-        """Tokens read and written, as counted by the server or else by us."""
         read, written = (reported_tokens(reply, name) for name in ("prompt_tokens", "completion_tokens"))
         read = self.count_tokens(prompt) if read is None else read
         written = self.count_tokens(text) if written is None else written

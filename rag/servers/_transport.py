@@ -10,9 +10,8 @@ import random
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -44,6 +43,7 @@ _ABOUT_THE_BODY = frozenset({400, 422})
 _ABOUT_THE_KEY = frozenset({401, 403})
 _REPEATED = frozenset({408, 409, 425, 429})
 _PAYMENT = 402
+"""Statuses of HTTP, by what they say about a request."""
 
 
 class UnusableError(Exception):
@@ -181,15 +181,13 @@ class Transport:
             await _give_up(tasks)
             await together
 
-    @asynccontextmanager
-    async def _client(self) -> AsyncIterator[httpx.AsyncClient]:
+    def _client(self) -> httpx.AsyncClient:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         limits = httpx.Limits(max_connections=self._options.concurrency)
         # A proxy stands between this machine and others, not between it and itself.
-        async with httpx.AsyncClient(
+        return httpx.AsyncClient(
             headers=headers, limits=limits, timeout=self._options.timeout, trust_env=not self.place.is_local
-        ) as client:
-            yield client
+        )
 
     async def _answer(self, request: ServerRequest[Reply], client: httpx.AsyncClient) -> Reply | NoReply:
         reason, attempt, backoff = "", 0, self._options.backoff
@@ -198,7 +196,10 @@ class Transport:
             body = dict(request.body())
             self.traffic.requests += 1
             try:
-                return _read(request, await self._post(client, request.path, body))
+                response, content = await self._exchange(client, "POST", request.path, body)
+                if response.status_code != 200:
+                    raise self._fault(response, content)
+                return _read(request, _object(content))
             except UnusableError as error:
                 reason = str(error)
                 self.traffic.failed[error.kind] += 1
@@ -225,12 +226,6 @@ class Transport:
         self._next = begin + self._pace if self._pace else self._next
         if begin > now:
             await asyncio.sleep(begin - now)
-
-    async def _post(self, client: httpx.AsyncClient, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        response, content = await self._exchange(client, "POST", path, body)
-        if response.status_code != 200:
-            raise self._fault(response, content)
-        return _object(content)
 
     async def _exchange(
         self, client: httpx.AsyncClient, method: str, path: str, body: Mapping[str, Any] | None = None

@@ -118,7 +118,12 @@ class AnswerStore:
         self._acquire()
         try:
             with self._explained(), self._transaction():
-                self._bind(exam)
+                row = self._db.execute("SELECT exam FROM exams").fetchone() or (exam.hash,)
+                if row[0] != exam.hash:
+                    raise ValueError(
+                        f"{self.path}: holds answers to exam {row[0]}; wanted exam {exam.hash} (use another folder)"
+                    )
+                self._db.execute("INSERT OR IGNORE INTO exams VALUES (?, ?)", (exam.hash, len(exam)))
                 for pipeline, chosen in settings.items():
                     self._register(pipeline, chosen)
         except BaseException:
@@ -239,15 +244,6 @@ class AnswerStore:
     def _writing(self) -> None:
         if self._lock is None:
             raise ValueError(f"{self.path}: not begun; wanted begin(exam, settings) before writing")
-
-    def _bind(self, exam: Exam) -> None:
-        row = self._db.execute("SELECT exam FROM exams").fetchone()
-        if row is None:
-            self._db.execute("INSERT INTO exams VALUES (?, ?)", (exam.hash, len(exam)))
-        elif row[0] != exam.hash:
-            raise ValueError(
-                f"{self.path}: holds answers to exam {row[0]}; wanted exam {exam.hash} (use another folder)"
-            )
 
     def _register(self, pipeline: Pipeline, settings: Mapping[str, object]) -> None:
         before = self.settings(pipeline.id)

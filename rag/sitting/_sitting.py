@@ -159,19 +159,17 @@ class _AnswerRecorder:
         self._report()
         try:
             for result in examinee.answer(tasks):
-                self._record(tasks[result.place], result, name)
+                task = tasks[result.place]
+                if isinstance(result, TaskFailure):
+                    self.failed.add(name, task.question.id, result.reason)
+                    continue
+                self._store.add(*self._answers(task, result))
+                self._done += len(task.pipelines)
+                self._report()
         except FailedError as error:
             if not self.failed:
                 raise
             raise FailedError(f"{error}; {self.failed.summary()}") from error
-
-    def _record(self, task: Task, result: TaskAnswer | TaskFailure, name: str) -> None:
-        if isinstance(result, TaskFailure):
-            self.failed.add(name, task.question.id, result.reason)
-            return
-        self._store.add(*self._answers(task, result))
-        self._done += len(task.pipelines)
-        self._report()
 
     def _report(self) -> None:
         if self._progress is not None:

@@ -84,7 +84,6 @@ def stored_prompts(
 
 
 def _kind(pipeline: Pipeline, settings: Mapping[str, object]) -> str:
-    """The kind of a pipeline's retriever; its name if no kind was stored."""
     behind = settings.get("behind")
     found = behind.get(pipeline.retriever) if isinstance(behind, Mapping) else None
     return str(found["kind"]) if isinstance(found, Mapping) and "kind" in found else pipeline.retriever

@@ -63,14 +63,9 @@ class WeightSource(NamedTuple):
     gguf: str = ""
 
     @property
-    def is_folder(self) -> bool:
-        """Whether the weights lie in a folder of this machine."""
-        return Path(self.location).is_dir()
-
-    @property
     def is_out_of_reach(self) -> bool:
         """Whether the weights are named by a hub that cannot be asked."""
-        return not self.is_folder and hub_offline(self.location)
+        return not Path(self.location).is_dir() and hub_offline(self.location)
 
     def __str__(self) -> str:
         return str(Path(self.location) / self.gguf) if self.gguf else self.location

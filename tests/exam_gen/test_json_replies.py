@@ -34,8 +34,8 @@ def test_every_shape_of_reply_gives_the_same_question(raw: str) -> None:
 
 
 def test_an_answer_with_distractors_comes_first() -> None:
-    raw = json.dumps({"question": "Which?", "answer": "r", "distractors": ["x", "y", "z"], "explanation": "so"})
-    assert parse_json(raw) == ParsedQuestion("Which?", ("r", "x", "y", "z"), 0, "so")
+    raw = json.dumps({"question": "Which?", "answer": "r", "distractors": ["x", "y", "z"]})
+    assert parse_json(raw) == ParsedQuestion("Which?", ("r", "x", "y", "z"), 0)
 
 
 def test_the_right_answer_survives_when_choices_are_too_many() -> None:

@@ -1,7 +1,8 @@
 import pytest
 
 from exam_gen.drafting._model_distractors import read_wrong_answers, wants_writing, written_answers
-from exam_gen.drafting._round_trip import RoundTripQuestion, agreement, round_trip
+from exam_gen.drafting._round_trip import agreement, round_trip
+from exam_gen.drafting._verification import VerificationCase
 from examcore import CachedLanguageModel, NoReply, ReplyStore
 from tests.scripted_model import ScriptedModel
 
@@ -29,7 +30,9 @@ def test_an_answer_that_was_cut_short_is_not_held_against_a_long_key():
 
 def test_the_passage_is_read_back_without_the_key():
     parrot = ScriptedModel(" the Harbour Board")
-    asked = [RoundTripQuestion("Oslo", "The Harbour Board ran it in 1911.", "Who ran the port?", "Harbour Board")] * 2
+    asked = [
+        VerificationCase("Oslo", "The Harbour Board ran it in 1911.", "Who ran the port?", "Harbour Board", ())
+    ] * 2
     with ReplyStore(":memory:") as store:
         found = round_trip(asked, CachedLanguageModel(parrot, store), seed=0)
         assert round_trip([], CachedLanguageModel(parrot, store), seed=0) == []

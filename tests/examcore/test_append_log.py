@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from examcore import _append_log as logbook
+from examcore import _file_writing as logbook
 from examcore import locked_log, read_log
 
 

@@ -111,8 +111,8 @@ def test_a_reply_that_is_nothing_of_this_is_unusable(reply: object) -> None:
 
 
 def test_letters_mean_nothing_to_a_system_that_was_shown_none() -> None:
-    assert read_reply({"answer": "B"}, CHOICES, letters=False).place == NO_CHOICE
-    assert read_reply({"answer": "at noon"}, CHOICES, letters=False).place == 1
+    assert read_reply({"answer": "B"}, CHOICES, letters=False)[0] == NO_CHOICE
+    assert read_reply({"answer": "at noon"}, CHOICES, letters=False)[0] == 1
 
 
 FAULTS = {

@@ -10,7 +10,7 @@ import pytest
 
 from examcore import Chunk, Question
 from rag import build_retriever, embed
-from rag.retrieval._encoders import encode
+from rag.retrieval._dense import encode
 
 WORDS = "the river oder rises in hills lighthouse keeper counts ships what does where baker bread lifts bees dance why"
 

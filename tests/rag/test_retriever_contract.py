@@ -11,7 +11,7 @@ import pytest
 
 from examcore import Chunk, Question
 from rag import Retriever, build_retriever
-from rag.retrieval import _encoders as encoders
+from rag.retrieval import _dense as encoders
 from rag.retrieval._fusion import CrossEncoder
 from rag.retrieval._kinds import KINDS
 from rag.retrieval._third_party import ThirdPartyRetriever, as_search

@@ -9,7 +9,7 @@ import pytest
 
 from examcore import Chunk, Question
 from rag import build_retriever
-from rag.retrieval import _encoders as encoders
+from rag.retrieval import _dense as encoders
 from rag.retrieval._dense import Dense
 from rag.retrieval._fusion import CrossEncoder, Hybrid, Reranked
 from rag.retrieval._kinds import KINDS, PRESETS, encoders_of, parts_of

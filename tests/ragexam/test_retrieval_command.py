@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("ir_measures")
 
 from examcore import Chunk, Exam, Progress, Question, write_chunks, write_exam
-from rag.retrieval import _encoders as encoders
-from rag.retrieval._encoders import Vectors, VectorStore
+from rag.retrieval import _dense as encoders
+from rag.retrieval._dense import Vectors, VectorStore
 from ragexam._config import GridSettings
 from ragexam._exam_commands import retrieval
 from ragexam._run import HERE, run_sitting
