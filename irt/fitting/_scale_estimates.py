@@ -17,6 +17,7 @@ from irt import _prior_densities as prior_densities
 from irt._model import Priors, Problem
 from irt._prior_densities import ScaleDensity
 from irt._responses import Floats
+from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._gaussian import Point
 
 
@@ -156,7 +157,7 @@ class Peak(NamedTuple):
     settled: bool
 
 
-def peak(height: Callable[[float], float], start: float, told: Callable[[int, int], None] | None = None) -> Peak:
+def peak(height: Callable[[float], float], start: float, told: Progress | None = None) -> Peak:
     """Climb `height` from `start`; `told` hears of rounds done and of rounds at most."""
     at, sd = start, 1.0
     for number in range(1, MOST + 1):
@@ -165,8 +166,7 @@ def peak(height: Callable[[float], float], start: float, told: Callable[[int, in
         sd = 1.0 / np.sqrt(curvature)
         move = float(np.clip((above - below) / (2 * STEP) / curvature, -LONGEST, LONGEST))
         at += move
-        if told is not None:
-            told(number, MOST)
+        tell(told, number, MOST)
         if abs(move) < NEAR * sd:
             return Peak(at, float(sd), True)
     return Peak(at, float(sd), False)

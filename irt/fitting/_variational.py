@@ -18,7 +18,7 @@ from irt._fit_settings import FitSettings
 from irt._model import Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _likelihood_passes as fused
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
 from irt.fitting._mode import draws_for
 from irt.fitting._numpyro_model import (
     Centring,
@@ -96,8 +96,7 @@ def _maximised(
     for number, key in enumerate(keys, start=1):
         state, loss = block(state, key, inputs)
         bounds.append(-float(loss))
-        if progress is not None:
-            progress(number, len(keys))
+        tell(progress, number, len(keys))
     return guide, svi.get_params(state), bounds, compile_seconds
 
 
