@@ -11,11 +11,10 @@ from irt._fit_settings import FitSettings
 from irt._graded import mean_threshold
 from irt._quadrature import Posterior
 from irt._responses import Floats
-from irt.fitting._coordinates import signed_draws
+from irt.fitting._coordinates import normals, signed_draws, uniforms
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
 from irt.fitting._graded_maximum import RatingMaximum, maximum, own, parameters
 from irt.fitting._plausible_values import DRAWS
-from irt.fitting._stratified_draws import normals, uniforms
 
 CELLS = 40_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""

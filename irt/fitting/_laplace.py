@@ -25,7 +25,6 @@ from irt.fitting import _scale_estimates as scaling
 from irt.fitting._ability import Known
 from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._gaussian import Iterative, Point
-from irt.fitting._item_coordinates import parameters
 from irt.fitting._linearised import (
     DOUBLE,
     Acceleration,
@@ -38,7 +37,7 @@ from irt.fitting._linearised import (
     objective,
     slope_at,
 )
-from irt.fitting._scale_estimates import STEP, Scales, peak, widest_a
+from irt.fitting._scale_estimates import STEP, Scales, parameters, peak, widest_a
 from irt.kernels import sigmoid, smoothed_logit
 
 ROUNDS = 200

@@ -13,9 +13,8 @@ from irt._quadrature import posterior
 from irt._responses import Floats
 from irt.fitting._asymptote_paths import Path, followed
 from irt.fitting._asymptote_profiles import FittedMaximum
-from irt.fitting._coordinates import normal_draws, signed_draws, to_items
+from irt.fitting._coordinates import normal_draws, normals, signed_draws, to_items, uniforms
 from irt.fitting._em import AnswerPatterns, chunks
-from irt.fitting._stratified_draws import normals, uniforms
 
 DRAWS, FEWEST_DRAWS = 2000, 400
 """Draws where the table allows, and where it is largest."""
