@@ -93,34 +93,33 @@ class Known:
     @property
     def log_determinant(self) -> float:
         """Of the precision `I + L' D L` (matrix determinant lemma)."""
-        square = (self.loadings.residual or 0.0) ** 2
-        return float(np.log1p(square * self.information).sum() - np.linalg.slogdet(self.core)[1])
+        return float(np.log1p(self._square * self.information).sum() - np.linalg.slogdet(self.core)[1])
 
     @property
     def own(self) -> Floats:
         """The diagonal part of the covariance of `theta` `[S]`; the rest is `columns core columns'`."""
-        square = (self.loadings.residual or 0.0) ** 2
-        return np.asarray(square / (1.0 + square * self.information))
+        return np.asarray(self._square / (1.0 + self._square * self.information))
 
     @cached_property
     def columns(self) -> Floats:
         """`[S, p + 1]`, see `own`."""
-        square = (self.loadings.residual or 0.0) ** 2
-        return np.asarray(self._factors / (1.0 + square * self.information)[:, None])
+        return np.asarray(self._factors / (1.0 + self._square * self.information)[:, None])
 
     @cached_property
     def core(self) -> Floats:
         """`[p + 1, p + 1]`, see `own`; indefinite, since centring the residual takes a direction away."""
         factors = self._factors
         signs = np.ones(factors.shape[1])
-        if self.loadings.residual is not None:
-            signs[-1] = -1.0
+        signs[-1:] = 1.0 if self.loadings.residual is None else -1.0
         return np.asarray(np.linalg.inv(np.diag(signs) + factors.T @ (self._shrunk[:, None] * factors)))
 
     @property
+    def _square(self) -> float:
+        return (self.loadings.residual or 0.0) ** 2
+
+    @property
     def _shrunk(self) -> Floats:
-        square = (self.loadings.residual or 0.0) ** 2
-        return np.asarray(self.information / (1.0 + square * self.information))
+        return np.asarray(self.information / (1.0 + self._square * self.information))
 
     @property
     def _factors(self) -> Floats:
@@ -132,7 +131,4 @@ class Known:
     def _middle(self, u: Floats) -> Floats:
         """`(D^-1 + L L')^-1 u`, without dividing by D."""
         scaled = self._shrunk * u
-        common = ((scaled @ self._factors) @ self.core) @ self._factors.T
-        common *= self._shrunk
-        scaled -= common
-        return np.asarray(scaled)
+        return np.asarray(scaled - self._shrunk * (((scaled @ self._factors) @ self.core) @ self._factors.T))

@@ -17,7 +17,6 @@ from scipy.interpolate import PchipInterpolator
 from irt._responses import Floats
 from irt.fitting._coordinates import signed_draws
 from irt.fitting._item_priors import SMALLEST
-from irt.fitting._stratified_draws import normals
 from irt.kernels import RUNAWAY
 
 LEAST = 1e-3
@@ -68,10 +67,6 @@ class Path(NamedTuple):
     others: Floats
     ability: Floats
 
-    def drawn_roots(self, rng: np.random.Generator, count: int) -> Floats:
-        """Signed roots `[count]` from the normal distribution, those beyond the bound put at it."""
-        return np.asarray(np.clip(normals(rng, 1, count)[0], self.roots[0], self.roots[-1]))
-
     def at(self, values: Floats, roots: Floats) -> Floats:
         """What `values` `[M, ...]` are at signed `roots` `[D]`."""
         return np.asarray(PchipInterpolator(self.roots, values)(roots))
@@ -120,22 +115,17 @@ def followed(paths: list[Path], x: Floats, covariance: Floats, shift: Floats, ro
         wide = np.broadcast_to(np.eye(len(x)), (len(shift), len(x), len(x)))
         for path, root in zip(paths, roots, strict=True):
             if tuple(path.items) == items:
-                _move(centre, path, root)
+                rows = [row for row in range(1, len(x)) if row != path.row]  # c comes first and moves delta along
+                centre[:, 0] *= np.exp(path.at(path.grown, root))
+                centre[:, rows] += path.at(path.moved[:, rows], root)
+                away = np.clip(path.at(path.away, root), NOTHING, 1 - NOTHING)
+                centre[:, path.row] += (path.sign * np.log(away / (1 - away)) - path.start)[:, None]
                 wide = path.at(path.widening, root) @ wide
         steepest = np.maximum(np.abs(x[0, where]), RUNAWAY)
         centre[:, 0] = np.clip(centre[:, 0], -steepest, steepest)
         own = wide[:, None] @ covariance[where] @ wide[:, None].swapaxes(-1, -2)
         drawn[:, :, where] = signed_draws(centre, own, wide @ shift[:, :, where])
     return drawn
-
-
-def _move(centre: Floats, path: Path, root: Floats) -> None:
-    """Move the coordinates `centre` `[D, K, J]` from the maximum along `path` to `root` `[D]`."""
-    rows = [row for row in range(1, centre.shape[1]) if row != path.row]  # c comes first and moves delta along
-    centre[:, 0] *= np.exp(path.at(path.grown, root))
-    centre[:, rows] += path.at(path.moved[:, rows], root)
-    away = np.clip(path.at(path.away, root), NOTHING, 1 - NOTHING)
-    centre[:, path.row] += (path.sign * np.log(away / (1 - away)) - path.start)[:, None]
 
 
 def _risen(knots: list[Knot]) -> Floats:

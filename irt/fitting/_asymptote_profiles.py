@@ -101,7 +101,8 @@ def _own_path(fitted: FittedMaximum, given: FittedMaximum, alone: ItemAlone, err
         y = _continued(before, away)[:, 0]
         y[row] = side * np.log((1 - away) / away)
         y, seen = brief.maximum(y, free)
-        root = _held_back(_root(seen.information, _loose(y, free)), widest * abs(y[0]))
+        loose = free & ((np.arange(len(y)) > 0) | (np.abs(y[0]) < RUNAWAY))  # less a slope on its way to infinity
+        root = _held_back(_root(seen.information, loose), widest * abs(y[0]))
         return Knot(away, first.value - seen.value, y[:, None], root, nothing, still)
 
     nothing, still = np.zeros_like(fitted.state.x), np.zeros(len(fitted.table.counts))
@@ -123,7 +124,13 @@ def _answered(
     """What the rest answers when an item moves to `y`: the gain, other items' moves, and expected abilities' moves."""
     pull, ability = _pulled(fitted, alone, fitted.state.x[:, item], y)
     pull[:, item] = 0.0
-    gain = 0.5 * float(np.sum(_step_given(fitted, row, item)(pull) * pull))
+    # The step that the pull asks for when the asymptote is held.
+    free, tied = fitted.curvature.solve(np.where(fitted.fixed, 0.0, pull)), np.zeros_like(pull)
+    if not fitted.fixed[row, item]:
+        tied[row, item] = 1.0
+        tied = fitted.curvature.solve(tied)
+        tied = tied / tied[row, item]
+    gain = 0.5 * float(np.sum(np.where(fitted.fixed, 0.0, free - free[row, item] * tied) * pull))
     # Other items' asymptotes are drawn along paths of their own: the rest moves given these.
     others = np.where(given.fixed, 0.0, given.curvature.solve(np.where(given.fixed, 0.0, pull)))
     others[:, item] = 0.0
@@ -145,22 +152,6 @@ def _pulled(fitted: FittedMaximum, alone: ItemAlone, start: Floats, y: Floats) -
             right += more @ table.successes[rows]
             asked += np.outer(more.sum(axis=1), table.trials) if table.attempts is None else more @ table.attempts[rows]
     return gradient_and_information(curves(fitted.state.x, nodes), right, asked)[0], ability
-
-
-def _step_given(fitted: FittedMaximum, row: int, item: int) -> Callable[[Floats], Floats]:
-    """The step of all coordinates that a gradient asks for when one asymptote is held."""
-    fixed, solve = fitted.fixed, fitted.curvature.solve
-    tied = np.zeros_like(fitted.state.x)
-    if not fixed[row, item]:
-        tied[row, item] = 1.0
-        tied = solve(tied)
-        tied = tied / tied[row, item]
-
-    def step(pull: Floats) -> Floats:
-        free = solve(np.where(fixed, 0.0, pull))
-        return np.where(fixed, 0.0, free - free[row, item] * tied)
-
-    return step
 
 
 def _common_path(fitted: FittedMaximum, error: float, row: int) -> Path:
@@ -185,31 +176,38 @@ def _highest(fitted: FittedMaximum, x: Floats) -> ClimbState:
     """The maximum over the coordinates not `fixed`, by steps with the curvature of the whole maximum."""
     state = evaluate(fitted.table, x, fitted.nodes, fitted.shared, fitted.penalty)
     for _ in range(STEPS):
-        state, gain = _stepped(fitted, state)
-        if gain < NEGLIGIBLE:
+        before, pull = state, np.where(fitted.fixed, 0.0, state.gradient)
+        step = shortened(np.where(fitted.fixed, 0.0, fitted.curvature.solve(pull)))
+        for length in (1.0, 0.3, 0.1, 0.03):
+            x = within(before.x + length * step)
+            x[0] = np.clip(x[0], -RUNAWAY, RUNAWAY)
+            new = evaluate(fitted.table, x, fitted.nodes, fitted.shared, fitted.penalty)
+            if new.value > before.value:
+                state = new
+                break
+        if state.value - before.value < NEGLIGIBLE:
             break
     return state
 
 
-def _stepped(fitted: FittedMaximum, state: ClimbState) -> tuple[ClimbState, float]:
-    """A step with the curvature of the whole maximum, over the coordinates `moving`, and what it gained."""
-    pull = np.where(fitted.fixed, 0.0, state.gradient)
-    step = shortened(np.where(fitted.fixed, 0.0, fitted.curvature.solve(pull)))
-    for length in (1.0, 0.3, 0.1, 0.03):
-        x = within(state.x + length * step)
-        x[0] = np.clip(x[0], -RUNAWAY, RUNAWAY)
-        new = evaluate(fitted.table, x, fitted.nodes, fitted.shared, fitted.penalty)
-        if new.value > state.value:
-            return new, new.value - state.value
-    return state, 0.0
-
-
 def _traced(begin: Knot, length: float, knot: Callable[[float, list[Knot]], Knot]) -> tuple[list[Knot], list[Knot]]:
-    """Knots from the maximum `begin` to the bound, and away from it; `length` is that of the first step."""
+    """Knots from the maximum `begin` to the bound, and away from it; `length` is that of the first step.
+
+    The last knot inward is at the bound, unless the fall is too great before.
+    """
     if begin.away <= AT_BOUND:
         begin = begin._replace(away=0.0)
-        return [begin], _outward(begin, length, knot)
-    return _inward(begin, length, knot), _outward(begin, length, knot)
+    inward, outward, step = [begin], [begin], min(length, 0.5 * begin.away)
+    while len(inward) < MOST and inward[-1].root < FARTHEST and inward[-1].away > 0.0:
+        there = inward[-1].away <= step + AT_BOUND
+        new = knot(CLOSEST if there else inward[-1].away - step, inward)
+        step = _next(inward[-1], new)
+        inward.append(new._replace(away=0.0) if there else new)
+    while len(outward) < MOST and outward[-1].root < FARTHEST:
+        away = outward[-1].away
+        outward.append(knot(away + min(length, LONGEST * (1 - away)), outward))
+        length = _next(*outward[-2:])
+    return inward, outward
 
 
 def _continued(before: list[Knot], away: float) -> Floats:
@@ -226,29 +224,6 @@ def _first(begin: Knot, error: float, gradient: float) -> float:
     if error > 0:
         return float(min(APART * error * begin.away * (1 - begin.away), FIRST))
     return float(min(0.5 * APART**2 * begin.away / max(abs(gradient), 1e-12), FIRST))
-
-
-def _inward(begin: Knot, length: float, knot: Callable[[float, list[Knot]], Knot]) -> list[Knot]:
-    """Knots from `begin` towards the bound; the last one is at it, unless the fall is too great before."""
-    knots, length = [begin], min(length, 0.5 * begin.away)
-    while len(knots) < MOST and knots[-1].root < FARTHEST and knots[-1].away > 0.0:
-        last = knots[-1]
-        there = last.away <= length + AT_BOUND
-        new = knot(CLOSEST if there else last.away - length, knots)
-        length = _next(last, new)
-        knots.append(new._replace(away=0.0) if there else new)
-    return knots
-
-
-def _outward(begin: Knot, length: float, knot: Callable[[float, list[Knot]], Knot]) -> list[Knot]:
-    """Knots from `begin` away from the bound."""
-    knots = [begin]
-    while len(knots) < MOST and knots[-1].root < FARTHEST:
-        last = knots[-1]
-        new = knot(last.away + min(length, LONGEST * (1 - last.away)), knots)
-        length = _next(last, new)
-        knots.append(new)
-    return knots
 
 
 def _next(last: Knot, new: Knot) -> float:
@@ -273,11 +248,6 @@ def _held_back(root: Floats, most: float) -> Floats:
         return root
     along = root @ root[0] / size**2  # regression on the slope
     return np.asarray(root - np.outer((1 - most / size) * along, root[0]))
-
-
-def _loose(y: Floats, free: Mask) -> Mask:
-    """The coordinates `free` `[K]`, less a slope on its way to infinity."""
-    return np.asarray(free & ~((np.arange(len(y)) == 0) & (np.abs(y[0]) >= RUNAWAY)))
 
 
 def _root(information: Floats, free: Mask) -> Floats:

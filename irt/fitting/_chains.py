@@ -5,6 +5,7 @@ Threads run truly in parallel, since compiled code holds no lock, and each chain
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -18,7 +19,7 @@ import numpy as np
 from irt._fit_settings import FitSettings
 from irt._responses import Floats
 from irt.fitting._compiled_programs import compiled
-from irt.fitting._estimation_outcome import Progress
+from irt.fitting._estimation_outcome import Progress, tell
 
 MAX_DEPTH = 10
 """Greatest tree depth, numpyro's and pymc's default."""
@@ -116,17 +117,32 @@ def run_chains(
 ) -> Sampled:
     """One chain from each start, in double precision, until `enough` (asked every `CHECK` draws) or all are drawn."""
     begin = time.perf_counter()
-    told = _Told(progress, len(starts) * (_blocks(settings.warmup) + _blocks(settings.draws)))
-    runs = [_Run(program, start, data, settings, chain, told) for chain, start in enumerate(starts)]
+    total, done, lock = len(starts) * (_blocks(settings.warmup) + _blocks(settings.draws)), 0, Lock()
+
+    def block_done() -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            tell(progress, done * BLOCK, total * BLOCK)
+
+    runs = [_Run(program, start, data, settings, chain, block_done) for chain, start in enumerate(starts)]
     with _threads(runs) as pool:
         list(pool.map(_Run.warm_up, runs))
-        done = 0
-        while True:
-            done = min(done + CHECK, settings.draws)
-            parts = list(pool.map(_Run.draw, runs, [done] * len(runs)))
-            sampled = _joined(parts, time.perf_counter() - begin)
-            if done >= settings.draws or (enough is not None and enough(sampled)):
+        for count in itertools.count(CHECK, CHECK):
+            kept = min(count, settings.draws)
+            values, diverging, steps = zip(*pool.map(_Run.draw, runs, [kept] * len(runs)), strict=True)
+            lengths = np.concatenate(steps)
+            sampled = Sampled(
+                values={name: np.concatenate([each[name] for each in values]) for name in values[0]},
+                chains=len(runs),
+                divergences=int(np.sum(diverging)),
+                saturated=int(np.sum(lengths >= 2**MAX_DEPTH - 1)),
+                leapfrogs=float(lengths.mean()),
+                sample_seconds=time.perf_counter() - begin,
+            )
+            if kept >= settings.draws or (enough is not None and enough(sampled)):
                 return sampled
+    raise AssertionError("the count of draws never ends")
 
 
 @contextmanager
@@ -143,33 +159,13 @@ def _threads(runs: Sequence[_Run]) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-class _Part(NamedTuple):
-    values: Values
-    diverging: Any
-    steps: Any
-
-
-class _Told:
-    """Counts the blocks of all chains for one callback."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total, self.done, self.lock = progress, total, 0, Lock()
-
-    def add(self) -> None:
-        """Tell that a chain has gone on by a block."""
-        if self.progress is not None:
-            with self.lock:
-                self.done += 1
-                self.progress(self.done * BLOCK, self.total * BLOCK)
-
-
 class _Run:
     """One chain: where it is, and what it has drawn."""
 
     def __init__(
-        self, program: Program, start: Values, data: Any, settings: FitSettings, chain: int, told: _Told
+        self, program: Program, start: Values, data: Any, settings: FitSettings, chain: int, done: Callable[[], None]
     ) -> None:
-        self.program, self.start, self.data, self.told = program, start, data, told
+        self.program, self.start, self.data, self.done = program, start, data, done
         self.settings, self.chain = settings, chain
         self.kept: list[Any] = []
         self.state: Any = None
@@ -185,37 +181,24 @@ class _Run:
             for _ in range(_blocks(self.settings.warmup)):
                 self._advance()
 
-    def draw(self, count: int) -> _Part:
-        """Go on until `count` draws are kept."""
+    def draw(self, count: int) -> tuple[Values, Any, Any]:
+        """Go on until `count` draws are kept: their values, whether they diverged, and numbers of steps."""
         import jax
 
         with jax.enable_x64(True):
             while len(self.kept) * BLOCK < count:
                 self.kept.append(jax.tree.map(np.asarray, self._advance()))
-        values = {name: np.concatenate([block[0][name] for block in self.kept])[:count] for name in self.kept[0][0]}
-        diverging, steps = (np.concatenate([block[part] for block in self.kept])[:count] for part in (1, 2))
-        return _Part(values, diverging, steps)
+        found: tuple[Values, Any, Any] = jax.tree.map(lambda *blocks: np.concatenate(blocks)[:count], *self.kept)
+        return found
 
     def _advance(self) -> Any:
         if self.stopped:
             raise CancelledError
         self.state, seen = self.program.block(self.state, self.data)
         self.state.i.block_until_ready()
-        self.told.add()
+        self.done()
         return seen
 
 
 def _blocks(iterations: int) -> int:
     return -(-iterations // BLOCK)
-
-
-def _joined(parts: Sequence[_Part], seconds: float) -> Sampled:
-    steps = np.concatenate([part.steps for part in parts])
-    return Sampled(
-        values={name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
-        chains=len(parts),
-        divergences=int(sum(part.diverging.sum() for part in parts)),
-        saturated=int(np.sum(steps >= 2**MAX_DEPTH - 1)),
-        leapfrogs=float(steps.mean()),
-        sample_seconds=seconds,
-    )

@@ -14,7 +14,6 @@ Lange (1995 a) JRSS B 57, 425; (1995 b) Statistica Sinica 5, 1.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from irt._quadrature import BOUND, bound_for, nodes_for, weigh
 from irt._responses import Floats
 from irt.fitting._coordinates import Curves, curves, gradient_and_information, to_items
+from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._item_blocks import ItemBlocks
 from irt.fitting._item_priors import Prior
 from irt.kernels import RUNAWAY
@@ -146,7 +146,7 @@ def climb(
     start: Floats,
     shared: tuple[bool, ...],
     penalty: Prior,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     expansions: int = EXPANSIONS,
     enough: tuple[float, float] = NEGLIGIBLE,
 ) -> Climb:
@@ -177,8 +177,7 @@ def climb(
             settled = new is state or (gain < enough[0] and float(np.max(np.abs(direction))) < enough[1])
         state = new
         values.append(state.value)
-        if progress is not None:
-            progress(iteration, ITERATIONS)
+        tell(progress, iteration, ITERATIONS)
     return Climb(state, nodes, tuple(values), tuple(renewed), settled)
 
 

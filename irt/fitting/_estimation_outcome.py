@@ -31,7 +31,12 @@ class EstimationOutcome:
     notes: tuple[str, ...] = ()
 
 
+def tell(progress: Progress | None, done: int, total: int) -> None:
+    """Tell that so much is done, where somebody wants to know."""
+    if progress is not None:
+        progress(done, total)
+
+
 def begun(progress: Progress | None) -> None:
     """Tell that the input is accepted and the work begins."""
-    if progress is not None:
-        progress(0, 1)
+    tell(progress, 0, 1)

@@ -18,9 +18,9 @@ from irt._responses import Floats
 from irt.kernels import sigmoid
 
 NEGLIGIBLE = 1e-9
-ROWS = 4000
-"""Rows gathered for one matrix product."""
+"""Weight of a node below which a student is left out there."""
 RIDGE = 1e-9
+"""Added to curvatures, so that a category nobody is expected in leaves them invertible."""
 LONGEST = 3.0
 """The farthest a coordinate moves in one step, in logits."""
 
@@ -106,22 +106,13 @@ def shared_uncertainty(x: Floats, posterior: Posterior, scores: Floats, real: np
     `[P, P]` over the real coordinates, item by item; the observed information is the expected one of the complete data
     minus this (Louis 1982). `scores` `[S, I]` hold NaN where not asked.
     """
-    size = len(x) + int(real.sum())
-    total, mean = np.zeros((size, size)), np.zeros((len(scores), size))
-    waiting: list[Floats] = []
+    mean = np.zeros((len(scores), len(x) + int(real.sum())))
+    total = np.zeros((mean.shape[1], mean.shape[1]))
     for _, seen, weight, gradient in _at_nodes(x, posterior, scores, real):
         mean[seen] += gradient * weight
-        waiting.append(gradient * np.sqrt(weight))
-        if sum(map(len, waiting)) > ROWS:
-            total += _squares(waiting)
-            waiting = []
-    return np.asarray(total + _squares(waiting) - mean.T @ mean)
-
-
-def _squares(parts: list[Floats]) -> Floats | float:
-    """`sum part.T @ part`, in one product."""
-    rows = np.concatenate(parts) if parts else None
-    return 0.0 if rows is None else np.asarray(rows.T @ rows)
+        rows = gradient * np.sqrt(weight)
+        total += rows.T @ rows
+    return np.asarray(total - mean.T @ mean)
 
 
 def ability_response(x: Floats, posterior: Posterior, scores: Floats, real: np.ndarray) -> Floats:
@@ -139,8 +130,7 @@ def _at_nodes(
     x: Floats, posterior: Posterior, scores: Floats, real: np.ndarray
 ) -> Iterator[tuple[float, np.ndarray, Floats, Floats]]:
     """Per node: ability, the students `[s]` it matters to, its weights `[s, 1]`, and their gradients `[s, P]`."""
-    own = np.concatenate([np.ones((len(x), 1), dtype=bool), real], axis=1)
-    asked = ~np.isnan(scores)
+    own, asked = np.insert(real, 0, True, axis=1), ~np.isnan(scores)
     category = np.where(asked, scores, 0.0).astype(np.int64)
     for node, weight in zip(posterior.nodes, posterior.weights.T, strict=True):
         seen = np.flatnonzero(weight > NEGLIGIBLE)
@@ -154,9 +144,9 @@ def _ability_part(x: Floats, node: float, real: np.ndarray) -> Floats:
     items, width = x.shape
     p = np.where(real, sigmoid(x[:, :1] * node + x[:, 1:]), 0.0)
     table = np.zeros((items, width, width))
+    place = np.arange(1, width)
     table[:, 1:, 0] -= p * node
     table[:, :-1, 0] -= p * node
-    place = np.arange(1, width)
     table[:, place, place] = -p
     table[:, place - 1, place] = -p
     table[:, :, 0] += node

@@ -11,12 +11,11 @@ from irt._fit_settings import FitSettings
 from irt._graded import mean_threshold
 from irt._quadrature import Posterior
 from irt._responses import Floats
-from irt.fitting._coordinates import signed_draws
+from irt.fitting._coordinates import normals, signed_draws, uniforms
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
 from irt.fitting._graded_maximum import RatingMaximum, maximum, own, parameters
-from irt.fitting._stratified_draws import normals, uniforms
+from irt.fitting._plausible_values import DRAWS
 
-DRAWS = 2000
 CELLS = 40_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 
@@ -29,7 +28,7 @@ def fit_marginal(
     best = maximum(scores, top, progress)
     return EstimationOutcome(
         draws=_draws(best, settings.seed),
-        point=_point(best),
+        point=_named(best.x, best.answers.top) | {"theta": best.expected.posterior.mean},
         log_likelihood=best.log_likelihood,
         converged=best.converged,
         diagnostics=_diagnostics(best),
@@ -61,11 +60,16 @@ def _draws(best: RatingMaximum, seed: int) -> dict[str, Floats]:
     students, (items, width) = len(best.answers.scores), best.x.shape
     count = int(np.clip(CELLS // (items * (width + 1) + students), 200, DRAWS))
     normal = normals(rng, int(own(best.answers.real).sum()), count).T
-    a, thresholds, top = parameters(_item_draws(best, normal), best.answers.top)
     theta = _ability_draws(best.expected.posterior, count, rng)
     if best.root is not None:
         theta = theta + normal @ best.response.T
-    return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds, "theta": theta}
+    return _named(_item_draws(best, normal), best.answers.top) | {"theta": theta}
+
+
+def _named(x: Floats, top: NDArray[np.int64]) -> dict[str, Floats]:
+    """Items of coordinates `[..., I, 1 + K]` by name."""
+    a, thresholds, _ = parameters(x, top)
+    return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds}
 
 
 def _item_draws(best: RatingMaximum, normal: Floats) -> Floats:
@@ -114,12 +118,6 @@ def _ability_draws(posterior: Posterior, count: int, rng: np.random.Generator) -
     draws += step * (rng.random(draws.shape) - 0.5)
     mean, variance = posterior.mean, posterior.sd**2
     return np.asarray(mean + (draws - mean) * np.sqrt(variance / (variance + step**2 / 12)))
-
-
-def _point(best: RatingMaximum) -> dict[str, Floats]:
-    a, thresholds, top = parameters(best.x, best.answers.top)
-    theta = best.expected.posterior.mean
-    return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds, "theta": theta}
 
 
 def _errors(best: RatingMaximum) -> dict[str, Floats]:

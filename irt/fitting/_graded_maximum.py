@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
+from scipy.special import logsumexp
 
 from irt._graded import GradedParameters, information, padded, real_thresholds
 from irt._quadrature import BOUND, FEWEST, Posterior, spaced
 from irt._responses import Floats
-from irt.fitting._estimation_outcome import Progress
+from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._graded_curvature import (
     ability_response,
     category_logs,
@@ -30,12 +31,15 @@ from irt.fitting._graded_curvature import (
 )
 
 CYCLES = 1000
+"""Of EM at most."""
 NEAR = 0.03
-TOLERANCE = 1e-6
-STEPS = 10
-STEEPEST = 10.0
-FARTHEST = 30.0
+"""Largest change of a coordinate in a cycle below which Newton steps are tried."""
+TOLERANCE, STEPS = 1e-6, 10
+"""Largest change at which Newton steps end, and their number at most."""
+STEEPEST, FARTHEST = 10.0, 30.0
+"""Size of a slope and of an intercept beyond which an item has run off."""
 PRIOR_ANSWERS = 0.5
+"""In every category of an item that the answers cannot hold."""
 FULL = 2500
 """Most parameters whose covariances across items are kept."""
 
@@ -123,17 +127,18 @@ def parameters(x: Floats, top: NDArray[np.int64]) -> GradedParameters:
 
 def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
     """Posterior of ability and expected counts at these items."""
-    nodes = _nodes(parameters(x, answers.top))
+    # Equally spaced abilities, fine enough for the most informed student.
+    coarse, items = np.linspace(-BOUND, BOUND, FEWEST)[:, None], parameters(x, answers.top)
+    nodes = spaced(float(information(coarse, *items).sum(axis=1).max()))
     logs = category_logs(x, nodes, answers.real)
     prior = np.exp(-0.5 * nodes**2)
     prior /= prior.sum()
     joint = answers.indicators @ logs.reshape(-1, len(nodes)) + np.log(prior)
-    largest = joint.max(axis=1, keepdims=True)
-    weights = np.exp(joint - largest)
-    total = weights.sum(axis=1, keepdims=True)
-    posterior = Posterior(nodes, weights / total, np.asarray((np.log(total) + largest)[:, 0]))
+    log_marginal = logsumexp(joint, axis=1, keepdims=True)
+    posterior = Posterior(nodes, np.exp(joint - log_marginal), np.asarray(log_marginal[:, 0]))
     counts = (answers.indicators.T @ posterior.weights).reshape(logs.shape)
-    extra = _prior_counts(answers, prior)
+    exists = np.arange(x.shape[1]) <= answers.top[:, None]
+    extra = PRIOR_ANSWERS * (exists & answers.helped[:, None])[:, :, None] * prior
     return ExpectedRatings(posterior, counts + extra, float(posterior.log_marginal.sum() + (extra * logs).sum()))
 
 
@@ -155,15 +160,10 @@ def gradient(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floa
 
 
 def _answers(scores: Floats, top: NDArray[np.int64]) -> RatingTable:
-    students, items = scores.shape
-    width = int(top.max()) + 1
-    indicators = np.zeros((students, items, width))
-    rows, columns = np.nonzero(~np.isnan(scores))
-    indicators[rows, columns, scores[rows, columns].astype(np.int64)] = 1.0
-    used = indicators.any(axis=0)
-    exists = np.arange(width) <= top[:, None]
-    unused = np.any(exists & ~used, axis=1)
-    return RatingTable(scores, indicators.reshape(students, -1), top, unused, np.zeros_like(unused))
+    categories = np.arange(int(top.max()) + 1)
+    indicators = (scores[:, :, None] == categories).astype(np.float64)
+    unused = np.any((categories <= top[:, None]) & ~indicators.any(axis=0), axis=1)
+    return RatingTable(scores, indicators.reshape(len(scores), -1), top, unused, np.zeros_like(unused))
 
 
 def _climb(answers: RatingTable, progress: Progress | None) -> RatingMaximum:
@@ -176,8 +176,7 @@ def _climb(answers: RatingTable, progress: Progress | None) -> RatingMaximum:
         moved = maximise(x, expected.posterior.nodes, expected.counts, answers.real)
         change = float(np.max(np.abs(moved - x)[own(answers.real)]))
         x, expected = moved, expect(answers, moved)
-        if progress is not None:
-            progress(cycle, CYCLES)
+        tell(progress, cycle, CYCLES)
         if size > FULL:
             converged = change < 1e-4
         elif change < near:
@@ -185,8 +184,7 @@ def _climb(answers: RatingTable, progress: Progress | None) -> RatingMaximum:
             near /= 4
         if converged or np.any(_runaway(x, answers.real) & ~answers.helped):
             break
-    if progress is not None:
-        progress(CYCLES, CYCLES)
+    tell(progress, CYCLES, CYCLES)
     return RatingMaximum(x, answers, expected, *_covariance(answers, x, expected), cycle, converged)
 
 
@@ -222,17 +220,6 @@ def _start(answers: RatingTable) -> Floats:
     share = np.clip(reached[:, 1:] / reached[:, :1], 1e-6, 1 - 1e-6)
     # A slope of 1 over a Normal(0, 1) population flattens logits by about 1.2.
     return np.concatenate([np.ones((len(share), 1)), 1.2 * np.log(share / (1 - share))], axis=1)
-
-
-def _nodes(items: GradedParameters) -> Floats:
-    """Equally spaced abilities, fine enough for the most informed student."""
-    coarse = np.linspace(-BOUND, BOUND, FEWEST)
-    return spaced(float(information(coarse[:, None], *items).sum(axis=1).max()))
-
-
-def _prior_counts(answers: RatingTable, prior: Floats) -> Floats:
-    exists = np.arange(int(answers.top.max()) + 1) <= answers.top[:, None]
-    return np.asarray(PRIOR_ANSWERS * (exists & answers.helped[:, None])[:, :, None] * prior)
 
 
 def own(real: Mask) -> Mask:

@@ -21,7 +21,6 @@ from irt.kernels import RUNAWAY
 
 STEPS, NEGLIGIBLE = 30, 1e-4
 """Newton steps at most, and the gain in log-likelihood at which they end."""
-
 BINS = 128
 """Rows that stand for all who gave the same answer to an item."""
 
@@ -68,7 +67,8 @@ class ItemAlone:
             mass = chance * ((group.counts / marginal) @ group.weights)
             right[:, 0] += group.right * mass
             asked[:, 0] += group.asked * mass
-            scores = _scores(at, group)
+            rises = [(group.right * plus - group.asked * minus)[:, 0] for plus, minus in score_weights(at)]
+            scores = np.stack([at.nodes**power * rises[part] for part, power in ROWS[: len(y)]], axis=1)
             means = (group.weights @ (chance[:, None] * scores)) / marginal[:, None]
             lost += (mass[:, None] * scores).T @ scores - (group.counts[:, None] * means).T @ means
         gradient, _ = gradient_and_information(at, right, asked)
@@ -104,9 +104,8 @@ class ItemAlone:
 
 def log_likelihoods(table: AnswerPatterns, at: Curves) -> Floats:
     """Log-likelihoods `[R, Q]` of every row's answers at the nodes."""
-    if table.attempts is None:
-        return np.asarray(table.successes @ at.log_odds.T + at.log_wrong @ table.trials)
-    return np.asarray(table.successes @ at.log_odds.T + table.attempts @ at.log_wrong.T)
+    wrong = at.log_wrong @ table.trials if table.attempts is None else table.attempts @ at.log_wrong.T
+    return np.asarray(table.successes @ at.log_odds.T + wrong)
 
 
 def item_alone(table: AnswerPatterns, joint: Floats, at: Curves, item: int) -> ItemAlone:
@@ -135,14 +134,6 @@ def _chance(at: Curves, group: ItemAnswerGroup) -> tuple[Floats, Floats]:
     """Probability of the group's answers at each node `[Q]`, and of each row's, ability integrated `[N]`."""
     chance = np.exp(group.right * at.log_odds[:, 0] + group.asked * at.log_wrong[:, 0])
     return chance, np.maximum(group.weights @ chance, 1e-300)
-
-
-def _scores(at: Curves, group: ItemAnswerGroup) -> Floats:
-    """Complete-data scores `[Q, K]` of the group's answers at each node."""
-    weights = score_weights(at)
-    rises = [(group.right * weights[part][0] - group.asked * weights[part][1])[:, 0] for part, _ in ROWS[: len(at.x)]]
-    powers = [at.nodes**power for _, power in ROWS[: len(at.x)]]
-    return np.stack([power * rise for power, rise in zip(powers, rises, strict=True)], axis=1)
 
 
 def _uphill(information: Floats, gradient: Floats) -> Floats:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from irt._responses import Floats
-from irt.fitting._stratified_draws import normals
+from irt.fitting._coordinates import normals
 
 
 @dataclass(frozen=True)

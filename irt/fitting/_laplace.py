@@ -14,7 +14,6 @@ likelihood (Fisher's identity) to the accuracy of that Gaussian.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,8 +23,8 @@ from irt._model import Problem, RawDraws
 from irt._responses import Floats
 from irt.fitting import _scale_estimates as scaling
 from irt.fitting._ability import Known
+from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._gaussian import Iterative, Point
-from irt.fitting._item_coordinates import parameters
 from irt.fitting._linearised import (
     DOUBLE,
     Acceleration,
@@ -38,7 +37,7 @@ from irt.fitting._linearised import (
     objective,
     slope_at,
 )
-from irt.fitting._scale_estimates import STEP, Scales, peak, widest_a
+from irt.fitting._scale_estimates import STEP, Scales, parameters, peak, widest_a
 from irt.kernels import sigmoid, smoothed_logit
 
 ROUNDS = 200
@@ -95,7 +94,7 @@ class _Settled:
     converged: bool
 
 
-def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, joint: bool = False) -> LaplaceFit:
+def climb(problem: Problem, progress: Progress | None = None, joint: bool = False) -> LaplaceFit:
     """Fit by alternating Fisher scoring and scale updates until neither moves; `joint` never integrates abilities.
 
     A guessing parameter that items share is put at the maximum of its evidence (`irt.fitting._scale_estimates`).
@@ -105,7 +104,7 @@ def climb(problem: Problem, progress: Callable[[int, int], None] | None = None, 
     return _climbed(problem, progress, joint)
 
 
-def _profiled(problem: Problem, progress: Callable[[int, int], None] | None, joint: bool) -> LaplaceFit:
+def _profiled(problem: Problem, progress: Progress | None, joint: bool) -> LaplaceFit:
     students, items = problem.answers.shape
     if students * items > DOUBLE:
         raise ValueError(
@@ -136,7 +135,7 @@ def _profiled(problem: Problem, progress: Callable[[int, int], None] | None, joi
     return replace(fit, converged=fit.converged and found.settled, guessing_sd=found.sd, guessing_pull=pull)
 
 
-def _climbed(problem: Problem, progress: Callable[[int, int], None] | None, joint: bool) -> LaplaceFit:
+def _climbed(problem: Problem, progress: Progress | None, joint: bool) -> LaplaceFit:
     try:
         settled = _settle(problem, progress, False)
         if joint or not _doubtful(problem, settled):
@@ -169,9 +168,7 @@ def _doubtful(problem: Problem, settled: _Settled) -> bool:
     return within / (between + within) * float(np.sqrt(len(known.information))) >= BIASED
 
 
-def _settle(
-    problem: Problem, progress: Callable[[int, int], None] | None, integrate: bool, start: LaplaceFit | None = None
-) -> _Settled:
+def _settle(problem: Problem, progress: Progress | None, integrate: bool, start: LaplaceFit | None = None) -> _Settled:
     scales = scaling.starting(problem) if start is None else start.scales
     point = _starting_point(problem, scales) if start is None else start.point
     value, _ = objective(problem, scales, point)
@@ -187,8 +184,7 @@ def _settle(
             point, updated = scaling.recoordinated(problem, point, updated, leapt), leapt
         scales, last = updated, change
         value, _ = objective(problem, scales, point)
-        if progress is not None:
-            progress(rounds, ROUNDS)
+        tell(progress, rounds, ROUNDS)
         if (rounds % LEAP or integrate) and float(np.max(np.abs(change))) < TOLERANCE:
             return _Settled(point, scales, value, rounds, True)
     return _Settled(point, scales, value, ROUNDS, False)

@@ -25,7 +25,6 @@ COPIED = 4_000_000
 """Numbers of each parameter that are copied at a time."""
 MOST = 32
 """Portions at most."""
-Pass = Callable[[int, int, Floats, Floats], None]
 
 
 class TableGradient(NamedTuple):
@@ -75,20 +74,15 @@ def curvature(
 
 def mean_probability(theta: Floats, a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
     """Mean probability `[S, I]` of a right answer over draws of abilities `[D, S]` and of item parameters `[D, I]`."""
+    from irt.fitting import _numba_passes as compiled  # loads numba
+
     total = np.zeros((theta.shape[1], a.shape[1]))
     step = max(1, COPIED // sum(total.shape))
     for first in range(0, len(theta), step):
         arrays = [np.ascontiguousarray(each[first : first + step], np.float64) for each in (theta, a, b, c, d)]
-        _spread(total.shape, functools.partial(_add_probabilities, arrays, total))
-    total /= len(theta)
-    return total
-
-
-def _add_probabilities(arrays: list[Floats], total: Floats, index: int, start: int, stop: int) -> None:
-    from irt.fitting import _numba_passes as compiled  # loads numba
-
-    del index
-    compiled.probabilities(*arrays, start, stop, total)
+        run = functools.partial(compiled.probabilities, *arrays)
+        _spread(total.shape, lambda _, start, stop, run=run: run(start, stop, total))  # type: ignore[misc]
+    return total / len(theta)
 
 
 def _is_plain(answers: PackedAnswers, items: ItemParameters) -> bool:
@@ -98,34 +92,28 @@ def _is_plain(answers: PackedAnswers, items: ItemParameters) -> bool:
 
 def _run(answers: PackedAnswers, theta: Floats, items: ItemParameters, weights: Any) -> tuple[Floats, Floats]:
     """The sums over items `[2 or 3, S]` and over students `[2 to 14, I]` of one pass."""
-    plain = _is_plain(answers, items)
-    one = _compiled_pass(answers, theta, items, weights)
+    from irt.fitting import _numba_passes as compiled  # loads numba
+
+    plain, curved = _is_plain(answers, items), weights is not None
+    kind = "counts" if answers.codes is None else "plain" if plain else "full"
+    function = getattr(compiled, f"{kind}_{'curvature' if curved else 'gradient'}")
+    tables = (answers.successes, answers.failures) if answers.codes is None else (answers.codes, answers.codes)
+    theta, *parameters = (np.ascontiguousarray(values, dtype=np.float64) for values in (theta, *items))
+    given, weights = (*tables, theta, tuple(parameters)), weights if curved else np.empty((0, 0, 0))
     students, count = answers.shape
-    rows = np.zeros((2 if weights is None else 3, students))
-    height = (2 if plain else 4) if weights is None else (5 if plain else 14)
+    rows = np.zeros((2 + curved, students))
+    height = (5 if plain else 14) if curved else (2 if plain else 4)
     partial: dict[int, Floats] = {}
 
     def part(index: int, start: int, stop: int) -> None:
-        sums = np.zeros((height, count))
-        one(start, stop, rows, sums)
-        partial[index] = sums
+        partial[index] = np.zeros((height, count))
+        function(*given, start, stop, rows, partial[index], weights)
 
     _spread(answers.shape, part)
     total = partial[0]
     for index in range(1, len(partial)):
         total += partial[index]
     return rows, total
-
-
-def _compiled_pass(answers: PackedAnswers, theta: Floats, items: ItemParameters, weights: Any) -> Pass:
-    from irt.fitting import _numba_passes as compiled  # loads numba
-
-    kind = "counts" if answers.codes is None else "plain" if _is_plain(answers, items) else "full"
-    function = getattr(compiled, f"{kind}_{'gradient' if weights is None else 'curvature'}")
-    tables = (answers.successes, answers.failures) if answers.codes is None else (answers.codes, answers.codes)
-    theta, *parameters = (np.ascontiguousarray(values, dtype=np.float64) for values in (theta, *items))
-    weights = np.empty((0, 0, 0)) if weights is None else weights
-    return lambda start, stop, rows, sums: function(*tables, theta, tuple(parameters), start, stop, rows, sums, weights)
 
 
 def _as_gradient(rows: Floats, sums: Floats, items: ItemParameters) -> TableGradient:
@@ -153,16 +141,11 @@ def _spread(shape: tuple[int, int], part: Callable[[int, int, int], None]) -> No
     portions = max(1, min(students, MOST, students * items // CELLS))
     edges = np.linspace(0, students, portions + 1).astype(int).tolist()
     tasks = [(index, edges[index], edges[index + 1]) for index in range(portions)]
-    threads = min(_threads(), portions)
-    if threads == 1:
+    named = [os.environ.get(name, "") for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")]
+    threads = min([portions, os.cpu_count() or 1, *(int(value) for value in named if value.isdigit())])
+    if threads <= 1:
         for task in tasks:
             part(*task)
         return
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(lambda task: part(*task), tasks):
-            pass
-
-
-def _threads() -> int:
-    named = [os.environ.get(name, "") for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")]
-    return max(1, min([os.cpu_count() or 1, *(int(value) for value in named if value.isdigit())]))
+        list(pool.map(part, *zip(*tasks, strict=True)))

@@ -16,8 +16,7 @@ from irt._responses import Floats
 from irt.fitting import _likelihood_passes as fused
 from irt.fitting._ability import Known, Loadings, loadings
 from irt.fitting._gaussian import Coupling, JointPrecision, Point, Solver, StudentsKept, solver
-from irt.fitting._item_coordinates import chain_rule, log_prior, parameters, prior_terms
-from irt.fitting._scale_estimates import Scales
+from irt.fitting._scale_estimates import Scales, chain_rule, log_prior_of_items, parameters, prior_terms
 from irt.kernels import ItemParameters
 
 CHEAP = 5e8
@@ -42,7 +41,7 @@ def objective(problem: Problem, scales: Scales, point: Point) -> tuple[float, fl
 
 
 def _log_prior(problem: Problem, point: Point) -> float:
-    return log_prior(problem, point.x) - 0.5 * float(np.sum(point.w**2))
+    return log_prior_of_items(problem, point.x) - 0.5 * float(np.sum(point.w**2))
 
 
 def known_abilities(problem: Problem, scales: Scales, point: Point) -> Known:

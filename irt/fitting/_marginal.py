@@ -47,6 +47,7 @@ MOST_PULL = 0.25
 """Standard errors of the population's mean that priors of single items may move all abilities by: with more, the scale
 would not be the population's."""
 NAMED = 3
+"""Items named in a sentence, of more."""
 
 Mask = NDArray[np.bool_]
 
@@ -109,8 +110,7 @@ def _means(found: MarginalMaximum) -> Floats | None:
 
 
 def _diagnostics(problem: Problem, found: MarginalMaximum) -> dict[str, float | int | str]:
-    state = found.climb.state
-    x = state.x
+    state, x = found.climb.state, found.climb.state.x
     parameters = x.size - sum(SHARED[problem.model]) * (x.shape[1] - 1)
     said: dict[str, float | int | str] = {
         "iterations": len(found.climb.values) - len(found.climb.renewed),
@@ -181,7 +181,12 @@ def _notes(problem: Problem, settings: FitSettings, found: MarginalMaximum) -> l
     if settings.priors is not None:
         notes.append("Priors were given, so these are marginal a posteriori estimates, not maximum likelihood.")
     if found.population is not None:
-        notes.append(_population(found.population.reported()))
+        values = found.population.reported()
+        unequal = f" and of log discriminations {values['spread_a']:.2f}" if "spread_a" in values else ""
+        notes.append(
+            f"The priors' spreads were estimated from the table: that of b (around {values['centre_b']:.2f}) is "
+            f"{values['spread_b']:.2f}{unequal}."
+        )
     for row, word, value in ((2, "Guessing", 0), (3, "The upper asymptote", 1)):
         at_bound = np.flatnonzero(found.fixed[row]) if row < len(found.fixed) else np.zeros(0, dtype=np.int64)
         if len(at_bound):
@@ -194,26 +199,15 @@ def _notes(problem: Problem, settings: FitSettings, found: MarginalMaximum) -> l
 
 def _endless(problem: Problem, paths: list[Path], draws: Mapping[str, Floats]) -> list[str]:
     """A sentence about the items whose slope reached the end of what is followed along an asymptote's path."""
-    slopes = np.abs(draws["a"])
-    items = sorted({int(item) for path in paths for item in path.items})
-    ended = [item for item in items if np.any(slopes[:, item] >= RUNAWAY * (1 - 1e-9))]
-    if not ended:
+    items = np.array(sorted({int(item) for path in paths for item in path.items}), dtype=np.int64)
+    shares = np.mean(np.abs(draws["a"][:, items]) >= RUNAWAY * (1 - 1e-9), axis=0)
+    if not np.any(shares):
         return []
-    share = max(float(np.mean(slopes[:, item] >= RUNAWAY * (1 - 1e-9))) for item in ended)
     return [
         f"Along with their asymptotes, slopes are followed up to {RUNAWAY:g}, a step to most exams: those of "
-        f"{_listed(problem, np.array(ended))} go on ({share:.0%} of the draws stand there, at most), and the upper end "
-        f"of an interval at {RUNAWAY:g} is open."
+        f"{_listed(problem, items[shares > 0])} go on ({shares.max():.0%} of the draws stand there, at most), and the "
+        f"upper end of an interval at {RUNAWAY:g} is open."
     ]
-
-
-def _population(values: Mapping[str, float]) -> str:
-    """The population's estimated means and spreads, in a sentence."""
-    unequal = f" and of log discriminations {values['spread_a']:.2f}" if "spread_a" in values else ""
-    return (
-        f"The priors' spreads were estimated from the table: that of b (around {values['centre_b']:.2f}) is "
-        f"{values['spread_b']:.2f}{unequal}."
-    )
 
 
 def _listed(problem: Problem, which: NDArray[np.int64]) -> str:

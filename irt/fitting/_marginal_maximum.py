@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from irt._model import Problem
 from irt._responses import Floats
 from irt.fitting._coordinates import SHARED
-from irt.fitting._em import FAR, AnswerPatterns, Climb, ClimbState, climb, evaluate, held
+from irt.fitting._em import FAR, AnswerPatterns, Climb, climb, evaluate, held
 from irt.fitting._estimation_outcome import Progress
 from irt.fitting._item_priors import Prior, penalty_of
 from irt.fitting._observed_information import InverseInformation, Widened, observe
@@ -20,7 +20,9 @@ from irt.kernels import smoothed_logit
 ALL_AT_ONCE, RESCUES = 8, 11
 """Climbs after which every item gets priors, and climbs in all."""
 POLISH = 6
+"""Newton steps by the exact information after a climb, at most."""
 STEEP = 8.0
+"""Slope, in typical ones, from which an item is taken to run off."""
 CLEAR, LEAST_SLOPE = 3.0, 0.3
 """Errors by which a negative association is clear, and the least slope items of a population start from, as a share of
 the median."""
@@ -53,9 +55,10 @@ class MarginalMaximum(NamedTuple):
 
 def estimate(table: AnswerPatterns, problem: Problem, progress: Progress | None = None) -> MarginalMaximum:
     """Climb, judge by the exact information, and rescue by priors what the answers cannot hold."""
-    start = starting_point(problem)
-    shared = SHARED[problem.model]
-    with_prior = _priors_from_the_start(problem, start)
+    start, shared = starting_point(problem), SHARED[problem.model]
+    # Constant items have no maximum without a prior.
+    with_prior = np.full(start.shape, False) | constant(problem)
+    with_prior[0] &= problem.free_a
     rescued = np.zeros(start.shape[1], dtype=np.bool_)
     x, unit = start, _typical_slope(start, rescued)
     best = None
@@ -100,11 +103,10 @@ def starting_point(problem: Problem) -> Floats:
     slope = np.where(constant(problem), 1.0, np.clip(slope, -2.0, 2.5))
     chance = problem.chance
     above = np.clip((share - chance) / (1 - chance), 0.05, 0.95) if problem.guessing else share
-    rows = [np.full_like(slope, slope.mean()) if not problem.free_a else slope, np.log(above / (1 - above))]
-    if problem.guessing:
-        rows.append(np.log(chance / (1 - chance)))
-    if problem.slipping:
-        rows.append(np.full_like(slope, np.log(problem.priors.upper / (1 - problem.priors.upper))))
+    rows = [slope if problem.free_a else np.full_like(slope, slope.mean()), np.log(above / (1 - above))]
+    rows += [np.log(chance / (1 - chance))] * problem.guessing
+    upper = problem.priors.upper
+    rows += [np.full_like(slope, np.log(upper / (1 - upper)))] * problem.slipping
     return np.stack(rows)
 
 
@@ -140,14 +142,6 @@ def _typical_slope(x: Floats, rescued: Mask) -> float:
     return float(np.clip(np.median(kept), 0.2, 8.0)) if len(kept) else 1.0
 
 
-def _priors_from_the_start(problem: Problem, start: Floats) -> Mask:
-    """Where no maximum can exist without: all coordinates of constant items."""
-    on = np.full(start.shape, False) | constant(problem)
-    if not problem.free_a:
-        on[0] = False
-    return np.asarray(on)
-
-
 def _judge(
     table: AnswerPatterns, top: Climb, shared: tuple[bool, ...], penalty: Prior, rescued: Mask
 ) -> tuple[MarginalMaximum | None, NDArray[np.int64]]:
@@ -171,21 +165,14 @@ def _judge(
         )
         if result.converged:
             break
-        better = _stepped(table, state, step, nodes, shared, penalty)
-        if better is None:
+        for share in (1.0, 0.3, 0.1, 0.03, 0.003):
+            new = evaluate(table, state.x + share * step, nodes, shared, penalty)
+            if new.value > state.value:
+                break
+        else:
             break
-        state = better
+        state = new
     return result, worst
-
-
-def _stepped(
-    table: AnswerPatterns, state: ClimbState, step: Floats, nodes: Floats, shared: tuple[bool, ...], penalty: Prior
-) -> ClimbState | None:
-    for length in (1.0, 0.3, 0.1, 0.03, 0.003):
-        new = evaluate(table, state.x + length * step, nodes, shared, penalty)
-        if new.value > state.value:
-            return new
-    return None
 
 
 def constant(problem: Problem) -> Mask:

@@ -23,7 +23,7 @@ from irt._model import Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _laplace as laplace
 from irt.fitting import _scale_estimates as scaling
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
 from irt.fitting._mode import draws_for, verdict
 from irt.fitting._scale_estimates import Scales
 
@@ -90,8 +90,7 @@ def _scale_samples(
     vectors[:, free] = centre + WIDEN * normal @ root.T
     for index, vector in enumerate(vectors):
         logs[index] = density(vector[free]) + 0.5 * float(np.sum(normal[index] ** 2))
-        if progress is not None:
-            progress(index + 1, SAMPLES)
+        tell(progress, index + 1, SAMPLES)
     weights = np.exp(logs - logs.max())
     return vectors, weights / weights.sum()
 

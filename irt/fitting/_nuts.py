@@ -1,4 +1,4 @@
-"""The No-U-Turn sampler (numpyro's) for right and wrong answers: draws from the posterior, in whitened coordinates.
+"""The No-U-Turn sampler (numpyro's): right and wrong answers in whitened coordinates, ratings in the model's own.
 
 One program per table size is compiled and kept.
 """
@@ -6,27 +6,21 @@ One program per table size is compiled and kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from irt import _graded as graded
 from irt._fit_settings import FitSettings
-from irt._model import Problem, report_scale
+from irt._model import Problem, RawDraws, report_scale
+from irt._responses import Floats
 from irt.fitting import _laplace as laplace
+from irt.fitting import _numpyro_model as models
 from irt.fitting._chains import Density, Enough, Program, Sampled, compile_chains, run_chains
 from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import Progress
-from irt.fitting._numpyro_model import (
-    ModelInputs,
-    ModelStructure,
-    energy,
-    inputs_of,
-    model_values,
-    raw_draws,
-    structure_of,
-)
 from irt.fitting._whitening import Whitening, leaning, origin, whitening_of
 
 FIRST_STEP = 0.3
@@ -43,15 +37,15 @@ def sample(
     import jax
 
     begin = time.perf_counter()
-    structure = structure_of(problem)
+    structure = models.structure_of(problem)
     with jax.enable_x64(True):
-        inputs = inputs_of(problem)
+        inputs = models.inputs_of(problem)
         given = whitening_of(problem, laplace.climb(problem), structure.layout)
         programs, compile_seconds = _programs(structure, settings, inputs, given)
         given = leaning(given, structure.layout, lambda position, given: programs.gradient(position, inputs, given))
 
     def reported(sampled: Sampled) -> Sampled:
-        return replace(sampled, values=report_scale(raw_draws(problem, sampled.values), problem.design))
+        return replace(sampled, values=report_scale(models.raw_draws(problem, sampled.values), problem.design))
 
     centre = origin(given, structure.layout)
     generators = [np.random.default_rng([settings.seed, chain]) for chain in range(settings.chains)]
@@ -72,7 +66,10 @@ _KEPT: dict[tuple[Any, ...], _Programs] = {}
 
 
 def _programs(
-    structure: ModelStructure, settings: FitSettings, inputs: ModelInputs, given: Whitening
+    structure: models.ModelStructure,
+    settings: FitSettings,
+    inputs: models.ModelInputs,
+    given: Whitening,
 ) -> tuple[_Programs, float]:
     """The compiled programs of a structure, and the seconds compiling took (0 when they were kept from before)."""
     import jax
@@ -81,10 +78,10 @@ def _programs(
     if key in _KEPT:
         return _KEPT[key], 0.0
     begin = time.perf_counter()
-    potential = energy(structure)
+    potential = models.energy(structure)
     density = Density(
         lambda data: lambda position: potential(position, *data),
-        lambda position, data: model_values(structure, position, *data),
+        lambda position, data: models.model_values(structure, position, *data),
         ("scales",),
         FIRST_STEP,
     )
@@ -92,3 +89,98 @@ def _programs(
     gradient = compiled(jax.grad(potential), start, inputs, given)
     _KEPT[key] = _Programs(gradient, compile_chains(density, start, (inputs, given), settings))
     return _KEPT[key], time.perf_counter() - begin
+
+
+ACCEPT = 0.95
+"""Least acceptance aimed at: thresholds around a rare score have a curved posterior, where longer steps diverge."""
+UNREPORTED = {"log_a", "b", "gamma", "step"}
+"""The model's values that the reported ones are made of."""
+SCALES = ("slope", "spread_b", "spread_a", "spread_gap", "residual_scale")
+"""Values whose mass matrix is a full one: they depend on each other most."""
+
+
+def sample_ratings(
+    problem: Problem, settings: FitSettings, progress: Progress | None = None, enough: Enough | None = None
+) -> Sampled:
+    """The same for ratings, in coordinates that need no mode to start from: chains from scattered starts."""
+    import jax
+    from numpyro.infer.util import constrain_fn, initialize_model, potential_energy
+
+    settings = replace(settings, target_accept=max(settings.target_accept, ACCEPT))
+    structure, inputs = models.structure_of(problem, centring_of(problem)), models.inputs_of(problem)
+    model = models.numpyro_model(structure)
+    with jax.enable_x64(True):
+        key = jax.random.PRNGKey(settings.seed)
+        found = initialize_model(key, model, model_args=(inputs,), validate_grad=False)
+        shapes = {str(name): np.shape(value) for name, value in found.param_info.z.items()}
+
+    def potential(given: models.ModelInputs) -> Callable[[Any], Any]:
+        return lambda position: potential_energy(model, (given,), {}, position)
+
+    def values(position: Any, given: models.ModelInputs) -> Any:
+        everything = constrain_fn(model, (given,), {}, position, return_deterministic=True)
+        return {name: value for name, value in everything.items() if name not in UNREPORTED}
+
+    scales = (*SCALES, *(f"scale_{term}" for term in range(len(structure.shapes))))
+    density = Density(potential, values, tuple(name for name in scales if name in shapes))
+    generators = [np.random.default_rng([settings.seed, chain]) for chain in range(settings.chains)]
+    starts = [{name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()} for rng in generators]
+    begin = time.perf_counter()
+    with jax.enable_x64(True):
+        program = compile_chains(density, starts[0], inputs, settings)
+    compile_seconds = time.perf_counter() - begin
+
+    def reported(sampled: Sampled) -> Sampled:
+        return replace(sampled, values=_reported_ratings(problem, structure.centring, sampled.values))
+
+    ends = None if enough is None else lambda sampled: enough(reported(sampled))
+    return replace(
+        reported(run_chains(program, starts, inputs, settings, ends, progress)), compile_seconds=compile_seconds
+    )
+
+
+def centring_of(problem: Problem) -> models.Centring:
+    """Shares from what the numbers of answers alone promise about each group, in logits of a typical item."""
+    assert problem.ratings is not None
+    scores, top = problem.ratings
+    answers = float((~np.isnan(scores)).sum())
+    per_student, per_item = answers / len(scores), answers / len(top)
+
+    def known(information: float) -> float:
+        return float((information / (1 + information)) ** 4)
+
+    terms = tuple(known(len(scores) / len(term.levels) * 2.0) for term in problem.design.terms)
+    gap = known(0.05 * per_item / (1 + float(np.mean(top))))
+    return models.Centring(terms, known(0.025 * per_student), known(0.01 * per_item), gap)
+
+
+def _reported_ratings(problem: Problem, centring: models.Centring, values: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Draws on the reported scale: those of `irt._model.report_scale`, and `thresholds` `[D, I, K]`."""
+    assert problem.ratings is not None
+    top, terms = problem.ratings.top, problem.design.terms
+    count, items = values["a"].shape
+    slope = values.get("slope", np.ones(count))
+    scales = tuple(values[f"scale_{index}"] for index in range(len(terms)))
+    effects = tuple(
+        scale[:, None] ** (1 - centred) * (values[f"effect_{index}"].reshape(count, -1) @ term.root.T)
+        for index, (term, scale, centred) in enumerate(zip(terms, scales, centring.terms, strict=True))
+    )
+    raw = RawDraws(
+        a=values["a"],
+        b=values["thresholds"].reshape(count, -1),
+        c=np.zeros((count, items)),
+        d=np.ones((count, items)),
+        theta=values["theta"],
+        effects=effects,
+        scales=scales,
+        residual_scale=values.get("residual_scale", np.zeros(count)),
+        spread_a=values["spread_a"],
+        spread_b=slope * values["spread_b"],
+        centre_b=slope * values["centre_b"],
+    )
+    reported = report_scale(raw, problem.design)
+    thresholds = graded.padded(reported["b"].reshape(count, items, -1), top)
+    reported |= {"b": graded.mean_threshold(thresholds, top), "thresholds": thresholds}
+    if "spread_gap" in values:
+        reported["spread_gap"] = values["spread_gap"]
+    return {name: draws for name, draws in reported.items() if name not in ("c", "d")}

@@ -21,11 +21,10 @@ from scipy.linalg.blas import dsyrk
 
 from irt._quadrature import weigh
 from irt._responses import Floats
-from irt.fitting._coordinates import ROWS, curvature, curves, score_weights
+from irt.fitting._coordinates import ROWS, curvature, curves, normals, score_weights
 from irt.fitting._em import AnswerPatterns, chunks, expect
 from irt.fitting._item_blocks import ItemBlocks
 from irt.fitting._item_priors import Prior
-from irt.fitting._stratified_draws import normals
 
 DEGREES = 16
 """Of the polynomials at most; half as many suffice for all but the widest posteriors."""

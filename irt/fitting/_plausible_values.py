@@ -13,12 +13,11 @@ from irt._quadrature import posterior
 from irt._responses import Floats
 from irt.fitting._asymptote_paths import Path, followed
 from irt.fitting._asymptote_profiles import FittedMaximum
-from irt.fitting._coordinates import normal_draws, signed_draws, to_items
+from irt.fitting._coordinates import normal_draws, normals, signed_draws, to_items, uniforms
 from irt.fitting._em import AnswerPatterns, chunks
-from irt.fitting._stratified_draws import uniforms
 
-DRAWS = 2000
-FEWEST_DRAWS = 400
+DRAWS, FEWEST_DRAWS = 2000, 400
+"""Draws where the table allows, and where it is largest."""
 CELLS = 12_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 
@@ -40,7 +39,8 @@ def draw(
     shift[:, fitted.fixed] = 0.0
     moved = fitted.ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
     if paths:
-        roots = np.stack([path.drawn_roots(rng, count) for path in paths])
+        # Roots beyond a bound put the asymptote there.
+        roots = np.stack([np.clip(normals(rng, 1, count)[0], path.roots[0], path.roots[-1]) for path in paths])
         moved += np.stack([path.ability for path in paths], axis=1) @ roots
         drawn = to_items(followed(paths, state.x, covariance, shift, roots))
     elif point is not None:
@@ -56,9 +56,8 @@ def _plausible(table: AnswerPatterns, x: Floats, nodes: Floats, moved: Floats, r
 
     `moved` `[R, D]` is what each draw of the items adds to the expected ability of a row, to first order.
     """
-    step = float(nodes[1] - nodes[0])
+    step, items = float(nodes[1] - nodes[0]), to_items(x)
     edges = np.append(nodes - step / 2, nodes[-1] + step / 2)
-    items = to_items(x)
     draws = np.empty((len(table.row_of), moved.shape[1]))
     for part in chunks(len(table.counts), len(nodes)):
         successes = table.successes[part]

@@ -23,7 +23,7 @@ from irt._model import Problem
 from irt._responses import Floats
 from irt.fitting._coordinates import SHARED, curvature, curves
 from irt.fitting._em import EXPANSIONS, NEGLIGIBLE, AnswerPatterns, Climb, Expectation, climb, expect
-from irt.fitting._estimation_outcome import Progress
+from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._item_priors import PopulationPrior, Spreads, population_of
 from irt.fitting._observed_information import observe
 
@@ -87,8 +87,7 @@ def settle(table: AnswerPatterns, problem: Problem, start: Floats, progress: Pro
         telling = np.abs(move) > TELLING
         found = np.divide(at.slope - new.slope, move, out=bend.copy(), where=telling)
         bend, at = np.maximum(np.clip(found, bend / TRUST, bend * TRUST), FLATTEST), new
-        if progress is not None:
-            progress(number, ROUNDS)
+        tell(progress, number, ROUNDS)
     more = _by_uncertain_abilities(table, problem, at)
     move = more / (bend + 2 * more)  # what is added falls with the square of the spread
     last = _round(table, problem, at.v + np.clip(move, -LONGEST, LONGEST), at.top.state.x, enough=NEGLIGIBLE)

@@ -10,7 +10,7 @@ import logging
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from irt._fit_settings import FitSettings
 from irt._model import Problem, report_scale
 from irt.fitting._chains import MAX_DEPTH, Enough, Sampled
-from irt.fitting._estimation_outcome import Progress
+from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._numpyro_model import raw_draws
 
 
@@ -50,13 +50,12 @@ def sample(
                 callback=counter,
             )
     values = {name: np.asarray(trace.get_values(name), dtype=np.float64) for name in names}
-    steps = np.asarray(trace.get_sampler_stats("tree_size"))
     return Sampled(
         values=report_scale(raw_draws(problem, values), problem.design),
         chains=settings.chains,
         divergences=int(np.sum(trace.get_sampler_stats("diverging"))),
         saturated=int(np.sum(trace.get_sampler_stats("reached_max_treedepth"))),
-        leapfrogs=float(steps.mean()),
+        leapfrogs=float(np.mean(trace.get_sampler_stats("tree_size"))),
         compile_seconds=compile_seconds,
         sample_seconds=time.perf_counter() - begin - compile_seconds,
     )
@@ -125,16 +124,15 @@ class _Counter:
     """
 
     def __init__(self, progress: Progress | None, settings: FitSettings) -> None:
-        self.progress, self.done = progress, 0
-        self.each = settings.warmup + settings.draws
+        self.progress, self.done, self.each = progress, 0, settings.warmup + settings.draws
         self.total = settings.chains * self.each
 
     def __call__(self, trace: Any, draw: Any) -> None:  # noqa: ARG002  pymc passes both
         if self.done < draw.chain * self.each:
             raise KeyboardInterrupt
         self.done += 1
-        if self.progress is not None and self.done % 50 == 0:
-            self.progress(self.done, self.total)
+        if self.done % 50 == 0:
+            tell(self.progress, self.done, self.total)
 
     @contextmanager
     def whole(self) -> Iterator[None]:
@@ -152,12 +150,9 @@ class _Counter:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """No log and no warnings (of a missing BLAS): what went wrong is in the statistics, and the gate says it."""
-    logger = logging.getLogger("pymc")
-    before = logger.level
+    logger, level = logging.getLogger("pymc"), logging.getLogger("pymc").level
     logger.setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(before)
+    with warnings.catch_warnings(), ExitStack() as stack:
+        stack.callback(logger.setLevel, level)
+        warnings.simplefilter("ignore")
+        yield

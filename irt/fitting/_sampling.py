@@ -21,7 +21,6 @@ from irt._responses import Floats
 from irt.checks._convergence import mixing
 from irt.fitting import _nuts as nuts
 from irt.fitting import _pymc_model as pymc_model
-from irt.fitting import _rating_sampler as rating_sampler
 from irt.fitting._chains import Enough, Sampled
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
 
@@ -40,7 +39,7 @@ SAMPLERS: Mapping[str, Callable[..., Sampled]] = {"numpyro": nuts.sample, "pymc"
 
 def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """The posterior of a table of answers or ratings."""
-    sampler = SAMPLERS[settings.chosen_backend] if problem.ratings is None else rating_sampler.sample
+    sampler = SAMPLERS[settings.chosen_backend] if problem.ratings is None else nuts.sample_ratings
     return behind_gate(partial(sampler, problem), partial(_log_likelihood, problem), settings, progress)
 
 

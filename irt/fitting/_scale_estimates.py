@@ -1,7 +1,9 @@
-"""The scales of the priors by EM, and what they do to coordinates.
+"""The scales of the priors by EM, what they do to coordinates, and items in these.
 
 Each scale maximises the expected log density of the group it governs plus its own prior; a joint mode over scales and
-effects would collapse them to zero.
+effects would collapse them to zero. Items have whitened log a and b, logits of c and of where d lies between c and 1 as
+coordinates; a c that all items share is no coordinate of an item: it is held among the scales, and put at the maximum
+of its evidence, since a joint mode would be inconsistent (Neyman & Scott 1948).
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from numpy.typing import NDArray
 
 from irt import _prior_densities as prior_densities
 from irt._model import Priors, Problem
-from irt._prior_densities import ScaleDensity
+from irt._prior_densities import ScaleDensity, asymptotes
 from irt._responses import Floats
+from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._gaussian import Point
+from irt.kernels import ItemParameters, sigmoid
 
 
 @dataclass(frozen=True)
@@ -156,7 +160,7 @@ class Peak(NamedTuple):
     settled: bool
 
 
-def peak(height: Callable[[float], float], start: float, told: Callable[[int, int], None] | None = None) -> Peak:
+def peak(height: Callable[[float], float], start: float, told: Progress | None = None) -> Peak:
     """Climb `height` from `start`; `told` hears of rounds done and of rounds at most."""
     at, sd = start, 1.0
     for number in range(1, MOST + 1):
@@ -165,8 +169,60 @@ def peak(height: Callable[[float], float], start: float, told: Callable[[int, in
         sd = 1.0 / np.sqrt(curvature)
         move = float(np.clip((above - below) / (2 * STEP) / curvature, -LONGEST, LONGEST))
         at += move
-        if told is not None:
-            told(number, MOST)
+        tell(told, number, MOST)
         if abs(move) < NEAR * sd:
             return Peak(at, float(sd), True)
     return Peak(at, float(sd), False)
+
+
+def parameters(problem: Problem, scales: Scales, x: Floats) -> tuple[ItemParameters, Floats]:
+    """Item parameters and, of the upper asymptote, its place between c and 1, at coordinates `[..., K, I]`.
+
+    What the model fixes is one number broadcast, which takes no memory and cannot be written to.
+    """
+    rows = iter(np.moveaxis(x, -2, 0))
+    zeros, ones = (np.broadcast_to(value, (*x.shape[:-2], x.shape[-1])) for value in (0.0, 1.0))
+    a = ones
+    if problem.free_a:
+        a = scales.spread_a * next(rows)
+        np.exp(a, out=a)
+    b = scales.spread_b * next(rows)
+    b += scales.centre_b
+    c = sigmoid(next(rows)) if problem.own_guessing else zeros
+    if problem.shared_guessing:
+        c = np.broadcast_to(sigmoid(np.array(scales.guessing)), zeros.shape)
+    delta = sigmoid(next(rows)) if problem.slipping else ones
+    return ItemParameters(a, b, c, c + (1 - c) * delta if problem.slipping else ones), delta
+
+
+def chain_rule(problem: Problem, scales: Scales, items: ItemParameters, delta: Floats) -> Floats:
+    """Derivatives `[I, K, 4]` of (a, b, c, d) by the coordinates."""
+    width = 1 + int(problem.free_a) + int(problem.own_guessing) + int(problem.slipping)
+    rows, chain = iter(range(width)), np.zeros((len(items.a), width, 4))
+    if problem.free_a:
+        chain[:, next(rows), 0] = scales.spread_a * items.a
+    chain[:, next(rows), 1] = scales.spread_b
+    if problem.own_guessing:
+        row, slope = next(rows), items.c * (1 - items.c)
+        chain[:, row, 2], chain[:, row, 3] = slope, slope * (1 - delta)
+    if problem.slipping:
+        chain[:, next(rows), 3] = (1 - items.c) * delta * (1 - delta)
+    return chain
+
+
+def prior_terms(problem: Problem, x: Floats) -> tuple[Floats, Floats]:
+    """Gradient and information of the item priors, `[K, I]` each."""
+    gradient, info = np.empty_like(x), np.ones_like(x)
+    gaussian = int(problem.free_a) + 1
+    gradient[:gaussian] = -x[:gaussian]
+    for row, prior in enumerate(asymptotes(problem, problem.priors, problem.chance), start=gaussian):
+        gradient[row], info[row] = prior.slope_and_information(x[row])
+    return gradient, info
+
+
+def log_prior_of_items(problem: Problem, x: Floats) -> float:
+    """Log prior density of the coordinates `[K, I]`, up to a constant."""
+    gaussian = int(problem.free_a) + 1
+    total = -0.5 * float(np.sum(x[:gaussian] ** 2))
+    priors = asymptotes(problem, problem.priors, problem.chance)
+    return total + sum(prior.on_logit(z) for z, prior in zip(x[gaussian:], priors, strict=True))

@@ -19,7 +19,7 @@ from irt._model import Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _likelihood_passes as fused
 from irt.fitting._compiled_programs import compiled
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
 from irt.fitting._mode import draws_for
 from irt.fitting._numpyro_model import (
     Centring,
@@ -33,13 +33,16 @@ from irt.fitting._numpyro_model import (
 from irt.kernels import ItemParameters, smoothed_logit
 
 CELLS_A_STEP = 200_000
+"""Answers in a batch, about: enough for a gradient that leads uphill, few enough for the cache."""
 BLOCK = 50
+"""Steps compiled together."""
 STEPS = (1500, 1000, 1000)
 RATES = (0.05, 0.01, 0.002)
 """Steps of Adam, and their sizes, one after the other."""
 PATIENCE = 10
 """Blocks over which the bound is compared with those before: it has settled where it no longer rises."""
 START_SPREAD = np.exp(-2.0)
+"""Of every normal distribution at the start: narrow, so that the first gradients are those at the start."""
 
 Values = dict[str, Any]
 
@@ -58,7 +61,8 @@ def find_variational(problem: Problem, settings: FitSettings, progress: Progress
         draws = report_scale(_raw(problem, drawn), problem.design)
         at = _raw(problem, middle)
     items = ItemParameters(*(getattr(at, name)[0] for name in "abcd"))
-    settled = not _rises(bounds)
+    recent, before = np.array(bounds[-PATIENCE:]), np.array(bounds[-2 * PATIENCE : -PATIENCE])
+    settled = bool(recent.mean() <= before.mean() + 2 * np.sqrt((recent.var() + before.var()) / PATIENCE))
     warnings = [
         "Variational approximation: a product of normals, whose intervals are too narrow; conclude with 'nuts'."
     ]
@@ -69,7 +73,7 @@ def find_variational(problem: Problem, settings: FitSettings, progress: Progress
         point={name: values.mean(axis=0) for name, values in draws.items()},
         log_likelihood=float(fused.gradient(problem.answers, at.theta[0], items).value.sum()),
         converged=settled,
-        diagnostics={"steps": len(bounds) * BLOCK, "evidence_lower_bound": float(np.mean(bounds[-PATIENCE:]))},
+        diagnostics={"steps": len(bounds) * BLOCK, "evidence_lower_bound": float(recent.mean())},
         warnings=tuple(warnings),
         seconds={"compile": compile_seconds, "fit": time.perf_counter() - begin - compile_seconds},
     )
@@ -80,14 +84,22 @@ def _maximised(
 ) -> tuple[Any, Values, list[float], float]:
     """The guide, its parameters, the bound after each block of steps, and seconds compiling."""
     import jax
+    import jax.numpy as jnp
     from numpyro.infer import SVI, Trace_ELBO, init_to_value
     from numpyro.infer.autoguide import AutoNormal
     from numpyro.optim import Adam
 
+    def rate(step: Any) -> Any:
+        return jnp.asarray(RATES)[jnp.searchsorted(jnp.cumsum(jnp.asarray(STEPS))[:-1], step, side="right")]
+
     model = numpyro_model(structure)
     guide = AutoNormal(model, init_loc_fn=init_to_value(values=_start(problem)), init_scale=START_SPREAD)
-    svi = SVI(model, guide, Adam(_rate), Trace_ELBO())
-    inputs = _compact(problem)
+    svi = SVI(model, guide, Adam(rate), Trace_ELBO())
+    answers, inputs = problem.answers, inputs_of(problem)
+    right, wrong = answers.successes, answers.failures
+    if answers.codes is not None:  # small integers take less memory
+        right, wrong = (answers.codes > 0).astype(np.int8), (answers.codes < 0).astype(np.int8)
+    inputs = inputs._replace(successes=jnp.asarray(right), failures=jnp.asarray(wrong))
     first, *keys = jax.random.split(jax.random.PRNGKey(seed), 1 + sum(STEPS) // BLOCK)
     clock = time.perf_counter()
     start = (first, _batch(inputs, jax.numpy.arange(min(2, structure.students))))
@@ -98,15 +110,8 @@ def _maximised(
     for number, key in enumerate(keys, start=1):
         state, loss = block(state, key, inputs)
         bounds.append(-float(loss))
-        if progress is not None:
-            progress(number, len(keys))
+        tell(progress, number, len(keys))
     return guide, svi.get_params(state), bounds, compile_seconds
-
-
-def _rate(step: Any) -> Any:
-    import jax.numpy as jnp
-
-    return jnp.asarray(RATES)[jnp.searchsorted(jnp.cumsum(jnp.asarray(STEPS))[:-1], step, side="right")]
 
 
 def _block(svi: Any, structure: ModelStructure) -> Callable[..., Any]:
@@ -132,23 +137,6 @@ def _batch(inputs: ModelInputs, rows: Any) -> ModelInputs:
     return inputs._replace(successes=inputs.successes[rows], failures=inputs.failures[rows], rows=rows)
 
 
-def _compact(problem: Problem) -> ModelInputs:
-    """The inputs with answers in small integers."""
-    import jax.numpy as jnp
-
-    answers, inputs = problem.answers, inputs_of(problem)
-    right, wrong = answers.successes, answers.failures
-    if answers.codes is not None:
-        right, wrong = (answers.codes > 0).astype(np.int8), (answers.codes < 0).astype(np.int8)
-    return inputs._replace(successes=jnp.asarray(right), failures=jnp.asarray(wrong))
-
-
-def _rises(bounds: list[float]) -> bool:
-    recent, before = np.array(bounds[-PATIENCE:]), np.array(bounds[-2 * PATIENCE : -PATIENCE])
-    error = np.sqrt((recent.var() + before.var()) / PATIENCE)
-    return bool(recent.mean() > before.mean() + 2 * error)
-
-
 def _start(problem: Problem) -> Values:
     """The model's values to start from: smoothed logits of the proportions right, and typical scales."""
     (right, wrong), design, priors = problem.answers.by_item, problem.design, problem.priors
@@ -172,7 +160,6 @@ def _start(problem: Problem) -> Values:
 def _raw(problem: Problem, values: Values) -> RawDraws:
     """Draws in logits from draws of the model's values, whose facet effects are unit weights."""
     found: dict[str, Floats] = {name: np.asarray(value) for name, value in values.items()}
-    for index, _ in enumerate(problem.design.terms):
-        effects = found[f"effect_{index}"].reshape(len(found["b"]), -1)
-        found[f"effect_{index}"] = found[f"scale_{index}"][:, None] * effects
+    for index in range(len(problem.design.terms)):
+        found[f"effect_{index}"] = (found[f"effect_{index}"].T * found[f"scale_{index}"]).T
     return raw_draws(problem, found)

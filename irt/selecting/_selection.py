@@ -22,7 +22,7 @@ from irt._model import RATINGS
 from irt._reading import require_estimable
 from irt._responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
 from irt._result import Fit, require_fit
-from irt.fitting._estimation_outcome import Progress, begun
+from irt.fitting._estimation_outcome import Progress, begun, tell
 from irt.selecting import _item_worth as item_worth
 from irt.selecting._heldout_evaluation import HeldOutEvaluator, InformationGain, population, split_students
 from irt.selecting._item_worth import Balance, Drop, balance_of
@@ -182,8 +182,7 @@ class _PruningWalk:
             self._record(kept, self.current, self.last)
             self.dropped += gone
             self.current = kept
-            if progress is not None:
-                progress(size - len(kept), size - goal)
+            tell(progress, size - len(kept), size - goal)
         return f"{len(self.current)} of {size} items are left"
 
     def _next_to_drop(self) -> list[Drop]:
