@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from examcore import Chunk, Document, TextUnit, text_units
+from examcore import Chunk, Document, ReportProgress, TextUnit, text_units
 
 SENTENCE_WORDS = 3
 """A heading, table cell or label of fewer words does not count as a sentence."""
@@ -43,7 +43,7 @@ def chunk(
     bounds: ChunkBounds | None = None,
     count_tokens: Callable[[str], int] | None = None,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: ReportProgress | None = None,
 ) -> list[Chunk]:
     """Cut documents into chunks that follow each other without gap or overlap, ids `document#0`, `document#1`…
 

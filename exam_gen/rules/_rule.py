@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exam_gen.language._similarity import Embed, Floats, threshold_for
-from examcore import Dropped, LanguageModel, Question
+from examcore import Dropped, LanguageModel, Question, ReportProgress
 
 BEYOND = "beyond the wanted number"
 """The reason of what was written in excess."""
@@ -44,7 +44,7 @@ class RuleTools:
     embed: Embed | None = None
     model: LanguageModel | None = None
     seed: int = 0
-    progress: Callable[[int, int], None] | None = None
+    progress: ReportProgress | None = None
 
 
 RuleJudge = Callable[[Sequence[Question], RuleTools], Sequence[Finding]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import Chunk, Question, first_error_line
+from examcore import Chunk, Question, ReportProgress, first_error_line
 from rag.retrieval._protocol import searched_text
 from rag.weights._embedded import cache_folder, is_embedded, locate_weights
 from rag.weights._sources import hub_offline, quiet_libraries
@@ -92,7 +92,7 @@ def embed(
     *,
     encoder: str = DEFAULT_ENCODER,
     cache_dir: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: ReportProgress | None = None,
 ) -> Vectors:
     """Embeddings `[n, d]` of texts, of unit length but for DPR encoders; each different text is encoded once, ever.
 
@@ -269,7 +269,7 @@ def passage_index(
     chunks: Sequence[Chunk],
     encoder: str = DEFAULT_ENCODER,
     cache_dir: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: ReportProgress | None = None,
 ) -> Any:
     """A search index of the passages' embeddings; `progress` counts those that are encoded now."""
     import faiss

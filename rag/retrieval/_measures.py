@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import Question
+from examcore import Question, ReportProgress
 from rag.retrieval._protocol import Retriever
 
 CUTOFFS = (1, 3, 10)
 """Cutoffs of the measures; the last is the depth of the lists."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def find_sources(
     questions: Sequence[Question],
     *,
     depth: int = CUTOFFS[-1],
-    progress: Progress | None = None,
+    progress: ReportProgress | None = None,
 ) -> list[SourceRank]:
     """The rank, among its first `depth` passages, at which each retriever finds each question's source chunk.
 
