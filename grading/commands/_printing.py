@@ -12,6 +12,7 @@ from grading.leaderboards._paired import SystemPair, compare_systems, in_words, 
 Pairs = Literal["neighbours", "all"]
 """The pairs of systems that a reader is shown."""
 MOST_NAMED = 5
+"""Names that a sentence can list."""
 FEWEST = 10
 """Units below which percentile intervals cover clearly less than they say."""
 

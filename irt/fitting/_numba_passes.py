@@ -19,14 +19,21 @@ Function = Callable[..., Any]
 BLOCK = 256
 """Items at a time: products of as many factors in [1, 2] stay below 2^256."""
 FAR = 700.0
+"""Logits beyond this leave the range of `exp` in double precision (709)."""
 LOG2E = 1.4426950408889634
+"""1/ln 2: a power of e as a power of 2, whose whole part goes into the exponent."""
 LN2 = 0.6931471805599453
+"""ln 2, to come back."""
 MAGIC = 6755399441055744.0 + 1023.0
 """1.5 * 2^52 rounds to a whole number, 1023 is the bias of the exponent: the low bits of the sum are those of 2^n."""
 MANTISSA = 0x000FFFFFFFFFFFFF
+"""The bits of a double below its exponent (IEEE 754)."""
 ONE = 0x3FF0000000000000
+"""The bits of the double 1.0."""
 LARGEST = 1e200
+"""Curvatures are cut here, so that their sums over a table stay finite."""
 SMALLEST = 1e-307
+"""The least probability whose logarithm is taken: just above the smallest normal double."""
 
 
 def _exactly(function: Function) -> Function:

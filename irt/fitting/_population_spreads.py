@@ -36,6 +36,7 @@ TELLING, TRUST, FLATTEST = 0.02, 4.0, 1.0
 """Step that tells the bend of the evidence, by what factor a bend may change in a round (the other spread moves, too),
 and the least bend: a logarithm has a standard deviation of 1 at most."""
 DIFFERENCE = 1e-4
+"""Step of a central difference: its error is of order 1e-8, that of rounding 1e-12."""
 GUESSED = 0.7
 """Bend per item before any is known."""
 

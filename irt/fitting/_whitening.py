@@ -29,6 +29,7 @@ from irt.fitting import _laplace as laplace
 WIDEST = 1.0
 """Largest standard deviation that the logarithm of a scale is given to start with."""
 LEAST = 1e-6
+"""Variances and precisions stay above this, so that they can be inverted."""
 REACH = 2.0
 """Standard deviations of a scale over which the rest leans on it in proportion; far out it leans no further."""
 
