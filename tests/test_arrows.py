@@ -64,6 +64,10 @@ def test_no_function_takes_more_than_ten_parameters() -> None:
     assert house.crowded_functions() == []
 
 
+def test_every_constant_has_its_reason() -> None:
+    assert house.bare_constants() == []
+
+
 def test_irt_needs_no_torch() -> None:
     loaded = modules_after("import irt")
     assert not loaded & {"torch", "transformers", "sentence_transformers", "datasets"}
