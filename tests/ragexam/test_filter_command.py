@@ -19,7 +19,6 @@ from examcore import (
     Progress,
     Question,
     RunFolder,
-    question_fields,
     read_dropped,
     read_exam,
     write_chunks,
@@ -27,6 +26,7 @@ from examcore import (
     write_exam,
     write_lines,
 )
+from examcore._exam_files import question_fields
 from ragexam._config import Config, ExamConfig
 from ragexam._settings import check
 from ragexam._steps import Steps
