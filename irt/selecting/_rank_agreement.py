@@ -15,6 +15,8 @@ RESAMPLES = 1000
 """Enough for ends of a 90 % interval that move by a few hundredths of its width."""
 FEWEST_RESAMPLED = 10
 """Students; of fewer, resampling shows too few orders."""
+TIE_DECIMALS = 9
+"""Abilities that differ by less are the same: sums in another order differ by 1e-15 times their size."""
 
 
 class RankAgreement(NamedTuple):
@@ -38,7 +40,7 @@ def agreement(first: Floats, second: Floats, interval: float, seed: int) -> Rank
     resampling knows nothing of the orders it has not seen; the bound `2 (1 - tau^2) / S` on the variance of tau
     (Kendall 1970, ch. 4) is turned into an interval instead, as Wilson's for a proportion.
     """
-    first, second = (np.sign(each[:, None] - each) for each in (first, second))
+    first, second = (np.sign(np.round(each[:, None] - each, TIE_DECIMALS)) for each in (first, second))
     estimate = float(_tau(np.ones((1, len(first))), first, second)[0])
     if len(first) < FEWEST_RESAMPLED:
         return RankAgreement(estimate, *_bounded(estimate, len(first), interval))
