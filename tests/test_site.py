@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from examcore import RunFolder
+from examcore._run_folder import RunFile
 from irt import plots
 
 ROOT = Path(__file__).parent.parent
@@ -65,8 +66,8 @@ def test_the_gallery_shows_every_picture_of_irt() -> None:
 def test_the_page_on_files_names_every_file_of_a_run() -> None:
     page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
     folder = RunFolder(Path("run"))
-    places = [getattr(folder, name) for name, kind in vars(RunFolder).items() if isinstance(kind, property)]
-    names = {path.relative_to("run").as_posix() for path in places if isinstance(path, Path)}
+    places = [getattr(folder, name) for name, kind in vars(RunFolder).items() if isinstance(kind, RunFile)]
+    names = {path.relative_to("run").as_posix() for path in places}
     assert {"exam.jsonl", "fit"} <= names
     for name in names:
         assert f"`{name}`" in page or f"`{name}/`" in page, name
