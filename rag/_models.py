@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from examcore import LanguageModel, ModelUsage
 from rag._third_party import PYTHON_PREFIX, has_module_and_name, import_object
-from rag.servers._options import ServerOptions, is_server, parse_address
+from rag.servers._options import PREFIX, ServerOptions, is_server, parse_address
 from rag.servers._server_model import ServerModel
 from rag.weights._embedded import Progress
 from rag.weights._placement import resolve_placement
@@ -64,10 +64,8 @@ def load_model(
     tokenizer has a chat template. `progress` follows a download in bytes. Raises ValueError or OSError with one line
     that says what was tried.
     """
-    if name.startswith(PYTHON_PREFIX):
-        return _from_factory(name)
-    if is_server(name):
-        return ServerModel(name, server)
+    if back_end := _back_end(name):
+        return back_end.load(name, server)
     source = find_source(name, progress)
     from rag.local import load_local_model  # loads torch, which takes seconds
 
@@ -79,14 +77,15 @@ def check_model(name: str, server: ServerOptions | None = None, dtype: str = "au
 
     A server must answer and accept the key. Returns warnings.
     """
-    if name.startswith(PYTHON_PREFIX):
-        _from_factory(name)
-        return []
-    if is_server(name):
-        return ServerModel(name, server).check()
+    if back_end := _back_end(name):
+        return back_end.check(name, server)
     resolve_placement(dtype, device)
     check_source(name)
     return []
+
+
+def _back_end(name: str) -> BackEnd | None:
+    return next((back_end for prefix, back_end in BACK_ENDS.items() if name.startswith(prefix)), None)
 
 
 def _from_factory(name: str) -> LanguageModel:
@@ -101,6 +100,28 @@ def _from_factory(name: str) -> LanguageModel:
     if lacking:
         raise ValueError(f"model {name}: {type(model).__name__} has no {lacking[0]!r}; wanted a LanguageModel")
     return cast(LanguageModel, model)
+
+
+class BackEnd(NamedTuple):
+    """Models that run elsewhere: how one is loaded, and how its name is checked before anything is paid for.
+
+    Both take the name and the server's options; the check returns warnings and raises in one line.
+    """
+
+    load: Callable[[str, ServerOptions | None], LanguageModel]
+    check: Callable[[str, ServerOptions | None], list[str]]
+
+
+def _check_factory(name: str, _: ServerOptions | None) -> list[str]:
+    _from_factory(name)
+    return []
+
+
+BACK_ENDS: Mapping[str, BackEnd] = {
+    PYTHON_PREFIX: BackEnd(lambda name, _: _from_factory(name), _check_factory),
+    PREFIX: BackEnd(ServerModel, lambda name, server: ServerModel(name, server).check()),
+}
+"""Back ends by the prefix of their models' names; a name without one is a model on this machine."""
 
 
 def need_likelihoods(model: LanguageModel) -> None:

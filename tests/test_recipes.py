@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,16 +15,23 @@ from pydantic import TypeAdapter
 import irt
 from exam_gen.rules import RULE_KINDS, each, rules_of
 from exam_gen.rules import _catalogue as catalogue
-from examcore import Chunk, Question
+from examcore import Chunk, LanguageModel, Prompt, Question
+from examcore.console import AsJson, show_result
 from irt import FitSettings
 from irt import _estimation as estimation
 from irt import _fit_settings as methods
 from irt.commands import application, with_records
+from irt.commands._application import COMMANDS, Command
 from irt.fitting._mode import find_mode
-from rag import build_retriever
-from rag.grid._specs import RetrieverSpec
+from rag import _models as models
+from rag import build_retriever, load_model
+from rag.grid._specs import LlmSpec, RetrieverSpec
 from rag.retrieval import _kinds as kinds
+from rag.servers import ServerOptions
+from ragexam import cli
 from ragexam._config import ExamConfig
+from tests.command_line import ragexam_here, run_here
+from tests.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parent.parent
 RECIPES = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## How to add something")[1].split("\n## ")[0]
@@ -79,6 +87,23 @@ def test_a_question_rule_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch)
     assert ExamConfig.model_validate(given).filters == {"shouting": False}
 
 
+def test_a_model_back_end_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(name: str, _: ServerOptions | None) -> list[str]:
+        if not name.removeprefix("mine:"):
+            raise ValueError("model mine:: wanted mine:NAME")
+        return []
+
+    def load(name: str, _: ServerOptions | None) -> LanguageModel:
+        return ScriptedModel(lambda prompt: f"{name}: {prompt.user}")
+
+    monkeypatch.setitem(models.BACK_ENDS, "mine:", models.BackEnd(load, check))  # type: ignore[attr-defined]
+    assert load_model("mine:echo").generate([Prompt("hello")], max_tokens=9) == ["mine:echo: hello"]
+    assert models.check_model("mine:echo") == []
+    with pytest.raises(ValueError, match="wanted mine:NAME"):
+        models.check_model("mine:")
+    assert LlmSpec.model_validate("mine:echo").model == "mine:echo"
+
+
 def test_a_fit_method_is_a_line_in_two_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(methods.BACKENDS, "mine", ("numpy",))  # type: ignore[attr-defined]
     monkeypatch.setattr(methods, "METHODS", (*methods.METHODS, "mine"))
@@ -112,3 +137,40 @@ def test_an_option_of_a_fit_is_a_field_of_one_record() -> None:
     assert TypeAdapter(PatientFit).validate_python({"patience": 5, "chains": 3}).patience == 5
     commands = typer.main.get_group(application()).commands["fit"].params
     assert {"chains", "seed", "interval"} <= {one.name for one in commands}
+
+
+class Length:
+    """The result of a command: how long a text is."""
+
+    def __init__(self, text: str) -> None:
+        self.characters = len(text)
+
+    def record(self) -> dict[str, int]:
+        """For JSON."""
+        return {"characters": self.characters}
+
+    def lines(self) -> list[str]:
+        """For print."""
+        return [f"{self.characters} characters"]
+
+
+def length(text: str, as_json: AsJson = False) -> None:
+    """Say how long a text is."""
+    show_result(Length(text), as_json=as_json)
+
+
+def test_a_command_is_a_function_with_a_place_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli.app, "registered_commands", [*cli.app.registered_commands])
+    monkeypatch.setitem(cli.TASKS, "Read", (*cli.TASKS["Read"], "length"))
+    cli.app.command("length", epilog="Example: ragexam length word")(length)
+    assert "Say how long a text is" in ragexam_here("--help").stdout
+    assert ragexam_here("length", "word").stdout == "4 characters\n"
+    assert json.loads(ragexam_here("length", "word", "--json").stdout) == {"characters": 4}
+
+
+def test_a_measurement_command_is_a_line_in_each_of_two_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(COMMANDS, "length", Command(length, "word"))
+    monkeypatch.setitem(cli.LISTED, "length", "Say how long a text is.")
+    for module in ("irt", "ragexam"):
+        status, out, _ = run_here(ROOT, module, ["length", "word"])
+        assert (status, out) == (0, "4 characters\n")

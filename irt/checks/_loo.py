@@ -14,6 +14,11 @@ from irt._responses import Floats, ResponseMatrix, blocks
 
 Indices = NDArray[np.intp]
 
+TIE = 1e-9
+"""Difference of log ratios below which two draws have one weight; rounding moves them by some 1e-13."""
+SMALLEST = 1e-280
+"""Weights below this are left as they are: their sum would lose its digits."""
+
 
 class Loo(NamedTuple):
     """Expected log predictive density over answered cells, per cell `[N]`, its standard error, and shape k `[N]`."""
@@ -73,8 +78,23 @@ def smoothed(ratios: Floats) -> tuple[Floats, Floats]:
     replaced = np.minimum(np.log(np.exp(cutoff) + exceed), 0.0)
     flat = np.ptp(above, axis=0) < 1e-12
     replaced = np.where(flat, np.take_along_axis(ratios, largest, axis=0), replaced)
-    np.put_along_axis(ratios, largest, replaced, axis=0)
+    ranked = np.take_along_axis(ratios, order, axis=0)
+    smooth = np.concatenate([ranked[:-tail], replaced])
+    np.put_along_axis(ratios, order, _averaged_over_ties(smooth, ranked), axis=0)
     return ratios, np.where(flat, 0.0, k)
+
+
+def _averaged_over_ties(smooth: Floats, ranked: Floats) -> Floats:
+    """Log weights `[D, N]` whose mean weight is shared by draws of one ratio: rounding alone decided their ranks."""
+    differ = np.diff(ranked, axis=0) > TIE
+    for column in np.flatnonzero(~differ.all(axis=0)):
+        group = np.concatenate([[0], np.cumsum(differ[:, column])])
+        counts = np.bincount(group)
+        mean = np.bincount(group, np.exp(smooth[:, column])) / counts
+        shared = (counts > 1) & (mean > SMALLEST)
+        log_mean = np.log(np.where(shared, mean, 1.0))[group]
+        smooth[:, column] = np.where(shared[group], log_mean, smooth[:, column])
+    return smooth
 
 
 def _log_sum(values: Floats) -> Floats:

@@ -29,6 +29,15 @@ def test_weighed_draws_equal_the_posterior_under_the_powered_prior() -> None:
         assert found.spread[0] == pytest.approx(new_sd / sd, abs=0.01)
 
 
+def test_draws_of_one_ratio_share_their_weight_whatever_rounding_made_of_their_order() -> None:
+    rng = np.random.default_rng(3)
+    log_prior = np.repeat(rng.normal(size=200), 8)
+    weights, _ = power_weights(log_prior)
+    rounded, _ = power_weights(log_prior + rng.uniform(-1e-13, 1e-13, log_prior.shape))
+    assert np.ptp(weights.reshape(200, 8, 2), axis=1).max() < 1e-12
+    np.testing.assert_allclose(rounded, weights, rtol=1e-9)
+
+
 def test_log_priors_are_recovered_from_draws_on_the_reported_scale() -> None:
     fit = irt.fit(irt.simulate(None, 12, facets={"llm": 3, "icl": 4}, seed=1, model="4pl").data, "4pl", method="map")
     rng = np.random.default_rng(0)
