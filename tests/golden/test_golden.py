@@ -18,7 +18,8 @@ from tests.golden.compare import EXPECTED, SAMPLED, differences, names, printed_
 ROOT = Path(__file__).parents[2]
 PRINTED = bool(os.environ.get("GOLDEN_PRINTED"))
 SHOWN = 40
-QUICK = [part for part in PARTS if part != SAMPLED]
+SLOW = ("svi", SAMPLED)
+QUICK = [part for part in PARTS if part not in SLOW]
 pytestmark = pytest.mark.timeout(1800)
 
 
@@ -38,7 +39,7 @@ def found(folder: Path, part: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results of everything that samples no posterior, from one process."""
+    """The results of everything that draws no posterior, from one process."""
     return made(tmp_path_factory.mktemp("golden"), *QUICK)
 
 
@@ -49,8 +50,9 @@ def test_the_results_are_those_kept(quick: Path, part: str) -> None:
 
 
 @pytest.mark.validate
-def test_sampled_results_are_those_kept_up_to_monte_carlo_error(tmp_path: Path) -> None:
-    lines = found(made(tmp_path, SAMPLED), SAMPLED)
+@pytest.mark.parametrize("part", SLOW)
+def test_drawn_results_are_those_kept_up_to_monte_carlo_error(tmp_path: Path, part: str) -> None:
+    lines = found(made(tmp_path, part), part)
     assert not lines, "\n".join(lines[:SHOWN])
 
 

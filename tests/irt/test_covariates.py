@@ -28,7 +28,7 @@ def table() -> tuple[irt.ResponseMatrix, np.ndarray]:
     return irt.ResponseMatrix(scores, tuple(facets.index), tuple(f"q{i}" for i in range(150)), facets=facets), curve
 
 
-@pytest.mark.parametrize("method", ["map", "laplace", "nuts"])
+@pytest.mark.parametrize("method", ["map", "laplace", pytest.param("nuts", marks=pytest.mark.validate)])
 def test_the_effect_of_a_number_is_recovered(
     table: tuple[irt.ResponseMatrix, np.ndarray], method: str, tmp_path: Path
 ) -> None:

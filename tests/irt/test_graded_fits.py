@@ -90,7 +90,7 @@ def test_a_saved_fit_of_ratings_reads_back_the_same(which: str, request: pytest.
     np.testing.assert_array_equal(again.information(THETA).total, fit.information(THETA).total)
 
 
-@pytest.mark.slow
+@pytest.mark.validate
 def test_sampling_and_maximum_likelihood_agree_on_ratings() -> None:
     data = simulate_graded(400, 12, seed=3).data
     by_nuts, by_mml = irt.fit(data, "grm"), irt.fit(data, "grm", "mml")

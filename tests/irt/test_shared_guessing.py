@@ -85,7 +85,7 @@ def test_other_methods_agree_with_marginal_likelihood() -> None:
         assert np.corrcoef(fit.point["theta"], fits["mml"].point["theta"])[0, 1] > 0.98, method
 
 
-@pytest.mark.slow
+@pytest.mark.validate
 def test_the_mode_has_the_posterior_of_the_sampler() -> None:
     data = irt.simulate(None, 60, SHARED, facets={"llm": 4, "retriever": 5}, seed=2).data
     mode, nested, sampled = (irt.fit(data, SHARED, method, seed=1) for method in ("map", "laplace", "nuts"))

@@ -24,9 +24,8 @@ def test_components_agree_with_the_mode(grid: irt.Simulation) -> None:
     assert any("intervals are too narrow" in sentence for sentence in fit.warnings)
 
 
-@pytest.mark.parametrize(
-    "model", ["3pl-shared", "4pl", *(pytest.param(name, marks=pytest.mark.validate) for name in ("1pl", "3pl"))]
-)
+@pytest.mark.validate
+@pytest.mark.parametrize("model", ["1pl", "3pl", "3pl-shared", "4pl"])
 def test_every_model_has_its_bound(model: str) -> None:
     sim = irt.simulate(300, 30, model, seed=3, missing=0.1)
     fit, mode = (irt.fit(sim.data, model, method, facets=()) for method in ("svi", "map"))
@@ -36,9 +35,9 @@ def test_every_model_has_its_bound(model: str) -> None:
 
 
 def test_truth_is_recovered_from_batches_of_students() -> None:
-    sim = irt.simulate(3000, 100, seed=4)
+    sim = irt.simulate(1500, 60, seed=4)
     fit = irt.fit(sim.data, method="svi", facets=())
-    for name, limit in (("a", 0.12), ("b", 0.12), ("theta", 0.3)):
+    for name, limit in (("a", 0.17), ("b", 0.17), ("theta", 0.38)):
         assert np.sqrt(np.mean((fit.point[name] - getattr(sim.truth, name)) ** 2)) < limit, name
 
 

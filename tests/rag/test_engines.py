@@ -439,7 +439,7 @@ def ran(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("engine", "drivers", "workers"),
     [
-        pytest.param("local", 2, 3, marks=pytest.mark.slow),
+        pytest.param("local", 1, 2, marks=pytest.mark.slow),
         pytest.param("ray", 1, 2, marks=pytest.mark.slow),
         pytest.param("local", 6, 10, marks=pytest.mark.validate),
         pytest.param("ray", 2, 5, marks=pytest.mark.validate),

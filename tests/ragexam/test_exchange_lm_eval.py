@@ -52,7 +52,10 @@ class Both(NamedTuple):
     samples: Path
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["plain", "chat and crossed"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(False, marks=pytest.mark.validate, id="plain"), pytest.param(True, id="chat and crossed")],
+)
 def both(request: Any, tiny_folder: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Both:
     chat = bool(request.param)
     run, model = tmp_path_factory.mktemp("run"), tiny_folder("llama", chat)
