@@ -6,7 +6,7 @@ from exam_gen._exam_diff import ExamDiff, diff_exams
 from exam_gen._free_writing import MAX_TOKENS, QUESTION_FORMATS
 from exam_gen._prompts import closed_prompt, judgment_prompt, open_prompt, question_prompt, wrong_answers_prompt
 from exam_gen._screened_writing import write_screened
-from exam_gen._statistics import ExamStatistics, exam_statistics
+from exam_gen._statistics import ExamStatistics, Spread, exam_statistics, overlaps
 from exam_gen._writing import WritingSettings, WrittenExam, write_questions
 from exam_gen.corpora._chunks import ChunkBounds, chunk
 from exam_gen.corpora._corpus import Corpus, gather, read_corpus
@@ -26,6 +26,7 @@ __all__ = [
     "Rule",
     "RuleTools",
     "Selection",
+    "Spread",
     "Stratum",
     "WritingSettings",
     "WrittenExam",
@@ -38,6 +39,7 @@ __all__ = [
     "gather",
     "judgment_prompt",
     "open_prompt",
+    "overlaps",
     "question_prompt",
     "read_corpus",
     "rules_of",

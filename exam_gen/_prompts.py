@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from examcore import Prompt, Schema
 
 QUESTION_VERSION = "question-1"
+GAP_VERSION = "gap-1"
 COMPLETION_VERSION = "completion-1"
+WORDING_VERSION = "wording-1"
 ANSWER_VERSION = "answer-3"
 LETTERS_VERSION = "letters-1"
 PAPER_VERSION = "paper-1"
@@ -61,6 +63,84 @@ def question_prompt(title: str, sentence: str) -> Prompt:
     shown = [f"Topic: {t}\nSentence: {s}\nQuestion: {q}\nAnswer: {a}" for t, s, q, a in _QUESTION_EXAMPLES]
     shown.append(f"Topic: {subject_of(title)}\nSentence: {sentence}")
     return Prompt("\n\n".join(shown), system=_QUESTION_SYSTEM, reply="Question:")
+
+
+_GAP_SYSTEM = (
+    "You turn statements with a gap into questions. The question asks for what fills the gap, does not contain it, "
+    "names its subject in full and makes sense without the statement."
+)
+_GAP_EXAMPLES = (
+    (
+        "Induction motors",
+        f"An induction motor draws {GAP} while it starts.",
+        "six times its rated current",
+        "How much current does an induction motor draw while it starts?",
+    ),
+    (
+        "tar",
+        f"If the option -f is omitted, tar writes the archive to {GAP}.",
+        "standard output",
+        "Where does tar write the archive if the option -f is omitted?",
+    ),
+    (
+        "Wintering of bees",
+        f"The colony survives the cold because {GAP} form a cluster around the queen.",
+        "the workers",
+        "Which bees form a cluster around the queen when it is cold?",
+    ),
+    (
+        "Scurvy",
+        f"In 1747 a trial on board a ship showed that {GAP} cures scurvy.",
+        "citrus fruit",
+        "Which food was shown to cure scurvy in the trial of 1747?",
+    ),
+    (
+        "Tenancies in Ontario",
+        f"A tenant who leaves without notice owes {GAP} of rent.",
+        "two months",
+        "How much rent does a tenant in Ontario owe who leaves without notice?",
+    ),
+)
+
+
+def gap_question_prompt(title: str, gapped: str, key: str) -> Prompt:
+    """Ask for the question that a key answers, from the statement in which it is a gap."""
+    shown = [f"Topic: {t}\nStatement: {s}\nThe gap: {k}\nQuestion: {q}" for t, s, k, q in _GAP_EXAMPLES]
+    topic = f"Topic: {subject_of(title)}\n" if title.strip() else ""
+    shown.append(f"{topic}Statement: {gapped.strip()}\nThe gap: {key}")
+    return Prompt("\n\n".join(shown), system=_GAP_SYSTEM, reply="Question:")
+
+
+_WORDING_SYSTEM = (
+    "You say exam questions in plain everyday words, as a person would ask who needs the same answer. The thing that "
+    "is asked about keeps its name; all other words change."
+)
+# Close in meaning, far in words: looser examples make a small model ask for something else.
+_WORDING_EXAMPLES = (
+    (
+        "How much current does an induction motor draw while it starts?",
+        "how many amps does an AC motor pull when switched on?",
+    ),
+    (
+        "Where does tar write the archive if the option -f is omitted?",
+        "tar without a file name, where does the output go?",
+    ),
+    ("What do the workers of a bee colony form to survive the cold?", "how do honeybees stay warm in winter?"),
+    ("Which vitamin deficiency causes scurvy?", "what is missing in the diet of someone who gets scurvy?"),
+    (
+        "What is the minimum notice period for terminating a residential lease in Ontario?",
+        "how early must a tenant in Ontario say that he moves out?",
+    ),
+    ("What did the randomised trial find about aspirin and colorectal adenomas?", "does aspirin help against polyps?"),
+    ("Who recorded the decline of sparrows in London?", "who noticed that London has fewer sparrows?"),
+    ("Why are elderly patients given lower doses of digoxin?", "why should old people take less digoxin?"),
+)
+
+
+def wording_prompt(stem: str) -> Prompt:
+    """Ask for a question in the words of a person who has never seen the passage."""
+    shown = [f"Exam question: {a}\nIn plain words: {b}" for a, b in _WORDING_EXAMPLES]
+    return Prompt("\n\n".join([*shown, f"Exam question: {stem}"]), system=_WORDING_SYSTEM, reply="In plain words:")
 
 
 _WRONG_SYSTEM = (

@@ -12,7 +12,7 @@ import numpy as np
 
 from exam_gen._baselines import Baseline, fixed_answer_baseline, key_positions, length_baseline
 from exam_gen.rules._rule import BEYOND, rule_of
-from examcore import Dropped, Question
+from examcore import STEM, Dropped, Question, overlap
 
 _WORDS = ("what", "which", "how", "why", "when", "where", "who", "whom", "whose")
 
@@ -33,7 +33,9 @@ class ExamStatistics:
     `generated` = all of `unparsable` + all of `dropped` + `beyond` + `set_aside` + `surviving`: unparsable replies by
     kind, questions dropped by rule, good ones beyond the wanted number, the pool of examples, and the exam. `labels`
     counts the questions with each label, by its kind (`bloom`, `form` …); a question may have several, or none.
-    `uncovered_topics` are those of the corpus that no question asks about (empty when the corpus is not given).
+    `overlap`, by kind of query (`stem` is one), is the share of the content words of each question's first query that
+    stand in its passage. `uncovered_topics` are those of the corpus that no question asks about (empty when the corpus
+    is not given).
     """
 
     generated: int
@@ -57,6 +59,7 @@ class ExamStatistics:
     documents: int
     chunks: int
     labels: Mapping[str, Mapping[str, int]]
+    overlap: Mapping[str, Spread]
 
     def as_dict(self) -> dict[str, object]:
         """The statistics as plain mappings, for JSON."""
@@ -64,6 +67,8 @@ class ExamStatistics:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
     return value._asdict() if isinstance(value, Baseline | Spread) else value
 
 
@@ -112,7 +117,19 @@ def exam_statistics(
         documents=len({question.document_id for question in questions}),
         chunks=len({question.chunk_id for question in questions}),
         labels=_labels(questions),
+        overlap={kind: _spread(overlaps(questions, kind)) for kind in query_kinds(questions)},
     )
+
+
+def query_kinds(questions: Sequence[Question]) -> list[str]:
+    """The kinds of queries that the questions have, stems first."""
+    return list(dict.fromkeys([STEM, *(query.kind for one in questions for query in one.queries)]))
+
+
+def overlaps(questions: Sequence[Question], kind: str) -> list[float]:
+    """The overlap of each question's query of a kind with the passage, and its title; without a passage it has none."""
+    sourced = [one for one in questions if one.context]
+    return [overlap(one.query(kind), f"{one.metadata.get('title', '')} {one.context}") for one in sourced]
 
 
 def _labels(questions: Sequence[Question]) -> dict[str, dict[str, int]]:
@@ -123,7 +140,7 @@ def _labels(questions: Sequence[Question]) -> dict[str, dict[str, int]]:
     return {kind: dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))) for kind, found in counts.items()}
 
 
-def _spread(values: Sequence[int]) -> Spread:
+def _spread(values: Sequence[float]) -> Spread:
     if not values:
         return Spread(np.nan, np.nan, np.nan, np.nan)
     return Spread(float(np.mean(values)), float(np.std(values)), float(min(values)), float(max(values)))

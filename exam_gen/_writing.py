@@ -9,7 +9,15 @@ from typing import Literal, NamedTuple
 
 from exam_gen._assembly import shuffle_exam
 from exam_gen._free_writing import QUESTION_FORMATS, question_about, write_free
-from exam_gen._prompts import COMPLETION_VERSION, QUESTION_VERSION, completion_stem, question_prompt
+from exam_gen._prompts import (
+    COMPLETION_VERSION,
+    GAP_VERSION,
+    QUESTION_VERSION,
+    WORDING_VERSION,
+    completion_stem,
+    gap_question_prompt,
+    question_prompt,
+)
 from exam_gen.drafting._corpus_distractors import (
     DistractorPool,
     Embed,
@@ -30,17 +38,33 @@ from exam_gen.drafting._verification import (
     VerificationResult,
     Verifier,
 )
+from exam_gen.drafting._wordings import KEYWORDS, KIND, PEOPLE, Wording, keywords, passage_shares, spread_over, wordings
 from exam_gen.language._spans import key_span
-from exam_gen.language._stems import echoes, read_question, unfit
+from exam_gen.language._stems import echoes, read_question, read_stem, unfit
 from exam_gen.rules._catalogue import arriving
 from exam_gen.rules._rule import BEYOND, Filter
-from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ModelUsage, NoReply, Question, ReplyStore
+from examcore import (
+    CachedLanguageModel,
+    Chunk,
+    Dropped,
+    LanguageModel,
+    ModelUsage,
+    NoReply,
+    Query,
+    Question,
+    ReplyStore,
+)
 
 Progress = Callable[[int, int], None]
 ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"
+FEWEST_WRONG = 5
+"""Wrong answers below which the model is asked for more: verification leaves out one in three."""
+SECOND_TEMPERATURE = 0.8
+"""At which they are drawn the second time, to be others than the first."""
 MARKED = "the wrong answers have in common what the key lacks"
 ECHOES = "the key alone repeats words of the stem"
+ONE_WORDING = "no wording but the passage's held"
 
 
 @dataclass(frozen=True)
@@ -50,9 +74,10 @@ class WritingSettings:
     `questions`: the wanted number of survivors. `mode`: `answer-first` (a sentence of the passage is chosen, the model
     asks for words of it, and wrong answers are found for those) or `paper` (the model writes everything in free text)
     or `json`. `per_chunk`: the most questions of one chunk. `batch`: prompts written at once. `candidates`: wrong
-    answers weighed per question. `max_tokens`: the longest question with its answer. `completions`: the share of
-    `questions`, the wanted number, that may complete a sentence of the passage, where the model's own question failed.
-    `thresholds`: what verification asks for.
+    answers weighed per question. `max_tokens`: the longest question with its answer. `overlap`: the shares of their
+    content words that the queries have in common with their passages, of which the exam takes equal parts (default:
+    those of people's questions). `completions`: the share of `questions`, the wanted number, that may complete a
+    sentence of the passage, where no question about it held. `thresholds`: what verification asks for.
     """
 
     questions: int = 64
@@ -62,7 +87,8 @@ class WritingSettings:
     batch: int = 40
     candidates: int = 9
     max_tokens: int = 48
-    completions: float = 0.9
+    overlap: tuple[float, ...] = PEOPLE
+    completions: float = 0.0
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
@@ -71,6 +97,8 @@ class WritingSettings:
                 raise ValueError(f"writing: {name} is {getattr(self, name)}; wanted at least {least}")
         if not 0 <= self.completions <= 1:
             raise ValueError(f"writing: completions is {self.completions}; wanted a share from 0 to 1")
+        if not self.overlap or not all(0 <= one <= 1 for one in self.overlap):
+            raise ValueError(f"writing: overlap is {list(self.overlap)}; wanted shares from 0 to 1")
         if self.mode not in {"answer-first", *QUESTION_FORMATS}:
             raise ValueError(f"writing: mode is {self.mode!r}; wanted answer-first, {' or '.join(QUESTION_FORMATS)}")
         if self.verification == "letters" and self.candidates > 25:
@@ -95,17 +123,19 @@ class WrittenExam:
 
 
 class WritingMaterial(NamedTuple):
-    """What can be asked for in a corpus, and what can stand beside a key."""
+    """What can be asked for in a corpus, what can stand beside a key, and how common each stem is."""
 
     facts: Sequence[Fact]
     pool: DistractorPool
+    shares: Mapping[str, float]
 
 
 def find_material(
     chunks: Sequence[Chunk], settings: WritingSettings, *, seed: int, embed: Embed | None
 ) -> WritingMaterial:
     """The facts and spans of the chunks (seconds on thousands of them)."""
-    return WritingMaterial(facts(chunks, per_chunk=settings.per_chunk, seed=seed), pool(chunks, embed))
+    found = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
+    return WritingMaterial(found, pool(chunks, embed), passage_shares(chunks))
 
 
 class Draft(NamedTuple):
@@ -117,6 +147,29 @@ class Draft(NamedTuple):
     version: str
     wrong: tuple[str, ...] = ()
     back: RoundTrip | None = None
+
+
+def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoReply | None, *, again: bool) -> bool:
+    """Whether the model is asked for wrong answers: where those of the corpus make no sense, or are too few."""
+    if isinstance(written, NoReply):
+        return False
+    few = len({*corpus, *(written or ())}) < FEWEST_WRONG
+    return few if again else few or wants_writing(draft.fact.span.kind)
+
+
+class PassedDraft(NamedTuple):
+    """A draft that holds, with its verdict and its wordings."""
+
+    draft: Draft
+    verdict: VerificationResult
+    wordings: list[Wording]
+
+
+def _queries(worded: Sequence[Wording]) -> tuple[Query, ...]:
+    """The queries of a question, the one that the exam is spread by first, and the keywords of that one."""
+    if not worded:
+        return ()
+    return (*(Query(KIND, one.text) for one in worded), Query(KEYWORDS, keywords(worded[0].text)))
 
 
 def write_questions(
@@ -153,7 +206,7 @@ def write_questions(
     second = CachedLanguageModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
-    writer = _Writer(cached, judging, found.pool, settings, seed, arriving(filters))
+    writer = _Writer(cached, judging, found, settings, seed, arriving(filters))
     for start in range(0, len(found.facts), settings.batch):
         writer.write(found.facts[start : start + settings.batch])
         report(min(len(writer.passed), settings.questions), settings.questions)
@@ -188,36 +241,47 @@ class _Writer:
         self,
         model: CachedLanguageModel,
         verifier: Verifier,
-        pooled: DistractorPool,
+        material: WritingMaterial,
         settings: WritingSettings,
         seed: int,
         filters: Sequence[Filter],
     ) -> None:
-        self._model, self._verifier, self._pool = model, verifier, pooled
+        self._model, self._verifier, self._material = model, verifier, material
         self._settings, self._seed, self._filters = settings, seed, filters
-        self.passed: list[tuple[Draft, VerificationResult]] = []
+        self.passed: list[PassedDraft] = []
         self.dropped: list[Dropped] = []
 
     def write(self, batch: Sequence[Fact]) -> None:
-        """Write, verify and, where the model's question failed, try again with the sentence itself as the stem."""
+        """Ask about each fact in the model's own way; where that failed, for what a gap in its sentence leaves out.
+
+        Last, if completions are wanted, with the sentence itself as the stem.
+        """
         drafts, found = self._asked(batch)
         done = self._verified(drafts)
         again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
-        completed = sum(draft.version == COMPLETION_VERSION for draft, _ in self.passed)
+        done |= self._verified(self._asked_for_gaps(again))
+        again = [fact for fact in again if fact.span.sentence not in done]
+        completed = sum(one.draft.version == COMPLETION_VERSION for one in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
         stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
         self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
 
     def finished(self) -> list[Question]:
-        """The wanted number of questions, with wrong answers and positions chosen over the whole exam."""
+        """The wanted number of questions, with wrong answers, positions and queries chosen over the whole exam."""
         wanted = self._settings.questions
-        for draft, verdict in self.passed[wanted:]:
-            self._drop(BEYOND, draft, verdict)
+        for one in self.passed[wanted:]:
+            self._drop(BEYOND, one.draft, one.verdict)
         kept = self.passed[:wanted]
         # Where nothing is known of closed-book likelihoods all are tied, and lengths alone are balanced.
-        items = [KeyWithDistractors(one.fact.span.text, found.closed or 0.0, found.options) for one, found in kept]
+        items = [
+            KeyWithDistractors(one.draft.fact.span.text, one.verdict.closed or 0.0, one.verdict.options) for one in kept
+        ]
         triples = choose(items, seed=self._seed)
-        questions = [self._question(*one, wrong) for one, wrong in zip(kept, triples, strict=True)]
+        worded = spread_over([one.wordings for one in kept], self._settings.overlap)
+        questions = [
+            replace(self._question(one.draft, one.verdict, wrong), queries=_queries(texts))
+            for one, wrong, texts in zip(kept, triples, worded, strict=True)
+        ]
         return list(shuffle_exam(questions, self._seed))
 
     def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
@@ -242,20 +306,57 @@ class _Writer:
                 self.dropped.append(Dropped(asked.reason, raw, fact.chunk.id))
         return drafts, chosen
 
+    def _asked_for_gaps(self, batch: Sequence[Fact]) -> list[Draft]:
+        """The model's questions for the keys of the facts, from their sentences with a gap."""
+        prompts = [gap_question_prompt(one.chunk.title, one.gapped, one.span.text) for one in batch]
+        texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=("\n",), seed=self._seed)
+        drafts = []
+        for fact, raw in zip(batch, texts, strict=True):
+            if isinstance(raw, NoReply):
+                self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
+                continue
+            asked = read_stem(raw, fact.span.text, title=fact.chunk.title, sentence=fact.span.sentence)
+            if asked.reason is None:
+                drafts.append(Draft(fact, asked.stem, raw, GAP_VERSION))
+            else:
+                self.dropped.append(Dropped(asked.reason, raw, fact.chunk.id))
+        return drafts
+
     def _verified(self, drafts: Sequence[Draft]) -> set[str]:
-        """The sentences of the drafts that passed: read back, given wrong answers, and weighed against them."""
+        """The sentences of the drafts that passed: read back, given wrong answers, weighed against them, reworded."""
         ready = self._with_wrong_answers(self._read_back(drafts))
         cases = [_case(draft) for draft in ready]
-        passed = set()
+        sound: list[tuple[Draft, VerificationResult]] = []
         for draft, verdict in zip(ready, self._verifier.verdicts(cases), strict=True):
             reason = verdict.reason or self._filters[-1](self._question(draft, verdict, draft.wrong[:3]))
             if reason is None and not hides(draft.fact.span.text, [option.text for option in verdict.options]):
                 reason = MARKED
             if reason is None:
-                self.passed.append((draft, verdict))
-                passed.add(draft.fact.span.sentence)
+                sound.append((draft, verdict))
             else:
                 self._drop(reason, draft, verdict)
+        passed = self._reworded(sound)
+        self.passed += passed
+        return {one.draft.fact.span.sentence for one in passed}
+
+    def _reworded(self, sound: Sequence[tuple[Draft, VerificationResult]]) -> list[PassedDraft]:
+        """The drafts with their wordings, without questions that no wording but the passage's asks for."""
+        found = wordings(
+            [_case(draft) for draft, _ in sound],
+            self._model,
+            self._verifier.model,
+            self._material.shares,
+            agreement=self._settings.thresholds.agreement,
+            seed=self._seed,
+        )
+        passed = []
+        for (draft, verdict), texts in zip(sound, found, strict=True):
+            if isinstance(texts, NoReply):
+                self._drop(f"no reply: {texts.reason}", draft, verdict)
+            elif texts or draft.version == COMPLETION_VERSION:
+                passed.append(PassedDraft(draft, verdict, texts))
+            else:
+                self._drop(ONE_WORDING, draft, verdict)
         return passed
 
     def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
@@ -273,17 +374,25 @@ class _Writer:
 
     def _with_wrong_answers(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts with candidates, but those that have too few or in whose stem a filter finds a fault."""
-        wanting = [draft for draft in drafts if wants_writing(draft.fact.span.kind)]
-        asked = [(draft.stem, draft.fact.span.text, draft.fact.span.sentence) for draft in wanting]
-        written = dict(zip(wanting, written_answers(asked, self._model, seed=self._seed), strict=True))
+        spans, most = self._material.pool, self._settings.candidates
+        corpus = {one: candidates(one.fact, one.stem, spans, count=most, seed=self._seed) for one in drafts}
+        written: dict[Draft, list[str] | NoReply] = {}
+        # Asked again, for other answers, where corpus and model together have too few.
+        for temperature in (0.0, SECOND_TEMPERATURE):
+            wanting = [one for one in drafts if _wants_more(one, corpus[one], written.get(one), again=temperature > 0)]
+            asked = [(one.stem, one.fact.span.text, one.fact.span.sentence) for one in wanting]
+            replies = written_answers(asked, self._model, seed=self._seed, temperature=temperature)
+            for one, texts in zip(wanting, replies, strict=True):
+                before = written.get(one)
+                written[one] = [*before, *texts] if isinstance(before, list) and isinstance(texts, list) else texts
         ready = []
         for draft in drafts:
             own = written.get(draft, [])
             if isinstance(own, NoReply):
                 self._drop(f"no reply: {own.reason}", draft, None)
                 continue
-            count = self._settings.candidates - len(own)
-            found = candidates(draft.fact, draft.stem, self._pool, count=count, seed=self._seed) if count > 0 else []
+            count = max(most - len(own), 0)
+            found = candidates(draft.fact, draft.stem, spans, count=count, seed=self._seed) if own else corpus[draft]
             wrong = list({text.lower(): text for text in [*own, *found]}.values())
             hint = echoes(draft.stem, draft.fact.span.text)
             alike = [text for text in wrong if hint <= echoes(draft.stem, text)]
@@ -319,6 +428,7 @@ class _Writer:
             "closed_book": found.closed,
             "judgment": found.judgment,
             **({"read_back": draft.back.answer, "agreement": round(draft.back.agreement, 4)} if draft.back else {}),
+            "wording": WORDING_VERSION,
             **({"letters": list(found.letters)} if found.letters else {}),
         }
         return question_about(chunk, draft.stem, (draft.fact.span.text, *wrong), 0, metadata)

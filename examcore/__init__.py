@@ -65,19 +65,32 @@ from examcore._rank_correlation import (
     in_batches,
     kendall,
 )
-from examcore._records import Chunk, Document, Dropped, Exam, Question
+from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply
 from examcore._run_folder import RunFolder, RunRecord, file_hash, fingerprint_of
 from examcore._sentences import TextUnit, text_units
-from examcore._words import counted, english_stemmer, jaccard, normalized, stem, unwrapped, word_bag
+from examcore._words import (
+    FUNCTION_WORDS,
+    content_stems,
+    counted,
+    english_stemmer,
+    jaccard,
+    normalized,
+    overlap,
+    stem,
+    unwrapped,
+    word_bag,
+)
 
 __all__ = [
     "BAD_INPUT",
     "BOOTSTRAP_DRAWS",
+    "FUNCTION_WORDS",
     "INTERVAL_LEVEL",
     "MAX_REPLY_CHARACTERS",
     "RANDOM_TIES",
     "RANK_CORRELATIONS",
+    "STEM",
     "Arrival",
     "CachedLanguageModel",
     "Chunk",
@@ -94,6 +107,7 @@ __all__ = [
     "NoReply",
     "Progress",
     "Prompt",
+    "Query",
     "Question",
     "RankCorrelation",
     "RemoteLanguageModel",
@@ -115,6 +129,7 @@ __all__ = [
     "check_format",
     "cohen_kappa",
     "common_prefix",
+    "content_stems",
     "counted",
     "decode",
     "duration_in_words",
@@ -133,6 +148,7 @@ __all__ = [
     "locked_log",
     "mean_interval",
     "normalized",
+    "overlap",
     "parse_json_object",
     "read_bytes",
     "read_chunks",

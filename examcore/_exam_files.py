@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from examcore._file_writing import read_records, write_lines
 from examcore._jsonl import JsonRecord, shown_json
-from examcore._records import Chunk, Document, Dropped, Exam, Question
+from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 
 _Object = dict[str, object]
 _Identified = TypeVar("_Identified", Document, Chunk, Question)
@@ -45,7 +45,10 @@ def read_chunks(path: str | Path) -> list[Chunk]:
 
 
 def write_exam(path: str | Path, exam: Exam | Iterable[Question]) -> None:
-    """Write `exam.jsonl`: `id, question, choices, answer` (index), where from, context, labels, metadata per line."""
+    """Write `exam.jsonl`: `id, question, choices, answer` (index), where from, context, labels, metadata per line.
+
+    `queries`, an object from kind to texts, is written where a question has some.
+    """
     questions = exam.questions if isinstance(exam, Exam) else exam
     write_lines(path, map(question_fields, questions))
 
@@ -101,6 +104,7 @@ def question_fields(question: Question) -> _Object:
         "choices": list(question.choices),
         "answer": question.key,
         **_fields(question, "document_id chunk_id topic context labels metadata"),
+        **({"queries": _texts_by_kind(question.queries)} if question.queries else {}),
     }
 
 
@@ -121,7 +125,25 @@ def question_of(record: JsonRecord) -> Question:
         **_optional(record, "document_id chunk_id topic context"),
         labels={name: _strings(value, record, f"labels.{name}") for name, value in labels.items()},
         metadata=_mapping(record, "metadata"),
+        queries=tuple(
+            Query(kind, text)
+            for kind, texts in _mapping(record, "queries").items()
+            for text in _query_texts(kind, texts, record)
+        ),
     )
+
+
+def _texts_by_kind(queries: Sequence[Query]) -> dict[str, list[str]]:
+    return {kind: [one.text for one in queries if one.kind == kind] for kind in dict.fromkeys(q.kind for q in queries)}
+
+
+def _query_texts(kind: str, texts: object, record: JsonRecord) -> tuple[str, ...]:
+    found = _strings(texts, record, f"queries.{kind}")
+    if kind in ("", STEM) or not found or not all(one.strip() for one in found):
+        raise ValueError(
+            f"{record.place}: queries.{kind} is {shown_json(texts)}; wanted texts of a kind other than stem"
+        )
+    return found
 
 
 def check_choices(choices: Sequence[str], place: str) -> None:

@@ -33,9 +33,27 @@ class Chunk:
     topic: str = ""
 
 
+STEM = "stem"
+"""The kind of query that is the question's own stem."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """What somebody types who wants a question answered: a retriever reads it in place of the stem.
+
+    `kind`: `question` (the question in other words), `keywords`, or a name of the author's own.
+    """
+
+    kind: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Question:
-    """A multiple-choice question; `choices[key]` is right, `context` is the text it was written from."""
+    """A multiple-choice question; `choices[key]` is right, `context` is the text it was written from.
+
+    Models answer the stem; retrievers search for a query.
+    """
 
     id: str
     stem: str
@@ -47,11 +65,16 @@ class Question:
     context: str = ""
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     metadata: Mapping[str, object] = field(default_factory=dict)
+    queries: tuple[Query, ...] = ()
 
     @property
     def answer(self) -> str:
         """The text of the right choice."""
         return self.choices[self.key]
+
+    def query(self, kind: str) -> str:
+        """What a retriever reads: the first query of a kind, the stem where there is none."""
+        return next((one.text for one in self.queries if one.kind == kind), self.stem)
 
 
 @dataclass(frozen=True)
@@ -86,8 +109,11 @@ class Exam:
 
     @property
     def hash(self) -> str:
-        """Sixteen hex digits over what an examinee sees: ids, stems, choices, keys and contexts."""
-        seen = [[q.id, q.stem, list(q.choices), q.key, q.context] for q in self.questions]
+        """Sixteen hex digits over what an examinee sees: ids, stems, choices, keys, contexts, and queries if any."""
+        seen = [
+            [q.id, q.stem, list(q.choices), q.key, q.context, *([one.kind, one.text] for one in q.queries)]
+            for q in self.questions
+        ]
         text = json.dumps(seen, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -8,6 +8,21 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import Any
 
+FUNCTION_WORDS = frozenset(
+    """a about above across after again against all almost along already also although always am among an and any are
+    around as at away be became because become becomes been before behind being below between both but by came can
+    cannot could did do does doing done down during each either else enough even ever every few for from further get
+    gets given gives go goes got had has have having he hence her here hers him his how however i if in including inside
+    instead into is it its itself just keep keeps kept least less let like made make makes many may me might more most
+    much must my near need needs neither never no none nor not nothing now of off often on once one only onto or other
+    others otherwise our out outside over own per perhaps quite rather really regarding respectively same say says seem
+    seems see seen she should since so some something still such take takes than that the their them then there
+    therefore these they thing things this those though through throughout thus to together too toward towards under
+    unless until up upon us use used uses using usually versus very via was way ways we well were what when where
+    whether which while who whom whose why will with within without would yet you your""".split()  # noqa: SIM905
+)
+"""Words that carry the grammar of a sentence rather than its content."""
+
 
 def normalized(text: str) -> str:
     """Lower-case words of a text, for comparison: without accents' variants, outer punctuation and doubled spaces."""
@@ -59,3 +74,14 @@ def english_stemmer() -> Any:
     import Stemmer
 
     return Stemmer.Stemmer("english")
+
+
+def content_stems(text: str) -> set[str]:
+    """The stems of a text's words that are not function words."""
+    return {stem(word) for word in re.findall(r"\w+", text.lower()) if word not in FUNCTION_WORDS}
+
+
+def overlap(query: str, passage: str) -> float:
+    """The share of a query's content words, stemmed, that stand in a passage; 1 for a query without content words."""
+    asked = content_stems(query)
+    return len(asked & content_stems(passage)) / len(asked) if asked else 1.0

@@ -41,7 +41,7 @@ from rag.retrieval._protocol import ClosedBook, Retriever
 from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses
 from rag.sitting._preparation import load_language_model, prepare_models
 from rag.sitting._settings_differences import differences
-from rag.sitting._sitting import Sitting, SittingSettings, sit
+from rag.sitting._sitting import QUERIES, Sitting, SittingSettings, sit
 from rag.sitting._stored_prompts import ExamPrompts, bound_prompts, stored_prompts
 from rag.weights._placement import fast_bfloat16
 from rag.weights._sources import hub_offline, quiet_libraries
@@ -55,6 +55,7 @@ __all__ = [
     "FACTORS",
     "NO_CHOICE",
     "OWN_FACETS",
+    "QUERIES",
     "Answer",
     "AnswerStore",
     "BlackBoxSpec",

@@ -25,6 +25,7 @@ from exam_gen.rules import needs_of, rules_of
 from rag import (
     DEFAULT_ENCODER,
     FACTORS,
+    QUERIES,
     BlackBoxSpec,
     Grid,
     LlmSpec,
@@ -57,7 +58,9 @@ class WriterSettings(ModelSettings):
 
 
 class GridSettings(SettingsGroup):
-    """The pipelines that sit the exam, and how they sit it; several `passages` or budgets (characters) are crossed.
+    """The pipelines that sit the exam, and how they sit it.
+
+    Several `passages`, budgets (characters) or kinds of `queries` are crossed.
 
     Entries are parsed once and dumped as they were given, so that a stored configuration reads as its author wrote it.
     """
@@ -68,6 +71,7 @@ class GridSettings(SettingsGroup):
     shots: list[int] = Field(default_factory=lambda: [0])
     passages: int | list[int] = 1
     budget: int | list[int] | None = None
+    queries: str | list[str] = QUERIES
     normalization: str = "character"
     shot_passages: bool = False
     _given: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -107,21 +111,26 @@ class GridSettings(SettingsGroup):
 
     def sitting(self, seed: int) -> SittingSettings:
         """How the exam is sat."""
-        passages, budgets = self._values("passages"), self._values("budget")
-        for name, values in (("passages", passages), ("budget", budgets)):
+        first: dict[str, Any] = {}
+        for name in FACTORS:
             if getattr(self, name) == []:
-                raise ValueError(f"{name}: {values}; wanted at least one number")
+                raise ValueError(f"{name}: []; wanted at least one {'kind' if name == 'queries' else 'number'}")
+            first[name] = next(iter(self._values(name)), None)
         return SittingSettings(
-            passages[0], self.normalization, self.shot_passages, seed, budgets[0] if budgets else None
+            first["passages"], self.normalization, self.shot_passages, seed, first["budget"], first["queries"]
         )
 
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the answers; a setting of a later release is left out where it says nothing."""
-        later = {"budget": self.budget is not None, "black_boxes": bool(self.black_boxes)}
+        later = {
+            "budget": self.budget is not None,
+            "black_boxes": bool(self.black_boxes),
+            "queries": self.queries != QUERIES,
+        }
         return self.model_dump(exclude={name for name, said in later.items() if not said})
 
-    def _values(self, name: str) -> list[int]:
+    def _values(self, name: str) -> list[Any]:
         value = getattr(self, name)
         return [] if value is None else value if isinstance(value, list) else [value]
 

@@ -82,6 +82,22 @@ def retrieval(
     show_result(measure_retrieval(run, Progress(quiet=quiet)), as_json=as_json)
 
 
+@exam_app.command(epilog="Example: ragexam validity runs/quickstart questions.jsonl")
+def validity(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder whose exam was sat.")],
+    users: Annotated[
+        Path, typer.Argument(metavar="USERS", help="Questions of people (.jsonl): text, and document or passage.")
+    ],
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say whether the exam ranks retrievers as the questions of people do: pairs agreed, silent, contradicted."""
+    from examcore import Progress
+    from ragexam._validity import validity_of_run
+
+    show_result(validity_of_run(run, users, Progress(quiet=quiet)), as_json=as_json)
+
+
 @exam_app.command(epilog="Example: ragexam export runs/quickstart --to lm-eval --out tasks")
 def export(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],

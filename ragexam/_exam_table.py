@@ -8,7 +8,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from exam_gen import Baseline, ExamStatistics, exam_statistics
+from exam_gen import Baseline, ExamStatistics, Spread, exam_statistics
 from examcore import RunFolder, read_documents, read_dropped, read_exam, read_pool
 from examcore.console import aligned_rows, counts_text, jsonable, printable
 
@@ -45,6 +45,7 @@ class ExamTable:
                 ("characters of a choice", _lengths_text(*found.choice_length)),
                 ("characters of a key", _lengths_text(*found.key_length)),
                 ("characters of a passage", _lengths_text(*found.context_length)),
+                *((f"overlap with the passage ({kind})", _shares_text(one)) for kind, one in found.overlap.items()),
                 *_listed("question words", shares),
                 *_listed("first words", found.first_words),
                 *((f"by {kind}", counts_text(count)) for kind, count in found.labels.items() if kind != "words"),
@@ -101,6 +102,12 @@ def _baseline_text(found: Baseline) -> str:
         return "not measured"
     luck = "within" if found.within_chance else "BEYOND"
     return f"{found.accuracy:.3f} [{found.low:.3f}, {found.high:.3f}], {luck} sampling error of chance"
+
+
+def _shares_text(found: Spread) -> str:
+    if isnan(found.mean):
+        return "not measured"
+    return f"{found.mean:.2f} on average (sd {found.sd:.2f}), {found.least:.2f} to {found.most:.2f}"
 
 
 def _lengths_text(mean: float, sd: float, least: float, most: float) -> str:

@@ -12,12 +12,15 @@ from typing import Any
 
 import pandas as pd
 
+from exam_gen import overlaps
 from examcore import (
     INTERVAL_LEVEL,
+    STEM,
     Chunk,
     Exam,
     IntervalEstimate,
     Progress,
+    Question,
     ReportProgress,
     RunFolder,
     RunRecord,
@@ -27,13 +30,19 @@ from examcore import (
     read_exam,
     write_text,
 )
-from rag import BOUNDS, OWN_FACETS, ClosedBook, Retriever
-from rag.retrieval import CUTOFFS, SourceRank, find_sources, passage_index
+from rag import BOUNDS, OWN_FACETS, QUERIES, ClosedBook, Retriever
+from rag.retrieval import CUTOFFS, SourceRank, find_sources, passage_index, searches_of
 from ragexam._assembling import contexts
 from ragexam._config import GridSettings
 from ragexam._steps import Steps
 
-COLUMNS = ("retriever", "measure", "estimate", "low", "high", "questions")
+PEOPLES_OVERLAP = (0.5, 0.8)
+"""Mean share of the content words of people's questions that stand in the passages that answer them, in collections of
+search queries, forum titles and conversations (`docs/exam-writing.md`)."""
+OWN_WORDS = 0.88
+"""Mean overlap above which queries are in the passages' own words, so that lexical retrieval cannot lose."""
+COLUMNS = ("retriever", "measure", "estimate", "low", "high", "questions", "queries")
+RANK_COLUMNS = ("retriever", "question", "rank", "queries", "query")
 
 
 @dataclass(frozen=True)
@@ -78,8 +87,8 @@ def retrieval_step(steps: Steps, library: Library) -> None:
 
     def measure(report: ReportProgress) -> None:
         retrievers = {one.name: library.retrievers[one.name] for one in searching}
-        found = find_sources(retrievers, exam.questions, progress=report)
-        _write(folder.retrieval_ranks, ("retriever", "question", "rank"), [row for one in found for row in _ranks(one)])
+        found = find_sources(retrievers, searches_of(exam.questions), progress=report)
+        _write(folder.retrieval_ranks, RANK_COLUMNS, [row for one in found for row in _ranks(one)])
         _write(folder.retrieval, COLUMNS, [row for one in found for row in _summary(one)])
 
     made_from = {
@@ -92,30 +101,63 @@ def retrieval_step(steps: Steps, library: Library) -> None:
 
 @dataclass(frozen=True)
 class RetrievalTable:
-    """How well each retriever finds the source passages: intervals by retriever and measure, over `questions`."""
+    """How well each retriever finds the source passages: intervals by kind of queries, retriever and measure.
 
-    questions: int
-    retrievers: Mapping[str, Mapping[str, IntervalEstimate]]
+    `questions` counts those that have queries of a kind, `overlap` is the mean share of a query's content words that
+    stand in its passage, by kind.
+    """
+
+    kinds: Mapping[str, Mapping[str, Mapping[str, IntervalEstimate]]]
+    questions: Mapping[str, int]
+    overlap: Mapping[str, float]
+
+    @property
+    def main(self) -> str:
+        """The kind that a sitting searches for: the question in other words, where the exam has such."""
+        return QUERIES if QUERIES in self.kinds else STEM
+
+    @property
+    def retrievers(self) -> Mapping[str, Mapping[str, IntervalEstimate]]:
+        """Those of the main kind, by retriever and measure."""
+        return self.kinds.get(self.main, {})
 
     def record(self) -> dict[str, Any]:
-        """`{questions, interval, retrievers: {name: {measure: {estimate, low, high}}}}`."""
-        retrievers = {
-            name: {measure: found.as_dict() for measure, found in measures.items()}
-            for name, measures in self.retrievers.items()
+        """`{questions, interval, queries, overlap, retrievers: {name: {measure: {estimate, low, high}}}, kinds}`.
+
+        `retrievers` are those of the main kind, `queries`; `kinds` has the same for every kind.
+        """
+        kinds = {
+            kind: {name: {measure: one.as_dict() for measure, one in found.items()} for name, found in each.items()}
+            for kind, each in self.kinds.items()
         }
-        return {"questions": self.questions, "interval": INTERVAL_LEVEL, "retrievers": retrievers}
+        return {
+            "questions": self.questions.get(self.main, 0),
+            "interval": INTERVAL_LEVEL,
+            "queries": self.main,
+            "overlap": {kind: None if math.isnan(one) else round(one, 4) for kind, one in self.overlap.items()},
+            "retrievers": kinds.get(self.main, {}),
+            "kinds": kinds,
+        }
 
     def lines(self) -> list[str]:
-        """The table for a reader, the best retriever by nDCG first."""
+        """The table for a reader, the main kind and the best retriever by nDCG first."""
         last = f"ndcg@{CUTOFFS[-1]}"
-        width = max(len(name) for name in self.retrievers)
-        lines = [f"source passage found, {self.questions} questions, {INTERVAL_LEVEL:.0%} intervals"]
-        for name, measures in sorted(self.retrievers.items(), key=lambda one: -one[1][last].estimate):
-            cells = (
-                f"{measure} {one.estimate:.3f} [{one.low:.3f}, {one.high:.3f}]" for measure, one in measures.items()
-            )
-            lines.append(f"{name:<{width}}  {'  '.join(cells)}")
+        width = max((len(name) for name in self.retrievers), default=0)
+        total = self.questions.get(self.main, 0)
+        lines = [f"source passage found, {total} questions, {INTERVAL_LEVEL:.0%} intervals"]
+        for kind in sorted(self.kinds, key=lambda one: one != self.main):
+            count, share = self.questions[kind], self.overlap[kind]
+            known = "" if math.isnan(share) else f", overlap with the passages {share:.2f}"
+            lines.append(f"queries: {kind} ({count} questions{known})")
+            for name, measures in sorted(self.kinds[kind].items(), key=lambda one: -one[1][last].estimate):
+                cells = (
+                    f"{measure} {one.estimate:.3f} [{one.low:.3f}, {one.high:.3f}]" for measure, one in measures.items()
+                )
+                lines.append(f"  {name:<{width}}  {'  '.join(cells)}")
         return lines
+
+
+NO_RETRIEVAL = RetrievalTable({}, {}, {})
 
 
 def measure_retrieval(run: Path, progress: Progress) -> RetrievalTable:
@@ -137,30 +179,40 @@ def measure_retrieval(run: Path, progress: Progress) -> RetrievalTable:
             raise ValueError(f"{folder.record}: no retriever of the grid searches; wanted one such as bm25")
         steps = Steps(folder, record, progress)
         retrieval_step(steps, Library(folder, exam, grid))
-    return read_retrieval(folder.retrieval)
+    return read_retrieval(folder.retrieval, exam.questions)
 
 
-def read_retrieval(path: Path) -> RetrievalTable:
-    """The table that a run holds."""
-    retrievers: dict[str, dict[str, IntervalEstimate]] = {}
-    questions = 0
+def read_retrieval(path: Path, questions: Sequence[Question]) -> RetrievalTable:
+    """The table that a run holds of its questions; of an earlier release, which searched for stems alone, too."""
+    kinds: dict[str, dict[str, dict[str, IntervalEstimate]]] = {}
+    counts: dict[str, int] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             found = IntervalEstimate(*(float(row[name]) for name in IntervalEstimate._fields))
-            retrievers.setdefault(row["retriever"], {})[row["measure"]] = found
-            questions = int(row["questions"])
-    return RetrievalTable(questions, retrievers)
+            kind = row.get("queries") or STEM
+            kinds.setdefault(kind, {}).setdefault(row["retriever"], {})[row["measure"]] = found
+            counts[kind] = int(row["questions"])
+    return RetrievalTable(kinds, counts, {kind: mean_overlap(questions, kind) for kind in kinds})
+
+
+def mean_overlap(questions: Sequence[Question], kind: str) -> float:
+    """The mean overlap of the questions' queries of a kind with the passages they were written from."""
+    shares = overlaps(questions, kind)
+    return math.fsum(shares) / len(shares) if shares else math.nan
 
 
 def _ranks(found: SourceRank) -> list[tuple[object, ...]]:
-    ranks = ["" if math.isnan(rank) else int(rank) for rank in found.ranks]
-    return [(found.retriever, *row) for row in zip(found.questions, ranks, strict=True)]
+    return [
+        (found.retriever, one.asked.id, next(iter(ranks), ""), one.kind, one.asked.stem)
+        for one, ranks in zip(found.searches, found.ranks, strict=True)
+    ]
 
 
 def _summary(found: SourceRank) -> list[tuple[object, ...]]:
     return [
-        (found.retriever, measure, *(round(one, 6) for one in mean_interval(values)), len(values))
-        for measure, values in found.measured().items()
+        (found.retriever, measure, *(round(one, 6) for one in mean_interval(values)), len(values), kind)
+        for kind in dict.fromkeys(one.kind for one in found.searches)
+        for measure, values in found.measured(kind).items()
     ]
 
 

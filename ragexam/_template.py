@@ -35,7 +35,7 @@ exam:
   questions: 60
   # mode: paper            # everything in one reply, unverified; or json
   # verification: letters  # for a server that gives no log-probabilities
-  # completions: 0.9       # of the wanted number, the most that may complete a sentence
+  # completions: 0.0       # of the wanted number, the most that may complete a sentence
   # thresholds: {{agreement: 0.5, lift: 3.0}}  # what verification asks for: docs/exam-writing.md
 pool: 4                    # further questions, shown as examples and never asked
 

@@ -17,7 +17,7 @@ from ragexam._exam_commands import Overrides, exam_app
 TASKS = {
     "Set up": ("init", "estimate", "run", "doctor"),
     "Write an exam": ("corpus", "generate", "filter", "statistics", "classify", "assemble", "diff"),
-    "Sit it": ("sit", "retrieval"),
+    "Sit it": ("sit", "retrieval", "validity"),
     "Measure": ("fit", "prune", "check", "dif", "information", "score", "adaptive", "link", "compare", "power"),
     "Read": ("report", "view"),
     "Exchange": ("export", "import"),

@@ -17,8 +17,7 @@ from exam_gen.drafting._facts import Fact
 from exam_gen.language._spans import sentences, spans
 from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import echoes
-from exam_gen.language._words import FUNCTION_WORDS
-from examcore import Chunk
+from examcore import FUNCTION_WORDS, Chunk
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from exam_gen._prompts import wrong_answers_prompt
 from exam_gen.drafting._corpus_distractors import apart
-from examcore import CachedLanguageModel, NoReply
+from examcore import CachedLanguageModel, NoReply, ReplyOptions
 
 MAX_TOKENS = 72
 """Room for four answers of a dozen words in all, and their semicolons."""
@@ -26,11 +26,12 @@ def wants_writing(kind: str) -> bool:
 
 
 def written_answers(
-    asked: Sequence[tuple[str, str, str]], model: CachedLanguageModel, *, seed: int
+    asked: Sequence[tuple[str, str, str]], model: CachedLanguageModel, *, seed: int, temperature: float = 0.0
 ) -> list[list[str] | NoReply]:
     """The usable wrong answers the model writes for each (stem, key, sentence), as one batch."""
     prompts = [wrong_answers_prompt(stem, key) for stem, key, _ in asked]
-    replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []
+    options: ReplyOptions = {"max_tokens": MAX_TOKENS, "stop": ("\n",), "seed": seed, "temperature": temperature}
+    replies = model.replies(prompts, **options) if prompts else []
     return [
         raw if isinstance(raw, NoReply) else read_wrong_answers(raw, stem=stem, key=key, sentence=sentence)
         for (stem, key, sentence), raw in zip(asked, replies, strict=True)

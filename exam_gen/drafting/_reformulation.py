@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from exam_gen.language._outside_references import outside_reference
-from exam_gen.language._words import FUNCTION_WORDS
-from examcore import CachedLanguageModel, NoReply, Prompt
+from examcore import FUNCTION_WORDS, CachedLanguageModel, NoReply, Prompt
 
 VERSION = "reformulation-1"
 MAX_TOKENS = 80

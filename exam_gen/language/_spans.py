@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exam_gen.language._tagging import noun_phrases
-from exam_gen.language._words import FUNCTION_WORDS, GENERIC, VERBS
+from exam_gen.language._words import GENERIC, VERBS
+from examcore import FUNCTION_WORDS
 
 MAX_KEY_CHARACTERS = 40
 """Longer spans are clauses; few others in a corpus are like them."""

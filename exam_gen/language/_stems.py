@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from exam_gen.language._tagging import dangling
-from exam_gen.language._words import FUNCTION_WORDS, GENERIC
+from exam_gen.language._words import GENERIC
+from examcore import FUNCTION_WORDS
 
 _MENTIONS_TEXT = re.compile(
     r"\b(?:the|this|that|given|above|following) (?:sentence|text|passage|paragraph|document|documentation|article|paper"
@@ -27,14 +28,14 @@ _OPEN_ENDED = re.compile(
 _VAGUE = frozenset(
     "multiple several various different certain many specific additional other few number".split()  # noqa: SIM905
 )
+_SENTENCE = re.compile(r"[.…!]$")
+"""A title that is a sentence, or a piece of one: the first words of a document that has none."""
+LONGEST_TOPIC = 14
+"""Words."""
 LONGEST_KEY = 72
 """Characters."""
 MOST_WORDS = 10
 """Words of a key: longer ones are clauses, beside which no wrong answer looks alike."""
-_ASKING = frozenset(
-    ["name", "term", "excep", "metho", "funct", "attri", "class", "keywo", "varia", "numbe", "value", "type"]
-)
-"""Beginnings of words that a question uses to say what it asks for."""
 _WORD = re.compile(r"[a-z0-9_]+")
 _NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|cannot|without)\b|n['’]t\b", re.IGNORECASE)
 
@@ -50,25 +51,33 @@ class DraftStem(NamedTuple):
 def read_question(raw: str, *, title: str, sentence: str) -> DraftStem:
     """The stem and the key in a reply of the form `question, newline, Answer: words of the sentence`.
 
-    The key is given as it stands in the sentence. A stem that holds less than half of the document's title is given it
-    as its topic, so that it stands alone.
+    The key is given as it stands in the sentence.
     """
     asked, _, answered = raw.strip().removeprefix("Question:").partition("\n")
-    stem = " ".join(asked.split())
+    key = find_answer(answered.strip().split("\n")[0].removeprefix("Answer:"), sentence)
+    return read_stem(asked, key, title=title, sentence=sentence)
+
+
+def read_stem(raw: str, key: str, *, title: str, sentence: str) -> DraftStem:
+    """The stem in a text, for a key of the sentence.
+
+    A stem that names nothing of its document's title, or leans on it, is given it as its topic, so that it stands
+    alone; a title that is a sentence of the text is none.
+    """
+    stem = " ".join(raw.split())
     end = stem.find("?")
     stem = stem[: end + 1] if end >= 0 else stem
     stem = stem[:1].upper() + stem[1:]
-    key = find_answer(answered.strip().split("\n")[0].removeprefix("Answer:"), sentence)
     reason = _fault(stem, title) or unfit(key, sentence)
     if reason is None and leaks(stem, key):
         reason = "stem contains the key"
-    if reason is None and strays(stem, sentence, title, key):
-        reason = "stem strays from the sentence"
     if reason is None and (_NEGATION.search(sentence) and not _NEGATION.search(f"{stem} {key}")):
         reason = "stem leaves out a negation"
-    if reason is None and dangling(stem, title) is not None:
+    topic = "" if _SENTENCE.search(title.strip()) or len(title.split()) > LONGEST_TOPIC else title
+    if reason is None and dangling(stem, topic) is not None:
         reason = "stem does not name its subject"
-    return DraftStem(stem if reason or repeats_title(stem, title) else with_topic(stem, title), key, reason)
+    alone = reason is not None or not topic or (names_subject(stem, topic) and dangling(stem, "") is None)
+    return DraftStem(stem if alone else with_topic(stem, topic), key, reason)
 
 
 def find_answer(answer: str, sentence: str) -> str:
@@ -197,17 +206,6 @@ def _beginnings(text: str) -> set[str]:
     return {word[:5] for word in words if len(word) > 3 and word not in FUNCTION_WORDS}
 
 
-def strays(stem: str, sentence: str, title: str, key: str) -> bool:
-    """Whether the stem says much that the sentence does not, or leaves out most of what it says.
-
-    At most one in five of its content words is foreign to sentence and title, and at least six in ten of
-    the sentence's (without the key) stand in it. Words count as equal when their first five letters are.
-    """
-    asked, said, topic = _stems(stem) - _ASKING, _stems(sentence) - _stems(key), _stems(title)
-    foreign = asked - said - topic - _stems(key)
-    return len(foreign) > 0.2 * len(asked) or len(asked & said) < 0.6 * len(said)
-
-
 def _stems(text: str) -> set[str]:
     return {word[:5] for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS}
 
@@ -216,12 +214,6 @@ def names_subject(stem: str, title: str) -> bool:
     """Whether a content word of the title stands in the stem."""
     words = _content(title)
     return not words or bool(words & _content(stem))
-
-
-def repeats_title(stem: str, title: str) -> bool:
-    """Whether the stem holds at least half of the title's content words: a year or "business" alone is no subject."""
-    words = _content(title)
-    return 2 * len(words & _content(stem)) >= len(words)
 
 
 def _content(text: str) -> set[str]:

@@ -1,20 +1,6 @@
-"""Closed word lists by which spans are told apart: function words, verbs, and nouns that say nothing."""
+"""Closed word lists by which spans are told apart: verbs, and nouns that say nothing."""
 
 from __future__ import annotations
-
-FUNCTION_WORDS = frozenset(
-    """a about above across after again against all almost along already also although always am among an and any are
-    around as at away be became because become becomes been before behind being below between both but by came can
-    cannot could did do does doing done down during each either else enough even ever every few for from further get
-    gets given gives go goes got had has have having he hence her here hers him his how however i if in including inside
-    instead into is it its itself just keep keeps kept least less let like made make makes many may me might more most
-    much must my near need needs neither never no none nor not nothing now of off often on once one only onto or other
-    others otherwise our out outside over own per perhaps quite rather really regarding respectively same say says seem
-    seems see seen she should since so some something still such take takes than that the their them then there
-    therefore these they thing things this those though through throughout thus to together too toward towards under
-    unless until up upon us use used uses using usually versus very via was way ways we well were what when where
-    whether which while who whom whose why will with within without would yet you your""".split()  # noqa: SIM905
-)
 
 _PLAIN_VERBS = """accept access achieve act add affect agree allow announce appear apply argue arise ask assert assume
     attempt avoid bear begin behave believe belong bind break bring build burn buy call carry cause choose claim come

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._similarity import distractors
-from exam_gen.language._words import FUNCTION_WORDS
 from exam_gen.rules._rule import Check
-from examcore import Question, normalized
+from examcore import FUNCTION_WORDS, Question, normalized
 
 
 def stem_length(question: Question) -> float:

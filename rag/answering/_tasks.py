@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from examcore import Chunk, Exam, Prompt, Question
+from examcore import STEM, Chunk, Exam, Prompt, Question
 from rag.answering._prompts import Shot, exam_prompt
 from rag.grid._pipeline import Pipeline
 from rag.retrieval._protocol import Retriever, searched_text
@@ -14,10 +14,11 @@ from rag.retrieval._protocol import Retriever, searched_text
 
 @dataclass(frozen=True)
 class PassageLimits:
-    """How many passages a pipeline reads, and how many of their characters at most."""
+    """How many passages a pipeline reads, how many of their characters at most, and what its retriever searches for."""
 
     k: int = 1
     budget: int | None = None
+    queries: str = STEM
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,14 @@ class PassageLookup:
         key = (pipeline.reading, question.id)
         if key not in self._found:
             reading = limits_of(pipeline, self._default)
-            found = self._retrievers[pipeline.retriever].retrieve(question, reading.k)
+            found = self._retrievers[pipeline.retriever].retrieve(as_query(question, reading.queries), reading.k)
             self._found[key] = within_budget(found, reading.budget)
         return self._found[key]
+
+
+def as_query(question: Question, kind: str) -> Question:
+    """The question as a retriever reads it: a query of some kind in place of its stem."""
+    return replace(question, stem=question.query(kind))
 
 
 def limits_of(pipeline: Pipeline, default: PassageLimits) -> PassageLimits:
@@ -61,6 +67,7 @@ def limits_of(pipeline: Pipeline, default: PassageLimits) -> PassageLimits:
     return PassageLimits(
         default.k if pipeline.passages is None else pipeline.passages,
         default.budget if pipeline.budget is None else pipeline.budget,
+        default.queries if pipeline.queries is None else pipeline.queries,
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ValidationError, model_validator
 
 from rag._models import SettingsGroup
-from rag.grid._pipeline import OWN_FACETS, Pipeline
+from rag.grid._pipeline import FACTORS, OWN_FACETS, Pipeline
 from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec
 from rag.retrieval._kinds import BOUNDS
+
+Level = TypeVar("Level", int, str)
 
 
 def _distinct_numbers(value: Any, least: int) -> tuple[int, ...]:
@@ -34,8 +36,16 @@ Factor = Annotated[tuple[int, ...], BeforeValidator(lambda value: () if value is
 """The levels of a factor, from 1; none where the grid does not cross it."""
 
 
+def _kinds(value: Any) -> tuple[str, ...]:
+    """Distinct kinds of queries; one alone stands for a list of one, none where the grid does not cross them."""
+    values = [] if value is None else value if isinstance(value, list | tuple) else [value]
+    if any(not isinstance(one, str) or not one for one in values) or len(set(values)) < len(values):
+        raise ValueError("wanted distinct kinds of queries, such as question, keywords and stem")
+    return tuple(values)
+
+
 class Grid(SettingsGroup):
-    """All combinations of language models, retrievers and numbers of shots, and of `passages` and `budget` if given.
+    """All combinations of language models, retrievers and numbers of shots, and of the `FACTORS` that are given.
 
     Black boxes stand beside them, each a pipeline of its own; a grid of black boxes alone needs no llms and retrievers.
     """
@@ -45,6 +55,7 @@ class Grid(SettingsGroup):
     shots: Annotated[tuple[int, ...], BeforeValidator(_shots)] = (0,)
     passages: Factor = ()
     budget: Factor = ()
+    queries: Annotated[tuple[str, ...], BeforeValidator(_kinds)] = ()
     black_boxes: Annotated[tuple[BlackBoxSpec, ...], BeforeValidator(lambda value: () if value is None else value)] = ()
 
     @model_validator(mode="after")
@@ -69,21 +80,22 @@ class Grid(SettingsGroup):
 
     @property
     def pipelines(self) -> tuple[Pipeline, ...]:
-        """Every pipeline, language models outermost, then retrievers, shots, passages, budgets; black boxes last.
+        """Every pipeline, language models outermost, then retrievers, shots and factors; black boxes last.
 
-        Closed book, oracle and black boxes read the same whatever the number and length of passages: each appears once,
-        at the first levels, so that it does not count as several examinees that always agree.
+        Closed book, oracle and black boxes read the same whatever the levels of the factors: each appears once, at the
+        first levels, so that it does not count as several examinees that always agree.
         """
         crossed = tuple(
-            Pipeline(model.name, retriever.name, shots, passages, budget)
+            Pipeline(model.name, retriever.name, shots, passages, budget, queries)
             for model in self.llms
             for retriever in self.retrievers
             for shots in self.shots
             for passages in _levels(self.passages, retriever)
             for budget in _levels(self.budget, retriever)
+            for queries in _levels(self.queries, retriever)
         )
-        first = [values[0] if values else None for values in (self.passages, self.budget)]
-        return (*crossed, *(Pipeline(one.name, OWN_FACETS, 0, *first) for one in self.black_boxes))
+        first: dict[str, Any] = {name: values[0] for name in FACTORS if (values := getattr(self, name))}
+        return (*crossed, *(Pipeline(one.name, OWN_FACETS, 0, **first) for one in self.black_boxes))
 
     @property
     def measured(self) -> tuple[Pipeline, ...]:
@@ -104,7 +116,7 @@ def grid_of(data: Any, source: str = "grid") -> Grid:
         raise ValueError(f"{source}: {grid_error(error, Grid)}") from None
 
 
-def _levels(values: tuple[int, ...], retriever: RetrieverSpec) -> Sequence[int | None]:
+def _levels(values: tuple[Level, ...], retriever: RetrieverSpec) -> Sequence[Level | None]:
     return values[:1] or (None,) if retriever.kind in BOUNDS else values or (None,)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 FACETS = ("llm", "retriever", "icl")
 """The facet columns of every response table, in order."""
 
-FACTORS = ("passages", "budget")
-"""Further facet columns, for grids that cross the number of passages or their length."""
+FACTORS = ("passages", "budget", "queries")
+"""Further facet columns, for grids that cross the number of passages, their length, or what retrievers search for."""
 
-_MARKS = {"passages": "k", "budget": "b"}
+_MARKS = {"passages": "k", "budget": "b", "queries": "q-"}
 
 OWN_FACETS = "own"
 """The retriever of black boxes in every table: each brings its own."""
@@ -20,8 +20,8 @@ OWN_FACETS = "own"
 class Pipeline:
     """One examinee: a language model, a retriever (both by their names in the grid) and a number of shots.
 
-    `passages` (how many it reads) and `budget` (their characters) are None unless the grid crosses them; then the
-    settings of the sitting hold.
+    `passages` (how many it reads), `budget` (their characters) and `queries` (the kind that its retriever searches for)
+    are None unless the grid crosses them; then the settings of the sitting hold.
     """
 
     llm: str
@@ -29,10 +29,11 @@ class Pipeline:
     shots: int = 0
     passages: int | None = None
     budget: int | None = None
+    queries: str | None = None
 
     @property
     def id(self) -> str:
-        """The name its answers are stored under, such as `smollm2-135m+bm25+icl2`, with `+k3`, `+b2000` if crossed."""
+        """The name its answers are stored under: `smollm2-135m+bm25+icl2`; if crossed, `+k3`, `+b2000`, `+q-stem`."""
         return "+".join([self.llm, self.retriever, f"icl{self.shots}", *self._marks])
 
     @property
@@ -41,9 +42,9 @@ class Pipeline:
         return "-".join([self.retriever, *self._marks])
 
     @property
-    def factors(self) -> dict[str, int]:
+    def factors(self) -> dict[str, int | str]:
         """Its level in each further factor."""
-        levels = {"passages": self.passages, "budget": self.budget}
+        levels = {"passages": self.passages, "budget": self.budget, "queries": self.queries}
         return {name: level for name, level in levels.items() if level is not None}
 
     @property

@@ -1,89 +1,140 @@
-"""Measures of retrieval alone: how often, and how high, the passage a question was written from is found."""
+"""Measures of retrieval alone: how often, and how high, a text that answers a query is found."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import Question, ReportProgress
+from examcore import STEM, Question, ReportProgress
 from rag.retrieval._protocol import Retriever
 
 CUTOFFS = (1, 3, 10)
 """Cutoffs of the measures; the last is the depth of the lists."""
+CHUNKS_PER_DOCUMENT = 4
+"""Passages that are looked at for each document of a list of documents."""
+
+
+class Search(NamedTuple):
+    """A query that is searched for, as the stem of its question; its kind; and the ids of what answers it.
+
+    `sources` are ids of chunks, or with `by_document` of documents, any of which will do.
+    """
+
+    asked: Question
+    kind: str
+    sources: Collection[str]
+    by_document: bool = False
 
 
 @dataclass(frozen=True)
 class SourceRank:
-    """One retriever's rank of each question's source passage, from 1; NaN if it is not in the list."""
+    """One retriever's ranks, from 1, of the sources of each search that are in its list of `depth`, best first."""
 
     retriever: str
-    questions: tuple[str, ...]
-    ranks: NDArray[np.float64]
+    searches: tuple[Search, ...]
+    ranks: tuple[tuple[int, ...], ...]
     depth: int
 
-    def measured(self, cutoffs: Sequence[int] = CUTOFFS) -> dict[str, NDArray[np.float64]]:
-        """By measure, a value in [0, 1] per question, in their order, as `ir_measures` computes them.
+    def measured(self, kind: str = STEM, cutoffs: Sequence[int] = CUTOFFS) -> dict[str, NDArray[np.float64]]:
+        """By measure, a value in [0, 1] per question that has queries of a kind, in their order: the mean over those.
 
-        `hit@k` is 1 where the source is among the first k; `mrr@k` 1 / rank, 0 below k; `ndcg@k` 1 / log2(1 + rank),
-        0 below k; the source is the one relevant passage. Ranks below `depth` are unknown, so larger cutoffs are left
-        out.
+        Of one query `hit@k` is 1 where a source is among the first k; `mrr@k` 1 / rank of the first, 0 below k;
+        `ndcg@k` the sum of 1 / log2(1 + rank) over its sources among the first k, out of the largest possible. As
+        `ir_measures` computes them. Ranks below `depth` are unknown, so larger cutoffs are left out.
         """
+        known = [k for k in cutoffs if k <= self.depth]
+        places = [place for place, one in enumerate(self.searches) if one.kind == kind]
+        if not known or not places:
+            return {}
+        names = [self.searches[place].asked.id for place in places]
+        members = {name: [at for at, other in enumerate(names) if other == name] for name in dict.fromkeys(names)}
+        values = self._of_queries(places, known)
+        return {name: np.array([found[rows].mean() for rows in members.values()]) for name, found in values.items()}
+
+    def questions(self, kind: str = STEM) -> tuple[str, ...]:
+        """The questions that have queries of a kind, in order."""
+        return tuple(dict.fromkeys(one.asked.id for one in self.searches if one.kind == kind))
+
+    def _of_queries(self, places: Sequence[int], known: Sequence[int]) -> dict[str, NDArray[np.float64]]:
         import ir_measures
 
-        known = [k for k in cutoffs if k <= self.depth]
-        if not known:
-            return {}
         measures = {
             **{f"hit@{k}": ir_measures.Success @ k for k in known},
             f"mrr@{known[-1]}": ir_measures.RR @ known[-1],
             f"ndcg@{known[-1]}": ir_measures.nDCG @ known[-1],
         }
-        sources = [ir_measures.Qrel(one, "source", 1) for one in self.questions]
+        sources = [
+            ir_measures.Qrel(str(place), f"source{n}", 1)
+            for place in places
+            for n in range(len(self.searches[place].sources))
+        ]
         names = {str(measure): name for name, measure in measures.items()}
         values: dict[str, dict[str, float]] = {name: {} for name in measures}
-        for one in ir_measures.iter_calc(list(measures.values()), sources, self._run()):
+        for one in ir_measures.iter_calc(list(measures.values()), sources, self._run(places)):
             values[names[str(one.measure)]][one.query_id] = float(one.value)
-        return {name: np.array([found.get(one, 0.0) for one in self.questions]) for name, found in values.items()}
+        return {name: np.array([found.get(str(place), 0.0) for place in places]) for name, found in values.items()}
 
-    def _run(self) -> list[object]:
-        """The lists in trec_eval's form: the source at its rank, other documents above it."""
+    def _run(self, places: Sequence[int]) -> list[object]:
+        """The lists in trec_eval's form: the sources at their ranks, other texts between them."""
         import ir_measures
 
         documents: list[object] = []
-        for question, rank in zip(self.questions, self.ranks, strict=True):
-            above = self.depth if math.isnan(rank) else int(rank) - 1
-            documents += [ir_measures.ScoredDoc(question, f"other{n}", float(-n)) for n in range(1, above + 1)]
-            if not math.isnan(rank):
-                documents.append(ir_measures.ScoredDoc(question, "source", float(-rank)))
+        for place in places:
+            names = {rank: f"source{n}" for n, rank in enumerate(self.ranks[place])}
+            documents += [
+                ir_measures.ScoredDoc(str(place), names.get(rank, f"other{rank}"), float(-rank))
+                for rank in range(1, self.depth + 1)
+            ]
         return documents
+
+
+def searches_of(questions: Sequence[Question], *, by_document: bool = False) -> list[Search]:
+    """Every query of the questions, the stem first, whose source is the chunk (or document) they were written from.
+
+    Raises ValueError for a question that names none.
+    """
+    found = []
+    for one in questions:
+        source = one.document_id if by_document else one.chunk_id
+        if not source:
+            wanted = "document" if by_document else "chunk"
+            raise ValueError(f"question {one.id!r}: names no {wanted}; wanted the one it was written from")
+        found.append(Search(one, STEM, (source,), by_document))
+        found += [Search(replace(one, stem=query.text), query.kind, (source,), by_document) for query in one.queries]
+    return found
 
 
 def find_sources(
     retrievers: Mapping[str, Retriever],
-    questions: Sequence[Question],
+    searches: Sequence[Search],
     *,
     depth: int = CUTOFFS[-1],
     progress: ReportProgress | None = None,
 ) -> list[SourceRank]:
-    """The rank, among its first `depth` passages, at which each retriever finds each question's source chunk.
+    """The ranks, among its first `depth` texts, at which each retriever finds the sources of each search.
 
-    Raises ValueError for a question that names no chunk, and whatever the retrievers raise.
+    Raises whatever the retrievers raise.
     """
-    for question in questions:
-        if not question.chunk_id:
-            raise ValueError(f"question {question.id!r}: names no chunk; wanted the one it was written from")
     found: list[SourceRank] = []
-    total = len(retrievers) * len(questions)
+    total = len(retrievers) * len(searches)
     for name, retriever in retrievers.items():
-        ranks: list[float] = []
-        for question in questions:
+        ranks: list[tuple[int, ...]] = []
+        for one in searches:
             if progress is not None:
-                progress(len(found) * len(questions) + len(ranks), total)
-            ids = [chunk.id for chunk in retriever.retrieve(question, depth)]
-            ranks.append(ids.index(question.chunk_id) + 1 if question.chunk_id in ids else math.nan)
-        found.append(SourceRank(name, tuple(one.id for one in questions), np.array(ranks, dtype=np.float64), depth))
+                progress(len(found) * len(searches) + len(ranks), total)
+            ids = _listed(retriever, one, depth)
+            ranks.append(tuple(rank for rank, id in enumerate(ids, 1) if id in one.sources))
+        found.append(SourceRank(name, tuple(searches), tuple(ranks), depth))
     return found
+
+
+def _listed(retriever: Retriever, search: Search, depth: int) -> list[str]:
+    """The ids of the first texts: chunks, or the documents that they are from."""
+    if not search.by_document:
+        return [chunk.id for chunk in retriever.retrieve(search.asked, depth)]
+    chunks = retriever.retrieve(search.asked, depth * CHUNKS_PER_DOCUMENT)
+    return list(dict.fromkeys(chunk.document_id for chunk in chunks))[:depth]

@@ -26,6 +26,9 @@ from rag.grid._pipeline import Pipeline
 from rag.retrieval._protocol import Retriever
 from rag.sitting._answer_store import Answer, AnswerStore
 
+QUERIES = "question"
+"""What retrievers search for where nothing else is said: the question in a person's words."""
+
 
 @dataclass(frozen=True)
 class SittingSettings:
@@ -34,6 +37,7 @@ class SittingSettings:
     `k`: passages that a pipeline reads. `budget`: at most this many characters of titles and texts together; the first
     passage is always read, and none is cut. A pipeline's own `passages` and `budget` come first. `normalization`: how
     log-likelihoods become scores. `shot_passages`: show the passages of the examples. `seed` draws the examples.
+    `queries`: the kind of query that retrievers search for (the stem of a question that has none of it).
     """
 
     k: int = 1
@@ -41,11 +45,12 @@ class SittingSettings:
     shot_passages: bool = False
     seed: int = 0
     budget: int | None = None
+    queries: str = QUERIES
 
     @property
     def limits(self) -> PassageLimits:
         """How much a pipeline reads that has no limits of its own."""
-        return PassageLimits(self.k, self.budget)
+        return PassageLimits(self.k, self.budget, self.queries)
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -108,6 +113,7 @@ class Sitting:
         return {
             "k": limits.k,
             "budget": limits.budget,
+            "queries": limits.queries,
             "shots": shots_digest(shots),
             # A key of its own, so that stores written before it was kept can be continued.
             **({"shot_choices": _digest([one.choices for one in shots])} if shots else {}),

@@ -19,15 +19,14 @@ from rag.sitting._sitting import chunks_digest, shots_digest
 class ExamPrompts:
     """An exam's prompts: the passages of every question, by question id and best first, and the shots before them.
 
-    `factors` are the levels of the number and length of passages, if the grid crosses them. `reading` identifies the
-    passages: the retriever's name, with those levels if it has several. `kind` is the retriever's kind, whatever its
-    name.
+    `factors` are the levels of the factors that the grid crosses. `reading` identifies the passages: the retriever's
+    name, with those levels if it has several. `kind` is the retriever's kind, whatever its name.
     """
 
     retriever: str
     passages: Mapping[str, tuple[Chunk, ...]]
     shots: tuple[Shot, ...] = ()
-    factors: Mapping[str, int] = field(default_factory=dict)
+    factors: Mapping[str, int | str] = field(default_factory=dict)
     reading: str = ""
     kind: str = ""
 

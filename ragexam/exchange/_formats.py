@@ -20,6 +20,7 @@ class Origin(NamedTuple):
     icl: int
     passages: int | None = None
     budget: int | None = None
+    queries: str | None = None
 
     @classmethod
     def of(cls, given: object, place: str, exam: Exam) -> Self:
@@ -32,14 +33,15 @@ class Origin(NamedTuple):
             raise ValueError(f"{place}: answers exam {shown_json(found)}; wanted exam {exam.hash}")
         factors = {name: fields[name] for name in FACTORS if fields.get(name) is not None}
         for name, level in factors.items():
-            if not _is_count(level, 1):
-                raise ValueError(f"{place}: {name} is {shown_json(level)}; wanted a whole number from 1")
+            if not (isinstance(level, str) and level if name == "queries" else _is_count(level, 1)):
+                wanted = "a kind of queries" if name == "queries" else "a whole number from 1"
+                raise ValueError(f"{place}: {name} is {shown_json(level)}; wanted {wanted}")
         return cls(found, retriever, icl, **factors)  # type: ignore[arg-type]
 
     @classmethod
     def out(cls, exam: Exam, asked: ExamPrompts) -> Self:
         """The origin of an answer still to be given."""
-        return cls(exam.hash, asked.retriever, len(asked.shots), **asked.factors)
+        return cls(exam.hash, asked.retriever, len(asked.shots), **asked.factors)  # type: ignore[arg-type]
 
     @property
     def fields(self) -> dict[str, object]:
@@ -49,7 +51,12 @@ class Origin(NamedTuple):
     def pipeline(self, llm: str) -> Pipeline:
         """The pipeline that a language model makes of it; the model goes by its short name."""
         return Pipeline(
-            re.sub(r"[\s+,\"']+", "-", short_name(llm)), self.retriever, self.icl, self.passages, self.budget
+            re.sub(r"[\s+,\"']+", "-", short_name(llm)),
+            self.retriever,
+            self.icl,
+            self.passages,
+            self.budget,
+            self.queries,
         )
 
 

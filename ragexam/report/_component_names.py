@@ -15,11 +15,13 @@ FACET_NAMES: Mapping[str, str] = {
     "shots": "prompting mode",
     "passages": "number of passages",
     "budget": "passage budget",
+    "queries": "kind of queries",
 }
 _PLURALS: Mapping[str, str] = {
     "retriever": "retrievers",
     "language model": "language models",
     "number of passages": "numbers of passages",
+    "kind of queries": "kinds of queries",
 }
 
 

@@ -100,10 +100,21 @@ def choosable(scores: pd.DataFrame, facet: str) -> pd.DataFrame:
     return scores
 
 
-def sentences(verdicts: Sequence[FacetVerdict]) -> list[str]:
-    """The verdict in one or two sentences: what to take, then what cannot be told apart."""
-    clear = [verdict for verdict in verdicts if verdict.told_apart]
+def sentences(verdicts: Sequence[FacetVerdict], own_words: bool = False) -> list[str]:
+    """The verdict in one or two sentences: what to take, then what cannot be told apart.
+
+    With `own_words`, questions in the passages' own words, no retriever is recommended: lexical ones cannot lose there.
+    """
     lines = []
+    unfit = [one for one in verdicts if own_words and one.compared and facet_name(one.facet) == "retriever"]
+    for one in unfit:
+        name = level_name(one.facet, one.best)
+        lines.append(
+            f"No retriever is recommended: {name} is ahead for questions in the passages' own words, which people who "
+            "have not read them do not use."
+        )
+    verdicts = [one for one in verdicts if one not in unfit]
+    clear = [verdict for verdict in verdicts if verdict.told_apart]
     if clear:
         named = [f"{_as_part(verdict)} ({chance(verdict.probability)})" for verdict in clear]
         lines.append(f"Best of what was tried, with the probability of being best: {joined(named)}.")

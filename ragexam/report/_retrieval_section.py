@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from examcore import IntervalEstimate, Question, bootstrap_mean
+from examcore import STEM, IntervalEstimate, Question, bootstrap_mean
 from examcore.page import joined, percent, percent_range, points
 from irt.plots import records
 from rag import AnswerStore
+from ragexam._retrieval import PEOPLES_OVERLAP, RetrievalTable
 from ragexam.report._component_names import level_name
 from ragexam.report._fitted_model import INTERVAL
 from ragexam.report._page_parts import (
@@ -104,12 +105,13 @@ def retrieval_section(
     scores: pd.DataFrame,
     found: pd.DataFrame,
     worth: IntervalEstimate,
-    measures: Mapping[str, Mapping[str, IntervalEstimate]],
+    retrieval: RetrievalTable,
     figure: Picture | None,
 ) -> PageSection:
-    """Retrieval beside answers: `found` is `reading_table`, `worth` that of the source, `measures` by retriever."""
+    """Retrieval beside answers: `found` is `reading_table`, `worth` that of the source."""
     if _FACET not in scores.columns:
         return PageSection(("The answers name no retrievers.",))
+    measures = retrieval.retrievers
     names = list(dict.fromkeys(name for one in measures.values() for name in one))
     hits = [name for name in names if name.startswith("hit@")]
     shown = [*dict.fromkeys([*hits[:1], *hits[-1:]]), *(name for name in names if name.startswith("mrr@"))]
@@ -117,7 +119,34 @@ def retrieval_section(
         return PageSection(
             ("Neither the store of answers nor retrieval.csv says what was retrieved: run ragexam retrieval.",)
         )
-    return PageSection(_sentences(found, worth), tables=(_table(scores, found, measures, shown),), figure=figure)
+    tables = [_table(scores, found, measures, shown), *([_kinds_table(retrieval)] if len(retrieval.kinds) > 1 else [])]
+    return PageSection([*_asked(retrieval), *_sentences(found, worth)], tables=tuple(tables), figure=figure)
+
+
+def _asked(retrieval: RetrievalTable) -> list[str]:
+    """What retrievers searched for, and how much of it stands in the passages."""
+    if not retrieval.kinds or math.isnan(retrieval.overlap[retrieval.main]):
+        return []
+    words = "the questions in other words" if retrieval.main != STEM else "the questions as they stand in the exam"
+    share = retrieval.overlap[retrieval.main]
+    low, high = (percent(one) for one in PEOPLES_OVERLAP)
+    return [
+        f"Retrievers searched for {words}: {percent(share)} of their content words stand in the passage, on average "
+        f"(of questions that people ask, {low} to {high})."
+    ]
+
+
+def _kinds_table(retrieval: RetrievalTable) -> PageTable:
+    """nDCG of each retriever for each kind of queries, the main kind first."""
+    kinds = sorted(retrieval.kinds, key=lambda one: one != retrieval.main)
+    measure = list(next(iter(retrieval.retrievers.values())))[-1]
+    rows = []
+    for name in retrieval.retrievers:
+        found = [retrieval.kinds[kind].get(name, {}).get(measure, NOTHING) for kind in kinds]
+        rows.append(table_row(level_name(_FACET, name), *map(_share, found)))
+    heads = column_heads("retriever", *(f"#{kind} (overlap {percent(retrieval.overlap[kind])})" for kind in kinds))
+    caption = f"{measure} by kind of query, with 90 % intervals over questions"
+    return PageTable(caption, heads, tuple(rows), sortable=True)
 
 
 def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:

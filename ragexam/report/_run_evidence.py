@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import pandas as pd
 
 from examcore import (
     Dropped,
-    IntervalEstimate,
     Question,
     RunFolder,
     parse_json_object,
@@ -19,7 +18,7 @@ from examcore import (
     read_exam,
     read_text,
 )
-from ragexam._retrieval import read_retrieval
+from ragexam._retrieval import NO_RETRIEVAL, RetrievalTable, read_retrieval
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
 from ragexam.report._pruning import PruningRecord, pruning_record
 from ragexam.report._response_scores import bound_of, read_scores
@@ -41,7 +40,7 @@ class RunEvidence:
     n_chunks: int | None
     missing: tuple[str, ...]
     answers: pd.DataFrame | None = None
-    retrieval: Mapping[str, Mapping[str, IntervalEstimate]] = field(default_factory=dict)
+    retrieval: RetrievalTable = NO_RETRIEVAL
 
     @property
     def notes(self) -> list[str]:
@@ -112,7 +111,7 @@ def read_evidence(run: Path) -> RunEvidence:
         n_chunks=_count_lines(folder.chunks),
         missing=tuple(missing),
         answers=answers,
-        retrieval=_retrieval(folder.retrieval),
+        retrieval=_retrieval(folder.retrieval, questions),
     )
 
 
@@ -131,12 +130,12 @@ def renamed_bounds(value: object) -> dict[str, str]:
     return {name: kind for one in value for name, kind in renamed_bounds(one).items()}
 
 
-def _retrieval(path: Path) -> Mapping[str, Mapping[str, IntervalEstimate]]:
-    """The measures of `retrieval.csv` by retriever (90 %); empty where the run has none."""
+def _retrieval(path: Path, questions: Sequence[Question]) -> RetrievalTable:
+    """The measures of `retrieval.csv`; empty where the run has none."""
     if not path.is_file():
-        return {}
+        return NO_RETRIEVAL
     try:
-        return read_retrieval(path).retrievers
+        return read_retrieval(path, questions)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error!s}; wanted retriever,measure,estimate,low,high,questions") from None
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from exam_gen import Baseline, ExamStatistics, exam_statistics
+from exam_gen import Baseline, ExamStatistics, exam_statistics, overlaps
 from examcore import IntervalEstimate
+from rag import QUERIES
+from ragexam._retrieval import OWN_WORDS
 from ragexam.report._accuracy_tables import pipeline_accuracy
 from ragexam.report._component_verdicts import FacetVerdict, can_judge, choosable, describe, judge_all, sentences
 from ragexam.report._costs_section import CostFrontier, cost_frontier, pipeline_costs, prices_of
@@ -50,6 +52,19 @@ class RunFindings:
     from_accuracy: bool
     draws: tuple[LevelDraws, ...] = ()
     departures: pd.DataFrame | None = None
+
+    @cached_property
+    def overlap(self) -> float:
+        """The mean share of the content words of what retrievers searched for that stand in the passages."""
+        grid = self.evidence.configuration.get("grid", {})
+        kinds = grid.get("queries", QUERIES)
+        shares = overlaps(self.evidence.questions, kinds if isinstance(kinds, str) else kinds[0])
+        return sum(shares) / len(shares) if shares else math.nan
+
+    @property
+    def own_words(self) -> bool:
+        """Whether retrievers searched for the passages' own words, where lexical ones cannot lose."""
+        return self.overlap > OWN_WORDS
 
     @cached_property
     def costs(self) -> pd.DataFrame:
@@ -147,7 +162,7 @@ class RunSummary:
                 "longest": exam.longest_answer.within_chance,
             },
             "best": {verdict.facet: _best(verdict) for verdict in found.verdicts},
-            "verdict": sentences(found.verdicts),
+            "verdict": sentences(found.verdicts, found.own_words),
             "converged": None if evidence.model is None else evidence.model.converged,
             **{name: evidence.sitting.get(name, {}) for name in ("unparsed", "truncated")},
             "notes": evidence.notes,

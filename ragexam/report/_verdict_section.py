@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from examcore.page import chance, joined, points
+from examcore.page import chance, joined, percent, points
+from ragexam._retrieval import PEOPLES_OVERLAP
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, describe, sentences
 from ragexam.report._exam_section import model_roles
@@ -64,7 +65,9 @@ def verdict_section(found: RunFindings) -> VerdictSection:
     left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
     allowance = "" if all_by_accuracy else _ALLOWANCE
     return VerdictSection(
-        sentences(found.verdicts) if found.verdicts else ["The answers name no components to compare."],
+        sentences(found.verdicts, found.own_words)
+        if found.verdicts
+        else ["The answers name no components to compare."],
         [*verdict_warnings(found), *misfit_sentences(found.departures)],
         [_verdict_card(verdict) for verdict in found.verdicts],
         f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
@@ -88,6 +91,13 @@ def verdict_warnings(found: RunFindings) -> list[str]:
         lines.append(
             "Black boxes bring their own retrieval and share no component with the grid: they are listed among the "
             "pipelines and left out of all comparisons of components."
+        )
+    if found.own_words and any(facet_name(one.facet) == "retriever" for one in found.verdicts):
+        low, high = (percent(one) for one in PEOPLES_OVERLAP)
+        lines.append(
+            f"Of the words that retrievers searched for, {percent(found.overlap)} stand in the passages (of questions "
+            f"that people ask, {low} to {high}): what is said of retrievers holds for questions in the passages' own "
+            "words. Write the exam anew, or check it with your users' questions: ragexam validity RUN questions.jsonl."
         )
     lines += _role_warnings(evidence)
     if math.isfinite(found.value_of_passages.estimate) and not found.value_of_passages.low > 0:

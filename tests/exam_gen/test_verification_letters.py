@@ -21,6 +21,7 @@ from exam_gen.drafting._verification import (
     read_letters,
 )
 from examcore import Arrival, CachedLanguageModel, Chunk, Likelihoods, NoReply, Prompt, ReplyStore
+from tests.plain_words import reworded
 from tests.scripted_model import ScriptedModel
 
 
@@ -169,6 +170,11 @@ def test_the_verifier_is_named_and_its_cost_counted_apart() -> None:
     class Writer(Silent):
         name = "writer"
 
+        def replies(self, prompts: Sequence[Prompt], **_: Any) -> Iterator[Arrival[str]]:
+            for place, prompt in enumerate(prompts):
+                plain = reworded(prompt)
+                yield Arrival(place, NoReply("silent") if plain is None else plain, 0, 0)
+
     class Judge(Marker):
         def replies(self, prompts: Sequence[Prompt], **_: Any) -> Iterator[Arrival[str]]:
             for place, prompt in enumerate(prompts):
@@ -185,7 +191,7 @@ def test_the_verifier_is_named_and_its_cost_counted_apart() -> None:
         assert question.metadata["model"] == "writer"
         assert question.metadata["verifier"] == "marker"
         assert question.metadata["verification"] == LETTERS_VERSION
-    assert written.usage.calls == 0
+    assert written.usage.prompt_tokens == 0
     assert written.verifying.calls > 0
     assert written.verifying.prompt_tokens == 5 * written.verifying.calls
 

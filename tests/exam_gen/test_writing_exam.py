@@ -17,6 +17,7 @@ from exam_gen.drafting._verification import LikelihoodVerifier, Thresholds, Veri
 from exam_gen.rules import rule_of
 from exam_gen.rules._rule import BEYOND
 from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
+from tests.plain_words import gap_of, reworded
 from tests.scripted_model import ScriptedModel
 
 PARTS = ["boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator"]
@@ -70,6 +71,10 @@ class Scribe(ScriptedModel):
             raise KeyboardInterrupt
 
     def reply_to(self, prompt: Prompt) -> str:
+        if (plain := reworded(prompt)) is not None:
+            return plain
+        if (gap := gap_of(prompt)) is not None:
+            return " a statement and no question." if self.bad else f" What fills: {gap[0].rstrip('.')}?"
         if "Right answer: " in prompt.user:
             return self._wrong(prompt.user.rsplit("Right answer: ", 1)[1])
         if '"""' in prompt.user:
@@ -427,7 +432,8 @@ class Clerk(Scribe):
 
     @property
     def questions(self) -> int:
-        return sum("Sentence: " in prompt.user for prompts in self.batches for prompt in prompts)
+        asked = [prompt for prompts in self.batches for prompt in prompts]
+        return sum("Sentence: " in prompt.user or gap_of(prompt) is not None for prompt in asked)
 
 
 @pytest.mark.parametrize(("bad", "wanted"), [("", 5), ("", 1000), ("pressure", 8), ("company", 1000)])

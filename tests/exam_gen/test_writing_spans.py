@@ -12,7 +12,7 @@ from exam_gen.language._stems import (
     names_subject,
     one_of_list,
     read_question,
-    strays,
+    read_stem,
     with_topic,
 )
 from examcore import Chunk
@@ -122,7 +122,7 @@ SENTENCE = "After a long war the Harbour Board ran the port of Oslo for ten year
         ),
         ("What did the board run after the war?", SENTENCE, "answer is too long"),
         ("Which body ran the port of Oslo for ten years after a long war?", "the", "answer says little"),
-        ("Who crowned the mayor of Bergen with laurels?", "the Harbour Board", "stem strays from the sentence"),
+        ("Who ran the docks of Oslo once a war was over?", "the Harbour Board", None),
         ("What is an important port of the Harbour Board?", "Oslo", "stem has more than one answer"),
     ],
 )
@@ -211,16 +211,18 @@ def test_a_key_echoes_a_stem_that_holds_parts_of_its_words():
     assert echoes("Which board of the port met?", "pilots") == set()
 
 
-def test_a_stem_that_invents_or_forgets_strays():
-    sentence = "The pilot boat leaves the outer harbour two hours before high water."
-    keeps = "When does the pilot boat leave the outer harbour of Oslo?"
-    assert not strays(keeps, sentence, "Port of Oslo", "two hours before high water")
-    assert strays(
-        "When does the mayor congratulate the sailors of the pilot boat?", sentence, "Port of Oslo", "two hours"
-    )
-    assert strays(
-        "When does the boat leave?", sentence + " Passengers wait inside the customs hall.", "Oslo", "two hours"
-    )
+@pytest.mark.parametrize(
+    ("question", "title", "stem"),
+    [
+        ("Who ran Oslo after 1850?", "Port of Oslo", "Who ran Oslo after 1850?"),
+        ("Who ran what after 1850?", "Port of Oslo", "Port of Oslo. Who ran what after 1850?"),
+        ("Who ran the port after 1850?", "Port of Oslo", "Port of Oslo. Who ran the port after 1850?"),
+        ("Who ran what after 1850?", "It was not only the port of Oslo.", "Who ran what after 1850?"),
+    ],
+)
+def test_a_stem_gets_the_title_in_front_only_where_it_does_not_stand_alone(question, title, stem):
+    found = read_stem(question, "the Harbour Board", title=title, sentence="After 1850 the Harbour Board ran it.")
+    assert (found.stem, found.reason) == (stem, None)
 
 
 def test_a_capitalised_plain_word_is_no_name():

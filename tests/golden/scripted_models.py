@@ -53,6 +53,11 @@ class Reader(Scripted):
         self.blunders = blunders
 
     def reply(self, prompt: Prompt) -> str:
+        if prompt.reply == "In plain words:":
+            return " say, " + prompt.user.rsplit("Exam question: ", 1)[1].strip()
+        if "The gap: " in prompt.user:
+            statement = re.findall(r"^Statement: (.*)$", prompt.user, re.MULTILINE)[-1]
+            return f" What is it where {statement.replace('____', GAP)[:220].rstrip('.')}?"
         if "Right answer: " in prompt.user:
             return _wrong_answers(prompt.user.rsplit("Right answer: ", 1)[1].split("\n")[0])
         return _answer(prompt.user) if "Answer in a few words copied" in prompt.user else _question(prompt.user)

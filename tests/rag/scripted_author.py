@@ -11,6 +11,11 @@ HIDDEN = "which of them"
 
 def author(asked: str) -> str:
     """The reply to a request for a question, for an answer from a passage, or for wrong answers."""
+    if "Exam question: " in asked:
+        return " say, " + asked.rsplit("Exam question: ", 1)[1].split("\n")[0].strip()
+    if "The gap: " in asked:
+        statement = re.findall(r"^Statement: (.*)$", asked, re.MULTILINE)[-1]
+        return f" What is it where {statement.replace('____', HIDDEN)[:220].rstrip('.')}?"
     if "Right answer: " in asked:
         words = asked.rsplit("Right answer: ", 1)[1].split("\n")[0].split()
         return "; ".join(" ".join(word[::-1] + letter for word in words) for letter in "uvwx")

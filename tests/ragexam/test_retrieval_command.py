@@ -52,7 +52,8 @@ def test_a_sitting_writes_the_ranks_and_what_they_are_worth(run: Path) -> None:
     assert [ranks["bm25", f"q-{name}"] for name, _, _ in TEXTS] == ["1", "1", "2", ""]
     with (run / "retrieval.csv").open() as file:
         rows = {(row["retriever"], row["measure"]): row for row in csv.DictReader(file)}
-    assert list(next(iter(rows.values()))) == ["retriever", "measure", "estimate", "low", "high", "questions"]
+    columns = ["retriever", "measure", "estimate", "low", "high", "questions", "queries"]
+    assert list(next(iter(rows.values()))) == columns
     wanted = {"hit@1": 2 / 4, "hit@3": 3 / 4, "hit@10": 3 / 4, "mrr@10": 2.5 / 4, "ndcg@10": (2 + 0.63093) / 4}
     for measure, value in wanted.items():
         row = rows["bm25", measure]

@@ -29,7 +29,7 @@ corpus:
   source: python-docs
   sample: 25
 writer: {{model: "python:examinees:writer", encoder: null}}
-exam: {{questions: 30}}
+exam: {{questions: 30, completions: 0.9}}
 pool: 2
 grid:
   llms: ["python:examinees:careful", "python:examinees:hasty"]
@@ -197,7 +197,17 @@ def test_the_steps_one_by_one_agree_with_the_run(finished: Path, tmp_path: Path)
     )
     written = ragexam(
         *["generate", "python-docs", "--out", str(run), "--questions", "30", "--sample", "25", "--seed", "3"],
-        *["--writer", "python:examinees:writer", "--set", "writer.encoder=null", "--set", "pool=2", "--json"],
+        *[
+            "--writer",
+            "python:examinees:writer",
+            "--set",
+            "writer.encoder=null",
+            "--set",
+            "pool=2",
+            "--set",
+            "exam.completions=0.9",
+            "--json",
+        ],
     )
     assert written.returncode == 0, written.stderr
     assert json.loads(written.stdout)["n_questions"] == 30

@@ -39,7 +39,7 @@ def test_a_run_without_a_pool_is_sat(tmp_path: Path) -> None:
             "run": tmp_path / "run",
             "corpus": {"source": "python-docs", "sample": 6},
             "writer": FAST,
-            "exam": {"questions": 6},
+            "exam": {"questions": 6, "completions": 1.0},
             "pool": 0,
             "grid": GRID,
             "fit": {"method": "map"},

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ragexam._retrieval import NO_RETRIEVAL
 from ragexam.report._retrieval_section import reading_table, retrieval_section, worth_of_source
 
 LIFT = 0.5
@@ -51,6 +52,6 @@ def test_without_a_store_or_measures_nothing_is_claimed() -> None:
     scores, _ = sat(10)
     found, worth = reading_table(scores, None), worth_of_source(scores, None)
     assert math.isnan(worth.estimate)
-    assert not retrieval_section(scores, found, worth, {}, None).tables
-    nameless = retrieval_section(scores.drop(columns="retriever"), found, worth, {}, None)
+    assert not retrieval_section(scores, found, worth, NO_RETRIEVAL, None).tables
+    nameless = retrieval_section(scores.drop(columns="retriever"), found, worth, NO_RETRIEVAL, None)
     assert "no retrievers" in str(nameless.sentences)

@@ -1,0 +1,315 @@
+"""Does the exam rank retrievers as the questions of people do? Their questions beside the exam's, on one corpus."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import kendalltau
+
+from examcore import (
+    BOOTSTRAP_DRAWS,
+    STEM,
+    Chunk,
+    IntervalEstimate,
+    JsonRecord,
+    Progress,
+    Question,
+    ReportProgress,
+    RunFolder,
+    RunRecord,
+    content_stems,
+    normalized,
+    overlap,
+    read_exam,
+    read_json_lines,
+)
+from rag import BOUNDS, Retriever
+from rag.retrieval import CUTOFFS, Search, find_sources, searches_of
+from ragexam._config import GridSettings
+from ragexam._retrieval import Library
+
+MEASURE = f"ndcg@{CUTOFFS[-1]}"
+LEVEL = 0.9
+"""Of the intervals: a pair is told apart where this one excludes 0."""
+FEWEST = 10
+"""Questions of people below which nothing is compared: an interval over fewer says nothing."""
+Values = NDArray[np.float64]
+
+
+class UserQuestion(NamedTuple):
+    """A question that somebody asked, with the ids of the documents or passages that answer it, and the answer."""
+
+    id: str
+    text: str
+    documents: tuple[str, ...] = ()
+    passages: tuple[str, ...] = ()
+    answer: str = ""
+
+
+def read_users(path: Path, chunks: Sequence[Chunk]) -> list[UserQuestion]:
+    """Read people's questions: `text` and, where known, `document` or `passage` (an id or several) and `answer`.
+
+    Raises ValueError (file:line, found, wanted) for a question without text, an id or text that stands twice, and for
+    sources that the corpus does not have; and for a file without questions.
+    """
+    documents, passages = {one.document_id for one in chunks}, {one.id for one in chunks}
+    found: list[UserQuestion] = []
+    places: dict[str, str] = {}
+    for number, record in enumerate(read_json_lines(path), 1):
+        one = _user_question(record, number)
+        for name, ids, known in (("document", one.documents, documents), ("passage", one.passages, passages)):
+            for source in ids:
+                if source not in known:
+                    raise ValueError(f"{record.place}: {name} is {source!r}; wanted the id of one in the corpus")
+        for key in (f"id {one.id!r}", f"text {normalized(one.text)!r}"):
+            if key in places:
+                raise ValueError(f"{record.place}: {key} stands already at {places[key]}; wanted each question once")
+            places[key] = record.place
+        found.append(one)
+    if not found:
+        raise ValueError(f"{path}: no question; wanted one JSON object a line, with text")
+    return found
+
+
+def _user_question(record: JsonRecord, number: int) -> UserQuestion:
+    text = record.fields.get("text")
+    if not isinstance(text, str) or not content_stems(text):
+        raise ValueError(f"{record.place}: text is {text!r}; wanted a question")
+    sources = {name: _ids(record, name) for name in ("document", "passage")}
+    answer = record.fields.get("answer", "")
+    if not isinstance(answer, str):
+        raise ValueError(f"{record.place}: answer is {answer!r}; wanted text")
+    return UserQuestion(
+        str(record.fields.get("id", f"user-{number}")), text, sources["document"], sources["passage"], answer
+    )
+
+
+def _ids(record: JsonRecord, name: str) -> tuple[str, ...]:
+    value = record.fields.get(name) or ()
+    values = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(one, str) and one for one in values):
+        raise ValueError(f"{record.place}: {name} is {value!r}; wanted an id or a list of ids")
+    return tuple(values)
+
+
+class RetrieverDifference(NamedTuple):
+    """The first retriever minus the second in mean nDCG, by people's questions and by the exam's, and their gap."""
+
+    first: str
+    second: str
+    people: IntervalEstimate
+    exam: IntervalEstimate
+    gap: IntervalEstimate
+
+    @property
+    def verdict(self) -> str:
+        """`untold` by people; else `agreed`, `contradicted`, or `silent` where the exam cannot tell."""
+        if not self.people.excludes_zero:
+            return "untold"
+        if not self.exam.excludes_zero:
+            return "silent"
+        return "agreed" if self.exam.estimate * self.people.estimate > 0 else "contradicted"
+
+
+@dataclass(frozen=True)
+class ValidityTable:
+    """How retrievers stand by people's questions and by the exam's, pair by pair, with 90 % intervals.
+
+    `tau` is Kendall's tau-b of the two orders. `people` and `exam` are mean nDCG by retriever.
+    """
+
+    n_people: int
+    n_exam: int
+    unit: str
+    people: Mapping[str, float]
+    exam: Mapping[str, float]
+    tau: IntervalEstimate
+    differences: tuple[RetrieverDifference, ...]
+    overlap_people: float
+    overlap_exam: float
+
+    def counted(self, verdict: str) -> int:
+        """How many pairs have a verdict."""
+        return sum(one.verdict == verdict for one in self.differences)
+
+    def record(self) -> dict[str, Any]:
+        """The table as JSON types; `agreed`, `silent` and `contradicted` count the pairs that people tell apart."""
+        return {
+            "n_people": self.n_people,
+            "n_exam": self.n_exam,
+            "measure": MEASURE,
+            "unit": self.unit,
+            "interval": LEVEL,
+            "people": {name: round(value, 4) for name, value in self.people.items()},
+            "exam": {name: round(value, 4) for name, value in self.exam.items()},
+            "tau": self.tau.as_dict(),
+            **{name: self.counted(name) for name in ("agreed", "silent", "contradicted")},
+            "gaps": {
+                f"{one.first} - {one.second}": {
+                    **one.gap.as_dict(),
+                    "people": one.people.as_dict(),
+                    "exam": one.exam.as_dict(),
+                    "verdict": one.verdict,
+                }
+                for one in self.differences
+            },
+            "overlap_people": round(self.overlap_people, 4),
+            "overlap_exam": round(self.overlap_exam, 4),
+        }
+
+    def lines(self) -> list[str]:
+        """The table for a reader."""
+        told = [one for one in self.differences if one.verdict != "untold"]
+        lines = [
+            f"{self.n_people} questions of people, {self.n_exam} of the exam; {MEASURE} of {self.unit}s, "
+            f"{LEVEL:.0%} intervals",
+            f"overlap with the passage: people {self.overlap_people:.2f}, exam {self.overlap_exam:.2f}",
+            "people: " + ", ".join(f"{name} {value:.3f}" for name, value in self.people.items()),
+            "exam:   " + ", ".join(f"{name} {self.exam[name]:.3f}" for name in self.people),
+            f"Kendall's tau of the two orders: {_shown(self.tau)}",
+            f"of {len(told)} pairs that people tell apart, the exam agrees on {self.counted('agreed')}, is silent on "
+            f"{self.counted('silent')} and contradicts {self.counted('contradicted')}",
+        ]
+        width = max((len(f"{one.first} - {one.second}") for one in self.differences), default=0)
+        pairs = [
+            f"  {f'{one.first} - {one.second}':<{width}}  people {_shown(one.people)}  exam {_shown(one.exam)}  "
+            f"gap {_shown(one.gap)}  {one.verdict}"
+            for one in self.differences
+        ]
+        return [*lines, *pairs]
+
+
+def _shown(found: IntervalEstimate) -> str:
+    return f"{found.estimate:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
+def validity_of_run(run: Path, users: Path, progress: Progress) -> ValidityTable:
+    """The retrievers of a run's grid, by its exam and by people's questions with sources.
+
+    Raises ValueError for a run without a grid, and for fewer than ten questions with sources.
+    """
+    folder = RunFolder(run)
+    if not folder.record.is_file() or not folder.exam.is_file():
+        raise FileNotFoundError(f"{run}: no run.json beside an exam.jsonl; wanted the folder of a run")
+    with folder.held():
+        configuration = RunRecord.open(folder).content.get("configuration", {})
+    if "grid" not in configuration:
+        raise ValueError(f"{folder.record}: no grid; wanted a run whose exam was sat")
+    library = Library(folder, read_exam(folder.exam), GridSettings.model_validate(configuration["grid"]))
+    searching = [one.name for one in library.grid.grid.retrievers if one.kind not in BOUNDS]
+    if len(searching) < 2:
+        raise ValueError(f"{folder.record}: {len(searching)} retrievers of the grid search; wanted two or more")
+    found = read_users(users, library.chunks)
+    library.encode(progress)
+    retrievers = {name: library.retrievers[name] for name in searching}
+    with progress.step("retrieval") as report:
+        return compare(retrievers, library.exam.questions, found, library.chunks, progress=report)
+
+
+def compare(
+    retrievers: Mapping[str, Retriever],
+    questions: Sequence[Question],
+    users: Sequence[UserQuestion],
+    chunks: Sequence[Chunk],
+    *,
+    kind: str = "question",
+    seed: int = 0,
+    progress: ReportProgress | None = None,
+) -> ValidityTable:
+    """Retrievers by the exam's queries of a kind (stems where it has none) and by people's questions with sources.
+
+    What is found are passages where every question of people names some, else documents: the same for both.
+    """
+    sourced = [one for one in users if one.documents or one.passages]
+    if len(sourced) < FEWEST:
+        raise ValueError(f"users: {len(sourced)} questions name their document or passage; wanted at least {FEWEST}")
+    by_document = not all(one.passages for one in sourced)
+    asked = [_search(one, chunks, by_document) for one in sourced]
+    has = {query.kind for one in questions for query in one.queries}
+    named = kind if kind in has else STEM
+    own = [one for one in searches_of(questions, by_document=by_document) if one.kind == named]
+    total = len(asked) + len(own)
+
+    def values(searches: Sequence[Search], kind: str, done: int) -> Values:
+        """nDCG `[retrievers, questions]`."""
+        rows = []
+        for place, (name, retriever) in enumerate(retrievers.items()):
+            if progress is not None:
+                progress(place * total + done, total * len(retrievers))
+            (found,) = find_sources({name: retriever}, searches)
+            rows.append(found.measured(kind)[MEASURE])
+        return np.array(rows)
+
+    people = values(asked, STEM, 0)
+    exam = values(own, named, len(asked))
+    return ValidityTable(
+        n_people=people.shape[1],
+        n_exam=exam.shape[1],
+        unit="document" if by_document else "passage",
+        people=dict(zip(retrievers, people.mean(axis=1).tolist(), strict=True)),
+        exam=dict(zip(retrievers, exam.mean(axis=1).tolist(), strict=True)),
+        overlap_people=_mean_overlap(asked, chunks),
+        overlap_exam=_mean_overlap(own, chunks),
+        **_compared(list(retrievers), people, exam, seed),
+    )
+
+
+def _search(one: UserQuestion, chunks: Sequence[Chunk], by_document: bool) -> Search:
+    of_passage = {chunk.id: chunk.document_id for chunk in chunks} if by_document and one.passages else {}
+    sources = {*one.documents, *(of_passage[source] for source in one.passages)} if by_document else one.passages
+    return Search(Question(one.id, one.text, (), 0), STEM, frozenset(sources), by_document)
+
+
+def _mean_overlap(searches: Sequence[Search], chunks: Sequence[Chunk]) -> float:
+    """The mean overlap of searches with whichever of their sources' passages shares most words."""
+    texts: dict[str, list[str]] = {}
+    for chunk in chunks:
+        for name in (chunk.id, chunk.document_id):
+            texts.setdefault(name, []).append(f"{chunk.title} {chunk.text}")
+    shares = [max(overlap(one.asked.stem, text) for name in one.sources for text in texts[name]) for one in searches]
+    return math.fsum(shares) / len(shares)
+
+
+def _compared(names: Sequence[str], people: Values, exam: Values, seed: int) -> dict[str, Any]:
+    """Tau and differences with intervals from resampling people's questions and the exam's, each by themselves."""
+    rng = np.random.default_rng(seed)
+
+    def resampled(values: Values) -> Values:
+        """Means `[draws, retrievers]` over questions drawn with replacement."""
+        count = values.shape[1]
+        return np.array([values[:, rng.integers(0, count, count)].mean(axis=1) for _ in range(BOOTSTRAP_DRAWS)])
+
+    means = [resampled(values) for values in (people, exam)]
+    centres = [values.mean(axis=1) for values in (people, exam)]
+    taus = [_tau(first, second) for first, second in zip(*means, strict=True)]
+    found = []
+    for i, j in combinations(range(len(names)), 2):
+        estimates = [float(centre[i] - centre[j]) for centre in centres]
+        draws = [values[:, i] - values[:, j] for values in means]
+        by_people, by_exam = (_interval(estimate, each) for estimate, each in zip(estimates, draws, strict=True))
+        gap = _interval(estimates[1] - estimates[0], draws[1] - draws[0])
+        found.append(RetrieverDifference(names[i], names[j], by_people, by_exam, gap))
+    return {"tau": _interval(_tau(*centres), np.array(taus)), "differences": tuple(found)}
+
+
+def _tau(first: Values, second: Values) -> float:
+    return float(kendalltau(first, second).statistic)
+
+
+def _interval(estimate: float, draws: Values) -> IntervalEstimate:
+    low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return IntervalEstimate(float(estimate), float(low), float(high))
+
+
+def unheard(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> int:
+    """How many questions share no content word with the corpus: in another language, or about something else."""
+    known = Counter(word for chunk in chunks for word in content_stems(f"{chunk.title} {chunk.text}"))
+    return sum(not any(word in known for word in content_stems(one.text)) for one in users)

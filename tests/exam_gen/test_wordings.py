@@ -1,0 +1,86 @@
+"""Wordings: what is none, what a reader must find again, and how the exam's overlaps follow a target."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from exam_gen.drafting._verification import VerificationCase
+from exam_gen.drafting._wordings import Wording, fault, keywords, passage_shares, read_wording, spread_over, wordings
+from examcore import CachedLanguageModel, Chunk, NoReply, Prompt, ReplyStore
+from tests.exam_gen.test_verification_letters import Silent
+from tests.scripted_model import ScriptedModel
+
+PASSAGE = "The pilot boat leaves the outer harbour of Oslo two hours before high water. A crew of nine is on board."
+CASE = VerificationCase(
+    "Port of Oslo", PASSAGE, "When does the pilot boat leave the harbour of Oslo?", "two hours before high water", ()
+)
+CHUNKS = [Chunk("a", "a", PASSAGE, 0, len(PASSAGE), "Port of Oslo")] + [
+    Chunk(f"b{n}", "b", "The crew of a ship rests at night.", 0, 34, "Ships") for n in range(9)
+]
+SHARES = passage_shares(CHUNKS)
+
+
+def test_the_share_of_passages_is_that_of_chunks_with_the_stem() -> None:
+    assert SHARES["oslo"] == pytest.approx(0.1)
+    assert SHARES["crew"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("what time do pilots sail out of Oslo?", None),
+        ("when does the PILOT boat leave the harbour of oslo", "is the stem"),
+        ("does the Oslo boat sail two hours before high water?", "contains the key"),
+        ("how many of the crew are there at night?", "does not name its subject"),
+        ("Oslo?", "too long or too short"),
+        (f"when does the Oslo boat leave {'very ' * 30}late?", "too long or too short"),
+    ],
+)
+def test_a_text_is_a_wording_or_says_why_not(text: str, reason: str | None) -> None:
+    assert fault(text, CASE, SHARES) == reason
+
+
+def test_a_reply_is_read_up_to_its_question_mark() -> None:
+    assert read_wording('  "when do pilots sail?" because they asked.\nmore') == "when do pilots sail?"
+    assert read_wording("pilots of Oslo when") == "pilots of Oslo when"
+
+
+def test_keywords_are_the_content_words_in_order() -> None:
+    assert keywords("when does the pilot boat leave the harbour of Oslo?") == "pilot boat leave harbour Oslo"
+
+
+class Rewriter(ScriptedModel):
+    """Rewords in two ways, of which a reader finds the key for one alone."""
+
+    def reply_to(self, prompt: Prompt) -> str:
+        if prompt.reply == "In plain words:":
+            return [" when do pilots of Oslo sail?", " who is with the pilots of Oslo?"][len(self.batches) % 2]
+        return "two hours before high water" if "when do pilots" in prompt.user else "a crew of nine"
+
+
+def test_a_wording_holds_where_a_reader_of_the_passage_gives_the_key() -> None:
+    with ReplyStore(":memory:") as store:
+        model = CachedLanguageModel(Rewriter(), store)
+        (found,) = wordings([CASE], model, model, SHARES, agreement=0.5, seed=0)
+    assert found == [Wording("when do pilots of Oslo sail?", 2 / 3)]
+
+
+def test_no_reply_is_told_from_no_wording() -> None:
+    with ReplyStore(":memory:") as store:
+        silent, dull = CachedLanguageModel(Silent([], []), store), CachedLanguageModel(ScriptedModel("what?"), store)
+        assert wordings([CASE], silent, dull, SHARES, agreement=0.5, seed=0) == [NoReply("status 500, 3 attempts")]
+        assert wordings([CASE], dull, dull, SHARES, agreement=0.5, seed=0) == [[]]
+        assert wordings([], dull, dull, SHARES, agreement=0.5, seed=0) == []
+
+
+def test_first_wordings_have_the_overlaps_of_the_target_as_nearly_as_can_be() -> None:
+    rng = np.random.default_rng(1)
+    found = [[Wording(f"{n} {k}", float(rng.uniform(0.2, 1))) for k in range(4)] for n in range(60)]
+    for target in ((0.3, 0.6, 1.0), (0.9,), tuple(np.linspace(0.4, 0.8, 20))):
+        firsts = np.sort([each[0].overlap for each in spread_over(found, target)])
+        plain = np.sort([each[0].overlap for each in found])
+        wanted = np.quantile(target, (np.arange(60) + 0.5) / 60)
+        assert np.abs(firsts - wanted).mean() < min(0.12, np.abs(plain - wanted).mean())
+    kept = spread_over(found, (0.5,))
+    assert [sorted(each) for each in kept] == [sorted(each) for each in found]
