@@ -65,6 +65,8 @@ class RunFolder:
     """How well each retriever finds the source passages."""
     retrieval_ranks = RunFile("retrieval-ranks.csv")
     """The rank of every question's source passage, by retriever."""
+    validity = RunFile("validity.json")
+    """Whether the exam ranks retrievers as the users' own questions do."""
     fit = RunFile("fit")
     """The fitted model."""
     pruned = RunFile("pruned")

@@ -191,7 +191,8 @@ def _stored(settings: RunFitSettings | RunPruneSettings, always: Sequence[str]) 
 class ExamConfig(SettingsGroup):
     """What `ragexam generate` needs; `run` is the folder the results go to, `filters` changes the usual rules.
 
-    Without `verifier` the writer verifies.
+    Without `verifier` the writer verifies. `users` is a file of people's own questions (`ragexam validity`): the
+    overlaps of those with sources are the target of the exam's, unless `exam.overlap` says otherwise.
     """
 
     run: Path
@@ -202,6 +203,7 @@ class ExamConfig(SettingsGroup):
     exam: WritingSettings = WritingSettings()
     pool: int = Field(default=4, ge=0)
     filters: dict[str, Any] = Field(default_factory=dict)
+    users: Path | None = None
 
     @field_validator("filters")
     @classmethod

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exam_gen import WrittenExam, split_pool, write_screened
+from exam_gen import WritingSettings, WrittenExam, split_pool, write_screened
 from exam_gen.corpora import Inventory, chunk, gather, need_source, take_inventory
 from exam_gen.rules import dropped_question
 from examcore import (
@@ -54,6 +54,7 @@ from ragexam._outcomes import TrafficByName, examinee_factories, left_out, mixed
 from ragexam._retrieval import Library, retrieval_step
 from ragexam._run_results import SittingResult, WritingResult
 from ragexam._steps import Steps
+from ragexam._validity import overlaps_of_people, read_users, validity_step
 
 if TYPE_CHECKING:
     from ragexam.report import RunSummary
@@ -78,6 +79,8 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
         library = Library(folder, exam, config.grid)
         sit_step(steps, library, config.seed, engine)
         retrieval_step(steps, library)
+        if config.users is not None:
+            validity_step(steps, library, config.users)
         measure_steps(steps, config)
         return report_step(steps)
 
@@ -163,6 +166,8 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     cutting = {**source, "bounds": asdict(corpus.chunks)}
     authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
     writing = {**cutting, **authors, "exam": asdict(config.exam), "pool": config.pool}
+    if config.users is not None:
+        writing["users"] = file_hash(config.users)
     if config.filters:
         writing["filters"] = config.filters
     steps.do("corpus", source, [folder.corpus], read)
@@ -255,6 +260,9 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     if config.exam.mode == "answer-first" and config.exam.verification == "likelihood":
         need_likelihoods(judge)
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
+    if config.users is not None and config.exam.overlap == WritingSettings.overlap:
+        people = overlaps_of_people(read_users(config.users, chunks), chunks)
+        settings = replace(settings, overlap=people or config.exam.overlap)
     encoder = config.writer.encoder
     steps.progress.say(f"exam: {len(chunks):,} passages are searched for what to ask, then questions are written")
     with ReplyStore(folder.replies) as replies:

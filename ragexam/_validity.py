@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from examcore import (
     BOOTSTRAP_DRAWS,
@@ -26,19 +24,25 @@ from examcore import (
     RunFolder,
     RunRecord,
     content_stems,
+    file_hash,
     normalized,
     overlap,
     read_exam,
     read_json_lines,
+    write_text,
 )
+from examcore.console import jsonable
 from rag import BOUNDS, Retriever
 from rag.retrieval import CUTOFFS, Search, find_sources, searches_of
 from ragexam._config import GridSettings
 from ragexam._retrieval import Library
+from ragexam._steps import Steps
 
 MEASURE = f"ndcg@{CUTOFFS[-1]}"
 LEVEL = 0.9
 """Of the intervals: a pair is told apart where this one excludes 0."""
+TIE_DIGITS = 9
+"""Means that differ by less are tied."""
 FEWEST = 10
 """Questions of people below which nothing is compared: an interval over fewer says nothing."""
 Values = NDArray[np.float64]
@@ -123,7 +127,8 @@ class RetrieverDifference(NamedTuple):
 class ValidityTable:
     """How retrievers stand by people's questions and by the exam's, pair by pair, with 90 % intervals.
 
-    `tau` is Kendall's tau-b of the two orders. `people` and `exam` are mean nDCG by retriever.
+    `tau` is Kendall's tau-b of the two orders, NaN where one of them ties all retrievers. `people` and `exam` are mean
+    nDCG by retriever.
     """
 
     n_people: int
@@ -150,7 +155,7 @@ class ValidityTable:
             "interval": LEVEL,
             "people": {name: round(value, 4) for name, value in self.people.items()},
             "exam": {name: round(value, 4) for name, value in self.exam.items()},
-            "tau": self.tau.as_dict(),
+            "tau": jsonable(self.tau.as_dict()),
             **{name: self.counted(name) for name in ("agreed", "silent", "contradicted")},
             "gaps": {
                 f"{one.first} - {one.second}": {
@@ -186,9 +191,55 @@ class ValidityTable:
         ]
         return [*lines, *pairs]
 
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> ValidityTable:
+        """The table of a record."""
+
+        def interval(found: Mapping[str, Any]) -> IntervalEstimate:
+            values = (found[name] for name in IntervalEstimate._fields)
+            return IntervalEstimate(*(np.nan if value is None else float(value) for value in values))
+
+        differences = []
+        for pair, found in record["gaps"].items():
+            first, second = pair.split(" - ")
+            by_people, by_exam = interval(found["people"]), interval(found["exam"])
+            differences.append(RetrieverDifference(first, second, by_people, by_exam, interval(found)))
+        counts = {name: record[name] for name in ("n_people", "n_exam", "unit", "people", "exam")}
+        shares = {name: record[name] for name in ("overlap_people", "overlap_exam")}
+        return cls(**counts, **shares, tau=interval(record["tau"]), differences=tuple(differences))
+
 
 def _shown(found: IntervalEstimate) -> str:
     return f"{found.estimate:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
+def validity_step(steps: Steps, library: Library, users: Path) -> None:
+    """Write `validity.json`: the exam beside the users' questions, where enough of them name their sources."""
+    folder, exam = steps.folder, library.exam
+    searching = [one for one in library.grid.grid.retrievers if one.kind not in BOUNDS]
+    found = read_users(users, library.chunks)
+    if foreign := unheard(found, library.chunks):
+        steps.progress.say(f"note: {users}: {foreign} questions share no word with the corpus; in another language?")
+    sourced = [one for one in found if one.documents or one.passages]
+    if len(searching) < 2 or len(sourced) < FEWEST:
+        steps.progress.say(
+            f"validity: left out; {len(searching)} retrievers search and {len(sourced)} questions name their sources "
+            f"(wanted 2 and {FEWEST})"
+        )
+        return
+
+    def measure(report: ReportProgress) -> None:
+        retrievers = {one.name: library.retrievers[one.name] for one in searching}
+        table = compare(retrievers, exam.questions, found, library.chunks, progress=report)
+        write_text(folder.validity, [json.dumps(table.record(), indent=2), "\n"])
+
+    made_from = {
+        "exam": exam.hash,
+        "chunks": file_hash(folder.chunks) if folder.chunks.exists() else "",
+        "users": file_hash(users),
+        "retrievers": [one.identity for one in searching],
+    }
+    steps.do("validity", made_from, [folder.validity], measure, first=library.encode)
 
 
 def validity_of_run(run: Path, users: Path, progress: Progress) -> ValidityTable:
@@ -256,10 +307,17 @@ def compare(
         unit="document" if by_document else "passage",
         people=dict(zip(retrievers, people.mean(axis=1).tolist(), strict=True)),
         exam=dict(zip(retrievers, exam.mean(axis=1).tolist(), strict=True)),
-        overlap_people=_mean_overlap(asked, chunks),
-        overlap_exam=_mean_overlap(own, chunks),
+        overlap_people=float(np.mean(_overlaps(asked, chunks))),
+        overlap_exam=float(np.mean(_overlaps(own, chunks))),
         **_compared(list(retrievers), people, exam, seed),
     )
+
+
+def overlaps_of_people(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> tuple[float, ...]:
+    """The overlap of each question with whichever of its sources' passages shares most of its words."""
+    sourced = [one for one in users if one.documents or one.passages]
+    by_document = not all(one.passages for one in sourced)
+    return _overlaps([_search(one, chunks, by_document) for one in sourced], chunks)
 
 
 def _search(one: UserQuestion, chunks: Sequence[Chunk], by_document: bool) -> Search:
@@ -268,48 +326,45 @@ def _search(one: UserQuestion, chunks: Sequence[Chunk], by_document: bool) -> Se
     return Search(Question(one.id, one.text, (), 0), STEM, frozenset(sources), by_document)
 
 
-def _mean_overlap(searches: Sequence[Search], chunks: Sequence[Chunk]) -> float:
-    """The mean overlap of searches with whichever of their sources' passages shares most words."""
+def _overlaps(searches: Sequence[Search], chunks: Sequence[Chunk]) -> tuple[float, ...]:
     texts: dict[str, list[str]] = {}
     for chunk in chunks:
         for name in (chunk.id, chunk.document_id):
             texts.setdefault(name, []).append(f"{chunk.title} {chunk.text}")
-    shares = [max(overlap(one.asked.stem, text) for name in one.sources for text in texts[name]) for one in searches]
-    return math.fsum(shares) / len(shares)
+    return tuple(max(overlap(one.asked.stem, text) for name in one.sources for text in texts[name]) for one in searches)
 
 
 def _compared(names: Sequence[str], people: Values, exam: Values, seed: int) -> dict[str, Any]:
     """Tau and differences with intervals from resampling people's questions and the exam's, each by themselves."""
     rng = np.random.default_rng(seed)
-
-    def resampled(values: Values) -> Values:
-        """Means `[draws, retrievers]` over questions drawn with replacement."""
+    means = []
+    for values in (people, exam):
         count = values.shape[1]
-        return np.array([values[:, rng.integers(0, count, count)].mean(axis=1) for _ in range(BOOTSTRAP_DRAWS)])
-
-    means = [resampled(values) for values in (people, exam)]
-    centres = [values.mean(axis=1) for values in (people, exam)]
-    taus = [_tau(first, second) for first, second in zip(*means, strict=True)]
+        drawn = rng.multinomial(count, np.full(count, 1 / count), size=BOOTSTRAP_DRAWS)
+        # The first row is the sample itself.
+        means.append(np.vstack([values.mean(axis=1), drawn @ values.T / count]))
+    pairs = list(combinations(range(len(names)), 2))
+    gaps = [np.array([each[:, i] - each[:, j] for i, j in pairs]) for each in means]
     found = []
-    for i, j in combinations(range(len(names)), 2):
-        estimates = [float(centre[i] - centre[j]) for centre in centres]
-        draws = [values[:, i] - values[:, j] for values in means]
-        by_people, by_exam = (_interval(estimate, each) for estimate, each in zip(estimates, draws, strict=True))
-        gap = _interval(estimates[1] - estimates[0], draws[1] - draws[0])
+    for place, (i, j) in enumerate(pairs):
+        by_people, by_exam, gap = map(_interval, (gaps[0][place], gaps[1][place], gaps[1][place] - gaps[0][place]))
         found.append(RetrieverDifference(names[i], names[j], by_people, by_exam, gap))
-    return {"tau": _interval(_tau(*centres), np.array(taus)), "differences": tuple(found)}
+    signs = [np.sign(np.round(each, TIE_DIGITS)) for each in gaps]
+    ties = np.sqrt((signs[0] ** 2).sum(axis=0) * (signs[1] ** 2).sum(axis=0))
+    taus = np.divide((signs[0] * signs[1]).sum(axis=0), ties, out=np.full(len(ties), np.nan), where=ties > 0)
+    return {"tau": _interval(taus), "differences": tuple(found)}
 
 
-def _tau(first: Values, second: Values) -> float:
-    return float(kendalltau(first, second).statistic)
-
-
-def _interval(estimate: float, draws: Values) -> IntervalEstimate:
-    low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return IntervalEstimate(float(estimate), float(low), float(high))
+def _interval(draws: Values) -> IntervalEstimate:
+    """The first value with the interval of the others; NaN where nothing is known."""
+    known = draws[1:][np.isfinite(draws[1:])]
+    if not len(known):
+        return IntervalEstimate(np.nan, np.nan, np.nan)
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return IntervalEstimate(float(draws[0]), float(low), float(high))
 
 
 def unheard(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> int:
     """How many questions share no content word with the corpus: in another language, or about something else."""
-    known = Counter(word for chunk in chunks for word in content_stems(f"{chunk.title} {chunk.text}"))
-    return sum(not any(word in known for word in content_stems(one.text)) for one in users)
+    known = {word for chunk in chunks for word in content_stems(f"{chunk.title} {chunk.text}")}
+    return sum(known.isdisjoint(content_stems(one.text)) for one in users)

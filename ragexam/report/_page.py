@@ -64,7 +64,7 @@ def page_context(findings: RunFindings, figures: Mapping[str, Picture]) -> Mappi
     evidence, costs, picture = findings.evidence, findings.costs, figures.get
     questions, scores, model, pruning = evidence.questions, evidence.scores, evidence.model, evidence.pruning
     subtitle = f"{len(questions)} questions, {len(findings.accuracy)} pipelines"
-    reading = (findings.reading, findings.worth_of_source, evidence.retrieval)
+    reading = (findings.reading, findings.worth_of_source, evidence.retrieval, evidence.validity)
     gains = (without_black_boxes(scores), findings.draws, findings.verdicts, findings.from_accuracy)
     return {
         **page_frame(_title(evidence), subtitle, CONTENTS),

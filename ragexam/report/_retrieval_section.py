@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from examcore import STEM, IntervalEstimate, Question, bootstrap_mean
+from examcore import STEM, IntervalEstimate, Question, bootstrap_mean, counted
 from examcore.page import joined, percent, percent_range, points
 from irt.plots import records
 from rag import AnswerStore
 from ragexam._retrieval import PEOPLES_OVERLAP, RetrievalTable
+from ragexam._validity import ValidityTable
 from ragexam.report._component_names import level_name
 from ragexam.report._fitted_model import INTERVAL
 from ragexam.report._page_parts import (
@@ -28,6 +29,13 @@ from ragexam.report._page_parts import (
 from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, levels_of, row_interval
 
 _FACET = "retriever"
+VERDICTS = {
+    "agreed": "agrees",
+    "silent": "cannot tell",
+    "contradicted": "contradicts",
+    "untold": "users cannot tell",
+}
+"""What is said of a pair of retrievers, by its verdict."""
 COLUMNS = (
     *("retriever", "found", "found_low", "found_high", "accuracy", "accuracy_low", "accuracy_high"),
     *("read_accuracy", "read_n", "unread_accuracy", "unread_n"),
@@ -106,6 +114,7 @@ def retrieval_section(
     found: pd.DataFrame,
     worth: IntervalEstimate,
     retrieval: RetrievalTable,
+    validity: ValidityTable | None,
     figure: Picture | None,
 ) -> PageSection:
     """Retrieval beside answers: `found` is `reading_table`, `worth` that of the source."""
@@ -120,7 +129,36 @@ def retrieval_section(
             ("Neither the store of answers nor retrieval.csv says what was retrieved: run ragexam retrieval.",)
         )
     tables = [_table(scores, found, measures, shown), *([_kinds_table(retrieval)] if len(retrieval.kinds) > 1 else [])]
-    return PageSection([*_asked(retrieval), *_sentences(found, worth)], tables=tuple(tables), figure=figure)
+    lines = [*_asked(retrieval), *_sentences(found, worth)]
+    if validity is not None:
+        lines += validity_sentences(validity)
+        tables.append(_validity_table(validity))
+    return PageSection(lines, tables=tuple(tables), figure=figure)
+
+
+def validity_sentences(validity: ValidityTable) -> list[str]:
+    """How the exam's order of retrievers stands beside that of the users' own questions."""
+    told = len([one for one in validity.differences if one.verdict != "untold"])
+    agreed, silent, wrong = (validity.counted(name) for name in ("agreed", "silent", "contradicted"))
+    return [
+        f"Checked with {validity.n_people} questions of your users: of the {counted(told, 'pair')} of retrievers that "
+        f"they tell apart, the exam agrees on {agreed}, cannot tell {silent} and contradicts {wrong}. Of their content "
+        f"words {percent(validity.overlap_people)} stand in the {validity.unit}s that answer them, of the exam's "
+        f"queries {percent(validity.overlap_exam)}."
+    ]
+
+
+def _validity_table(validity: ValidityTable) -> PageTable:
+    rows = [
+        table_row(
+            f"{level_name(_FACET, one.first)} minus {level_name(_FACET, one.second)}",
+            *(number_cell(points(part), part.estimate) for part in (one.people, one.exam, one.gap)),
+            VERDICTS[one.verdict],
+        )
+        for one in validity.differences
+    ]
+    caption = f"nDCG of the first ten {validity.unit}s by users' questions and by the exam's, with 90 % intervals"
+    return PageTable(caption, column_heads("pair", "#users", "#exam", "#gap", "the exam"), tuple(rows), sortable=True)
 
 
 def _asked(retrieval: RetrievalTable) -> list[str]:

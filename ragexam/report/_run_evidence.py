@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from examcore import (
-    Dropped,
-    Question,
-    RunFolder,
-    parse_json_object,
-    read_dropped,
-    read_exam,
-    read_text,
-)
+from examcore import Dropped, Question, RunFolder, parse_json_object, read_dropped, read_exam, read_text
 from ragexam._retrieval import NO_RETRIEVAL, RetrievalTable, read_retrieval
+from ragexam._validity import ValidityTable
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
 from ragexam.report._pruning import PruningRecord, pruning_record
 from ragexam.report._response_scores import bound_of, read_scores
@@ -41,6 +35,7 @@ class RunEvidence:
     missing: tuple[str, ...]
     answers: pd.DataFrame | None = None
     retrieval: RetrievalTable = NO_RETRIEVAL
+    validity: ValidityTable | None = None
 
     @property
     def notes(self) -> list[str]:
@@ -112,6 +107,7 @@ def read_evidence(run: Path) -> RunEvidence:
         missing=tuple(missing),
         answers=answers,
         retrieval=_retrieval(folder.retrieval, questions),
+        validity=_validity(folder.validity),
     )
 
 
@@ -138,6 +134,16 @@ def _retrieval(path: Path, questions: Sequence[Question]) -> RetrievalTable:
         return read_retrieval(path, questions)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error!s}; wanted retriever,measure,estimate,low,high,questions") from None
+
+
+def _validity(path: Path) -> ValidityTable | None:
+    """The exam beside the users' own questions; None where the run was given none."""
+    if not path.is_file():
+        return None
+    try:
+        return ValidityTable.of(json.loads(read_text(path)))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error!s}; wanted what ragexam run writes there") from None
 
 
 def _check_same_exam(folder: RunFolder, questions: tuple[Question, ...], scores: pd.DataFrame) -> None:

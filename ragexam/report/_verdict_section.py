@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from examcore import counted
 from examcore.page import chance, joined, percent, points
 from ragexam._retrieval import PEOPLES_OVERLAP
 from ragexam.report._component_names import facet_name, level_name
@@ -98,6 +99,11 @@ def verdict_warnings(found: RunFindings) -> list[str]:
             f"Of the words that retrievers searched for, {percent(found.overlap)} stand in the passages (of questions "
             f"that people ask, {low} to {high}): what is said of retrievers holds for questions in the passages' own "
             "words. Write the exam anew, or check it with your users' questions: ragexam validity RUN questions.jsonl."
+        )
+    if evidence.validity is not None and (wrong := evidence.validity.counted("contradicted")):
+        lines.append(
+            f"The questions of your users contradict the exam on {counted(wrong, 'pair')} of retrievers that they tell "
+            "apart: believe them, not the exam."
         )
     lines += _role_warnings(evidence)
     if math.isfinite(found.value_of_passages.estimate) and not found.value_of_passages.low > 0:

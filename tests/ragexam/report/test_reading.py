@@ -52,6 +52,6 @@ def test_without_a_store_or_measures_nothing_is_claimed() -> None:
     scores, _ = sat(10)
     found, worth = reading_table(scores, None), worth_of_source(scores, None)
     assert math.isnan(worth.estimate)
-    assert not retrieval_section(scores, found, worth, NO_RETRIEVAL, None).tables
-    nameless = retrieval_section(scores.drop(columns="retriever"), found, worth, NO_RETRIEVAL, None)
+    assert not retrieval_section(scores, found, worth, NO_RETRIEVAL, None, None).tables
+    nameless = retrieval_section(scores.drop(columns="retriever"), found, worth, NO_RETRIEVAL, None, None)
     assert "no retrievers" in str(nameless.sentences)
