@@ -35,9 +35,12 @@ exam:
   questions: 60
   # mode: paper            # everything in one reply, unverified; or json
   # verification: letters  # for a server that gives no log-probabilities
+  # overlap: [0.3, 0.45, 0.55, 0.6, 0.67, 0.75, 0.8, 0.9, 1.0, 1.0]   # words that queries share with their passages
   # completions: 0.0       # of the wanted number, the most that may complete a sentence
   # thresholds: {{agreement: 0.5, lift: 3.0}}  # what verification asks for: docs/exam-writing.md
 pool: 4                    # further questions, shown as examples and never asked
+
+# users: questions.jsonl   # questions of your users, with the documents that answer them: checks the verdict
 
 # filters:                 # change the usual rules; ragexam filter RUN --dry-run shows them and what each removes
 #   near-duplicate: 0.7    # a limit
@@ -50,6 +53,7 @@ grid:                      # every combination sits the exam
   # black_boxes: [http://localhost:9000/ask]  # systems with their own retrieval
   shots: [0, 1, 2]
   passages: 1              # passages a pipeline reads; [1, 3] lets the grid compare
+  queries: question        # what retrievers search for; [question, keywords, stem] lets the grid compare
   normalization: character # sum, token, character or pmi
 
 fit:

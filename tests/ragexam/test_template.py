@@ -21,7 +21,7 @@ def test_the_settings_that_the_template_mentions_are_sound(tmp_path: Path) -> No
     begin(tmp_path / "mine")
     path = tmp_path / "mine" / "config.yaml"
     text = path.read_text()
-    for name in ("completions", "thresholds", "server"):
+    for name in ("overlap", "completions", "thresholds", "server"):
         assert f"  # {name}: " in text
         text = text.replace(f"  # {name}: ", f"  {name}: ")
     path.write_text(text)
