@@ -95,9 +95,11 @@ def read_wording(raw: str) -> str:
 def fault(text: str, case: VerificationCase, shares: Mapping[str, float]) -> str | None:
     """Why a text is no wording of a question, None if it may be one.
 
-    It gives the key away, is the stem itself, or names no subject: none of its words that the stem or passage has is
-    one that few passages have.
+    It is no question, gives the key away, is the stem itself, or names no subject: none of the words that it shares
+    with stem or title is one that few passages have.
     """
+    if not text.endswith("?"):
+        return "is no question"
     if len(text.split()) > MOST_WORDS or len(content_stems(text)) < 2:
         return "too long or too short"
     if leaks(text, case.key):
