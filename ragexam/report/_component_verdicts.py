@@ -17,6 +17,8 @@ from ragexam.report._response_scores import NOTHING, choices_of, facets_of, pair
 
 CONFIDENT = 0.8
 """The probability of being best below which no level is recommended."""
+CONDITIONS = frozenset({"queries"})
+"""Facets that nobody chooses: what people type is not a part of a pipeline."""
 _ORDER = {"retriever": 0, "prompting mode": 1, "language model": 2}
 
 TIE_DIGITS = 9
@@ -53,9 +55,9 @@ class FacetVerdict:
 
 
 def judge_all(scores: pd.DataFrame, draws: Sequence[LevelDraws]) -> tuple[FacetVerdict, ...]:
-    """A verdict for each facet of the response table, the retriever first; bounds are left out before comparing."""
+    """A verdict for each component of the response table, the retriever first; bounds are left out before comparing."""
     known = {one.facet: one for one in draws}
-    verdicts = [_judge(scores, facet, known.get(facet)) for facet in facets_of(scores)]
+    verdicts = [_judge(scores, facet, known.get(facet)) for facet in facets_of(scores) if facet not in CONDITIONS]
     return tuple(sorted(verdicts, key=lambda verdict: _ORDER.get(facet_name(verdict.facet), len(_ORDER))))
 
 
@@ -107,11 +109,10 @@ def sentences(verdicts: Sequence[FacetVerdict], own_words: bool = False) -> list
     """
     lines = []
     unfit = [one for one in verdicts if own_words and one.compared and facet_name(one.facet) == "retriever"]
-    for one in unfit:
-        name = level_name(one.facet, one.best)
+    if unfit:
         lines.append(
-            f"No retriever is recommended: {name} is ahead for questions in the passages' own words, which people who "
-            "have not read them do not use."
+            "No retriever is recommended: what they searched for is in the passages' own words, which people who have "
+            "not read them do not use."
         )
     verdicts = [one for one in verdicts if one not in unfit]
     clear = [verdict for verdict in verdicts if verdict.told_apart]

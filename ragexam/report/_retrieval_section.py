@@ -140,10 +140,15 @@ def validity_sentences(validity: ValidityTable) -> list[str]:
     """How the exam's order of retrievers stands beside that of the users' own questions."""
     told = len([one for one in validity.differences if one.verdict != "untold"])
     agreed, silent, wrong = (validity.counted(name) for name in ("agreed", "silent", "contradicted"))
+    pairs = (
+        f"of the {counted(told, 'pair')} of retrievers that they tell apart, the exam agrees on {agreed}, cannot tell "
+        f"{silent} and contradicts {wrong}"
+        if told
+        else "they tell no two retrievers apart"
+    )
     return [
-        f"Checked with {validity.n_people} questions of your users: of the {counted(told, 'pair')} of retrievers that "
-        f"they tell apart, the exam agrees on {agreed}, cannot tell {silent} and contradicts {wrong}. Of their content "
-        f"words {percent(validity.overlap_people)} stand in the {validity.unit}s that answer them, of the exam's "
+        f"Checked with {validity.n_people} questions of your users: {pairs}. Of their content words "
+        f"{percent(validity.overlap_people)} stand in the {validity.unit}s that answer them, of the exam's "
         f"queries {percent(validity.overlap_exam)}."
     ]
 

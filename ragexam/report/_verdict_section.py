@@ -70,7 +70,7 @@ def verdict_section(found: RunFindings) -> VerdictSection:
         if found.verdicts
         else ["The answers name no components to compare."],
         [*verdict_warnings(found), *misfit_sentences(found.departures)],
-        [_verdict_card(verdict) for verdict in found.verdicts],
+        [_verdict_card(verdict, own_words=found.own_words) for verdict in found.verdicts],
         f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
     )
 
@@ -132,11 +132,14 @@ def _model(name: str) -> str:
     return "".join(letter for letter in bare if letter.isalnum())
 
 
-def _verdict_card(verdict: FacetVerdict) -> VerdictCard:
+def _verdict_card(verdict: FacetVerdict, *, own_words: bool) -> VerdictCard:
+    where = " for the passages' own words" if own_words and facet_name(verdict.facet) == "retriever" else ""
     best = verdict.ties if verdict.compared and not verdict.told_apart else [verdict.best] if verdict.best else ()
     by_ability = verdict.compared and verdict.unit != "accuracy"
     return VerdictCard(
-        heading=f"Best {facet_name(verdict.facet)}" if verdict.compared else facet_name(verdict.facet).capitalize(),
+        heading=f"Best {facet_name(verdict.facet)}{where}"
+        if verdict.compared
+        else facet_name(verdict.facet).capitalize(),
         answer=joined([level_name(verdict.facet, level) for level in best], "or") or "–",
         sentence=describe(verdict),
         accuracy=f"In accuracy: {points(verdict.accuracy_gap)}." if by_ability else "",

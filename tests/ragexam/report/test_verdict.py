@@ -42,6 +42,19 @@ def test_a_clear_winner_is_named_with_its_lead() -> None:
     assert "hybrid as retriever (over\u00a099\u00a0%)" in sentences([verdict])[0]
 
 
+def test_for_questions_in_the_passages_own_words_no_retriever_is_recommended() -> None:
+    verdict = judge_all(scores(), [draws("retriever", APART, 0.1)])[0]
+    (line, *rest) = sentences([verdict], own_words=True)
+    assert line.startswith("No retriever is recommended")
+    assert not any("hybrid" in one for one in rest)
+
+
+def test_what_people_type_is_no_component_to_choose() -> None:
+    table = pd.concat([scores().assign(queries=kind, student=lambda one: one["student"] + kind) for kind in "ab"])
+    found = judge_all(table, [draws("retriever", APART, 0.1), draws("queries", {"a": 1.0, "b": 0.0}, 0.1)])
+    assert [one.facet for one in found] == ["retriever", "llm"]
+
+
 def test_bounds_never_win_and_take_no_probability_away() -> None:
     verdict = judge_all(scores(), [draws("retriever", APART, 0.3)])[0]
     assert verdict.best == "hybrid"
