@@ -50,7 +50,7 @@ def test_for_questions_in_the_passages_own_words_no_retriever_is_recommended() -
 
 
 def test_what_people_type_is_no_component_to_choose() -> None:
-    table = pd.concat([scores().assign(queries=kind, student=lambda one: one["student"] + kind) for kind in "ab"])
+    table = pd.concat([scores().assign(queries=kind, student=scores()["student"] + kind) for kind in "ab"])
     found = judge_all(table, [draws("retriever", APART, 0.1), draws("queries", {"a": 1.0, "b": 0.0}, 0.1)])
     assert [one.facet for one in found] == ["retriever", "llm"]
 
