@@ -11,7 +11,7 @@ from grading.commands._printing import Pairs, PrintedResult, aligned, few, joine
 from grading.commands._scoring import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
 from grading.formats._bank_questions import ALL
-from grading.leaderboards._separated_groups import Table, differences, standings
+from grading.leaderboards._standings import Table, differences, standings
 from grading.scores._cover import Bank
 from grading.scores._exam import ExamScore, exam_score, n_exam
 from grading.scores._rouge import read_articles, rouge_scores

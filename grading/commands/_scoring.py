@@ -13,7 +13,7 @@ from grading.commands._printing import Pairs, PrintedResult, aligned, few, joine
 from grading.formats._bank_questions import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
-from grading.leaderboards._separated_groups import Standing, Table, differences, standings
+from grading.leaderboards._standings import Standing, Table, differences, standings
 from grading.scores._cover import Bank, Cover, cover, outside
 from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs
 from grading.scores._labels import Labels, exam_labels, exam_qrels

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from examcore import shown_json
 from grading.formats._trec import Qrels, TrecRun
-from grading.leaderboards._separated_groups import Table
+from grading.leaderboards._standings import Table
 
 DEFAULT = ("MAP", "nDCG@20", "nDCG@10", "Rprec", "MRR", "P@5", "P@10", "P@20")
 ALIASES = {"MAP": "AP", "MRR": "RR"}

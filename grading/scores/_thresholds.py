@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, Indices, IntervalEstimate, bootstrap
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import Qrels
-from grading.leaderboards._separated_groups import Table
+from grading.leaderboards._standings import Table
 from grading.scores._labels import exam_labels
 
 FOLDS = 5
