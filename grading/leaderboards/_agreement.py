@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
-from grading._table_rows import Columns, FileRow, read_rows
+from grading._table_rows import Columns, FileRow, has_suffix, read_rows
 from grading.formats._score_tables import QUESTION, TOPIC
 from grading.formats._trec import read_qrels
 
@@ -115,7 +115,7 @@ def agree(
 
 def _is_table(path: Path) -> bool:
     """Whether a file is a table, by its name or by a header with a grade."""
-    if path.name.lower().removesuffix(".gz").endswith((".csv", ".json", ".jsonl")):
+    if has_suffix(path, ".csv", ".json", ".jsonl"):
         return True
     header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
     return bool({"grade", *_GRADE["grade"]} & {one.strip() for one in header})

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean
+from grading._records import SystemScores
 from grading.formats._score_tables import table_of
 from grading.leaderboards._paired import SystemPair, compare_systems
-
-Table = Mapping[str, Mapping[str, float]]
-"""System -> topic -> score; NaN where it is undefined."""
 
 
 class Standing(NamedTuple):
@@ -24,7 +21,7 @@ class Standing(NamedTuple):
 
 
 def standings(
-    table: Table, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+    table: SystemScores, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
 ) -> list[Standing]:
     """The systems by their means, the best first; those without a score last."""
     found = []
@@ -37,7 +34,7 @@ def standings(
 
 
 def differences(
-    table: Table, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+    table: SystemScores, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
 ) -> list[SystemPair]:
     """Compare every pair of systems that have scores over the topics both have, the better system first."""
     order = [one.system for one in standings(table, level=level, draws=0, seed=seed) if table[one.system]]
