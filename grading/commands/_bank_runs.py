@@ -17,7 +17,7 @@ from grading.banks._bank_writing import VERSION, read_topics, write_questions
 from grading.commands._grading_job import Given, GradingJob, ModelName
 from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import write_bank
-from grading.graders._assessor import ALONE, TOGETHER, Assessor, CachedAssessor
+from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
 from grading.graders._choices import MARGIN, ChoiceReader
 from grading.graders._extractive import ExtractiveGrader, load_reader
 from grading.graders._graders import DirectRelevance, Grader, QaGrader, SelfRating
@@ -104,7 +104,7 @@ def asking_of(
     prepare_models([settings.model], [settings], progress)
     with (
         open_engine(options or EngineOptions(), progress.say) as engine,
-        engine(partial(assessor, settings, batch), "character") as at_work,
+        engine(partial(assessor, settings, batch), NORMALIZATION) as at_work,
     ):
         alone = options in (None, EngineOptions()) and not is_server(settings.model)
         yield CachedAssessor(at_work, store, batch, max(ALONE, batch) if alone else TOGETHER)

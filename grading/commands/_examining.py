@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from examcore.console import interval_text
+from grading._records import Bank, SystemScores
 from grading.commands._printing import Pairs, PrintedResult, aligned, few, joined, named, pair_lines
 from grading.commands._scoring import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
 from grading.formats._bank_questions import ALL
-from grading.leaderboards._separated_groups import Table, differences, standings
-from grading.scores._cover import Bank
+from grading.leaderboards._standings import differences, standings
 from grading.scores._exam import ExamScore, exam_score, n_exam
 from grading.scores._rouge import read_articles, rouge_scores
 
@@ -28,7 +28,7 @@ def examined(
     _require_common(questions, read, answers, bank)
     scores = {name: exam_score(name, right, questions) for name, right in read.systems.items()}
     gold_score = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
-    table: Table = {name: one.scores for name, one in scores.items()}
+    table: SystemScores = {name: one.scores for name, one in scores.items()}
     ranked = standings(table, level=level, seed=seed)
     pairs = differences(table, level=level, seed=seed)
     rows: dict[str, dict[str, Any]] = {}

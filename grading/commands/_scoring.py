@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from examcore.console import interval_text
-from grading._table_rows import read_rows
+from grading._records import Bank, SystemScores
+from grading._table_rows import has_suffix, read_rows
 from grading.commands._options import GradeSource, Resampling
 from grading.commands._printing import Pairs, PrintedResult, aligned, few, joined, named, pair_lines
 from grading.formats._bank_questions import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
-from grading.leaderboards._separated_groups import Standing, Table, differences, standings
-from grading.scores._cover import Bank, Cover, cover, outside
+from grading.leaderboards._standings import Standing, differences, standings
+from grading.scores._cover import Cover, cover, outside
 from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs
 from grading.scores._labels import Labels, exam_labels, exam_qrels
 from grading.scores._thresholds import Choice, candidates, choose_by_leaderboard, choose_by_passages
@@ -65,7 +66,7 @@ def covered(
     graded, read = read_grades(grades, prompt), read_runs(runs)
     questions = bank_of(bank, graded.questions) or graded.questions
     found = [cover(graded, run, tau, k, questions) for run in read]
-    table: Table = {one.run: one.scores for one in found}
+    table: SystemScores = {one.run: one.scores for one in found}
     ranked = standings(table, level=level, seed=seed)
     warnings = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, bank, tau), *_cover_notes(found)]
     pairs = differences(table, level=level, seed=seed)
@@ -170,14 +171,14 @@ def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float 
     return {part: None if value is None else value * times for part, value in one.score.as_dict().items()}
 
 
-def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> Table:
+def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> SystemScores:
     if by == "cover":
         return {run.name: cover(graded, run, tau, k, bank).scores for run in runs}
     return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
-    if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".jsonl", ".json")):
+    if has_suffix(path, ".csv", ".tsv", ".jsonl", ".json"):
         rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
         return {row.text("system"): row.number("score") for row in rows}
     table = measure_runs(read_qrels(path), runs, ["MAP"], rel=rel).scores["MAP"]
