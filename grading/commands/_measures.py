@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from examcore.console import AsJson, Interval, Seed, show_result
-from grading.commands import _registration as common
-from grading.commands._registration import Scores, ShownPairs, write_scores
+from grading.commands._options import ShownPairs
+from grading.commands._score_files import Scores, write_scores
 
 Over = Literal["auto", "topics", "pairs"]
 Metric = Literal[
@@ -112,19 +112,3 @@ def bias(
     from grading.commands._judgement_results import find_bias
 
     show_result(find_bias(table, interval, seed), as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    common.register(
-        app,
-        {
-            "nuggets": (nuggets, "assignments.jsonl"),
-            "agreement": (agreement, "human.qrels model.qrels"),
-            "leaderboard": (leaderboard, "official.csv exam.csv"),
-            "power": (power, "pilot.csv --gap 0.05"),
-            "reusability": (reusability, "grades.csv"),
-            "bias": (bias, "judged.csv"),
-        },
-        "grade",
-    )

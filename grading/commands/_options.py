@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from examcore.console import Interval, Seed
+
+ShownPairs = Annotated[
+    Literal["neighbours", "all"], typer.Option("--pairs", help="Pairs of systems to print; --json has all.")
+]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from examcore.console import AsJson, Interval, Seed, interval_text, show_result
-from grading.commands import _registration as common
 from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
 from grading.commands._printing import PrintedResult
 
@@ -162,19 +161,6 @@ def similarity(
     else:
         content = _text_similarity(text, gold, chosen, named)
     show_result(PrintedResult(content, _similarity_lines(content)), as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    common.register(
-        app,
-        {
-            "argue": (argue, "reports.jsonl nuggets.jsonl judgments.jsonl --citations any"),
-            "validate": (validate, "reports.jsonl"),
-            "similarity": (similarity, "'Who founded it?' 'Who founded the Mormons?' --weights 2,1,0"),
-        },
-        "grade",
-    )
 
 
 _DOCUMENTS = {"id": ("docid", "doc_id", "document_id"), "text": ("contents", "body", "segment", "passage")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +9,8 @@ from typing import Annotated
 import typer
 
 from examcore.console import AsJson, Quiet, show_result
-from grading.commands._options import GradeSource, Resampling
-from grading.commands._registration import Scores, ShownPairs, write_scores
-from grading.commands._registration import register as register_all
+from grading.commands._options import GradeSource, Resampling, ShownPairs
+from grading.commands._score_files import Scores, write_scores
 
 
 class Over(StrEnum):
@@ -190,17 +188,3 @@ def items(
     progress = Progress(quiet=quiet)
     found = analysed(grades, run or [], out, tau, k, source, keep, resampling, progress)
     show_result(found, as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    commands: dict[str, tuple[Callable[..., None], str]] = {
-        "measure": (measure, "official.qrels bm25.run dense.run --measures MAP,nDCG@20"),
-        "cover": (cover, "grades.jsonl bm25.run dense.run --tau 4 --k 20 --bank bank.jsonl"),
-        "qrels": (qrels, "grades.jsonl --tau 4 --out exam.qrels"),
-        "tau": (choose_tau, "grades.jsonl official.qrels"),
-        "exam": (exam, "answers.csv --gold gold.csv --bank exam.jsonl"),
-        "rouge": (rouge, "articles.jsonl gold.jsonl"),
-        "items": (items, "grades.jsonl --run bm25.run --run dense.run --out items"),
-    }
-    register_all(app, commands, "grade")
