@@ -11,6 +11,7 @@ from examcore import Exam, read_exam
 from grading.banks._bank_writing import read_topics
 from grading.formats._articles import Articles, articles_of
 from grading.formats._bank_files import read_bank
+from grading.formats._file_faults import Fault, in_words
 from grading.formats._margin_files import read_margin
 from grading.formats._passages import PassageQuestion, keyed, pair, read_passages
 from grading.graders._prompts import Scale, Verify
@@ -93,13 +94,13 @@ def read_job(job: GradingJob) -> Given:
         found = articles_of(exam, passages)
         left = _left(found.without_questions, found.without_passages, 0)
         return Given(found.pairs, left, (exam, found), read_margin(job.margin, job.model[0]))
-    notes: list[str] = []
-    paired = pair(read_bank(job.bank, notes), passages)
+    faults: list[Fault] = []
+    paired = pair(read_bank(job.bank, faults), passages)
     if job.grader in KEYED and not keyed(paired.pairs):
         raise ValueError(f"{job.bank}: no question with passages has a key; wanted answers, or --grader rating")
     queries = None if job.queries is None else {one.query: one.text for one in read_topics(job.queries)}
     left = _left(paired.without_questions, paired.without_passages, paired.passages_left_out)
-    return Given(paired.pairs, left, queries=queries, notes=tuple(notes))
+    return Given(paired.pairs, left, queries=queries, notes=tuple(in_words(faults)))
 
 
 def _left(without_questions: tuple[str, ...], without_passages: tuple[str, ...], passages: int) -> dict[str, Any]:

@@ -361,4 +361,4 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
     done = ragexam("grade", "bank", "lint", str(lines(tmp_path / "bank.jsonl", {"id": "a", "query": "q"})))
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "bank.jsonl:1: no question or question_text" in done.stderr
+    assert "bank.jsonl:1: found id, query; wanted question or question_text" in done.stderr
