@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from examcore import Exam, read_exam
 from grading.banks._bank_writing import read_topics
+from grading.commands._options import Grader
 from grading.formats._articles import Articles, articles_of
 from grading.formats._bank_files import read_bank
 from grading.formats._file_faults import Fault, in_words
@@ -17,7 +18,6 @@ from grading.formats._passages import PassageQuestion, keyed, pair, read_passage
 from grading.graders._prompts import Scale, Verify
 from rag.engines import EngineOptions
 
-GRADERS = ("qa", "rating", "relevance", "reader", "choices")
 _OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
 """Options that concern one grader only."""
 KEYED = ("qa", "reader")
@@ -36,10 +36,10 @@ class GradingJob:
     passages: Path
     model: ModelName
     out: Path
-    grader: str
+    grader: Grader
     limit: int | None
-    verify: str
-    scale: str
+    verify: Verify
+    scale: Scale
     shots: int
     queries: Path | None
     margin: str | None
@@ -61,10 +61,6 @@ class GradingJob:
         return shlex.join(["ragexam", "grade", "run", str(self.bank), str(self.passages), *words])
 
     def __post_init__(self) -> None:
-        wanted = {"grader": GRADERS, "verify": get_args(Verify), "scale": get_args(Scale)}
-        for name, known in wanted.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"--{name} {getattr(self, name)}: unknown; wanted {', '.join(known)}")
         alone = self.engine == EngineOptions()
         if not alone and (self.batch > 1 or self.grader == "reader"):
             found = "--grader reader" if self.grader == "reader" else f"--batch {self.batch}"

@@ -341,9 +341,7 @@ def test_the_passages_whose_label_changes_are_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--grader", "guess"), "--grader guess: unknown; wanted qa, rating, relevance, reader, choices"),
         (("--grader", "choices"), r"bank.jsonl:1: choices"),
-        (("--verify", "luck"), "--verify luck: unknown; wanted words, model"),
         (("--workers", "2", "--batch", "4"), "--batch 4: found with --engine or --workers; wanted one of them"),
         (("--engine", "cloud"), "--engine cloud: unknown; wanted local or ray"),
         (("--model", "nowhere/at all"), "model nowhere/at all: no such folder"),
