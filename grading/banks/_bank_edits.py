@@ -13,6 +13,7 @@ from typing import Literal, cast, get_args
 
 from examcore import JsonRecord, json_kind, locked_log, read_log, shown_json
 from grading._records import BankQuestion, QuestionKey
+from grading._table_rows import FileRow
 from grading.formats._bank_files import bank_fields, question_of
 
 Action = Literal["add", "change", "retire", "restore", "undo"]
@@ -180,4 +181,4 @@ def _state_of(value: object, place: str) -> EditedQuestion | None:
         return None
     if not isinstance(value, dict) or not isinstance(value.get("retired"), bool):
         raise ValueError(f"{place}: before or after is JSON {json_kind(value)}; wanted a question with `retired`")
-    return EditedQuestion(question_of(JsonRecord(place, value)), bool(value["retired"]))
+    return EditedQuestion(question_of(FileRow(place, value)), bool(value["retired"]))

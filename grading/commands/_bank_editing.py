@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from examcore import JsonRecord, shown_json
+from examcore import shown_json
 from grading._records import BankQuestion, QuestionKey
+from grading._table_rows import FileRow
 from grading.banks._bank_edits import Action, BankEdit, EditedQuestion, edited, last_edit, read_edits, record, states
 from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import bank_fields, divided, question_of, read_bank, write_bank
@@ -139,7 +140,7 @@ def _changed(question: BankQuestion, values: Sequence[str]) -> BankQuestion:
         fields[name] = divided(value, f"--change {question.id}") if name == "answers" else value
     if not str(fields["question"]).strip():
         raise ValueError(f"--change {question.id}: question is blank; wanted its words")
-    return question_of(JsonRecord(f"--change {question.id}", fields))
+    return question_of(FileRow(f"--change {question.id}", fields))
 
 
 def _told(

@@ -21,7 +21,6 @@ from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, 
 from grading.graders._choices import MARGIN, ChoiceReader
 from grading.graders._extractive import ExtractiveGrader, load_reader
 from grading.graders._graders import DirectRelevance, Grader, QaGrader, SelfRating
-from grading.graders._prompts import Scale, Verify
 from grading.graders._running import grade_all, summary, write_grades
 from rag import ModelSettings, load_language_model, prepare_models
 from rag.engines import EngineOptions, open_engine
@@ -131,10 +130,10 @@ def _with_model(job: GradingJob, asking: CachedAssessor, given: Given) -> Grader
     if given.reading is not None:
         return ChoiceReader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
     if job.grader == "qa":
-        return QaGrader(asking, cast(Verify, job.verify))
+        return QaGrader(asking, job.verify)
     if job.grader == "rating":
         return SelfRating(asking)
-    return DirectRelevance(asking, cast(Scale, job.scale), job.shots, given.queries or {})
+    return DirectRelevance(asking, job.scale, job.shots, given.queries or {})
 
 
 def _making(job: GradingJob) -> dict[str, Any]:
